@@ -3,9 +3,10 @@
     python corpora/fetch.py [NAME...]     every corpus where none is named
     make corpora                          the same
 
-A corpus becomes the folder .corpora/NAME, whole or not at all; one that is there already is left alone.
-NBTEXT_CORPORA=DIR takes the archives from the folder DIR instead of the network. An archive is accepted only
-if its SHA-256 is the one in recipes.toml or, where none is stated, the one that the first fetch recorded.
+A corpus becomes the folder .corpora/NAME, whole or not at all; one that is there already is left
+alone. NBTEXT_CORPORA=DIR takes the archives from the folder DIR instead of the network. An archive
+is accepted only if its SHA-256 is the one in recipes.toml or, where none is stated, the one that
+the first fetch recorded.
 
 Needs Python's standard library and nothing else, nbtext included.
 """
@@ -70,7 +71,8 @@ def read_recipes(path: Path = RECIPES) -> dict[str, Recipe]:
 
 
 def fetch(recipe: Recipe, store: Path, *, archives: Path | None, progress: Progress) -> bool:
-    """Make `store`/NAME from an archive in the folder `archives`, or from the network where that is None.
+    """Make `store`/NAME from an archive in the folder `archives`, or from the network where that is
+    None.
 
     returns  False where the corpus was there already
     raises   FetchError, OSError; nothing of the corpus is left behind then
@@ -300,7 +302,8 @@ def say(message: str) -> None:
 
 
 def fetch_all(recipes: Sequence[Recipe], store: Path, archives: Path | None) -> int:
-    """Fetch one corpus after the other and say how it went; a failure does not keep the others from coming.
+    """Fetch one corpus after the other and say how it went; a failure does not keep the others from
+    coming.
 
     returns  the exit status: 0, or 1 where a corpus is missing
     """

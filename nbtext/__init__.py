@@ -45,7 +45,9 @@ def load_model(path: str | PathLike[str]) -> TextClassifier:
 
 
 def save_model(classifier: TextClassifier | TrainedModel, path: str | PathLike[str]) -> None:
-    """Write a classifier, or a model such as `from_sklearn` returns, to a file; see `TextClassifier.save`."""
+    """Write a classifier, or a model such as `from_sklearn` returns, to a file; see
+    `TextClassifier.save`.
+    """
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.text_classifier import TextClassifier
 

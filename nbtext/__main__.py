@@ -6,12 +6,15 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; an interrupt or a lack of memory before or after its work ends it with one line, too."""
+    """Run the command line; an interrupt or a lack of memory before or after its work ends it with
+    one line, too.
+    """
     try:
         from nbtext.interrupts import end_on_signals
 
         end_on_signals()
-        gc.set_threshold(100_000, 50, 50)  # the search for garbage cycles took a tenth of the time of a short command
+        # the search for garbage cycles took a tenth of the time of a short command
+        gc.set_threshold(100_000, 50, 50)
         from nbtext.cli.main import main as run
 
         run()

@@ -20,18 +20,23 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
-OUT_OF_MEMORY = ("failed to map segment", "can't start new thread", "Cannot allocate memory")  # in messages of errors
+# in messages of errors
+OUT_OF_MEMORY = ("failed to map segment", "can't start new thread", "Cannot allocate memory")
 T = TypeVar("T", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
-QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)\"(?:[^\"\\]|\\.)*\"(?!\w)|`[^`]*`"  # names and values of the user
+# names and values of the user
+QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)\"(?:[^\"\\]|\\.)*\"(?!\w)|`[^`]*`"
 OPTION = r"(?<![\w/-])--(?P<negation>no-)?(?P<name>[A-Za-z][a-z\d-]*)(?!\w)"
 GIVEN = "\ufdd0"  # not a character; stands between the dashes of a name that the user gave
-PARAMETERS: set[str] = set()  # fields of settings, and options of requests: errors of the library name these
+# fields of settings, and options of requests: errors of the library name these
+PARAMETERS: set[str] = set()
 
 
 def find_memory_limit() -> int | None:
-    """Return how many bytes of address space this process may use; None if there is no limit, or none is known."""
+    """Return how many bytes of address space this process may use; None if there is no limit, or
+    none is known.
+    """
     try:
         import resource
     except ImportError:  # Windows
@@ -44,7 +49,8 @@ def find_memory_limit() -> int | None:
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error means that memory was lacking.
 
-    Where Python has no memory for a MemoryError, it raises SystemError, which without a limit is a defect of a program.
+    Where Python has no memory for a MemoryError, it raises SystemError, which without a limit is a
+    defect of a program.
     """
     if isinstance(error, SystemError):
         return find_memory_limit() is not None
@@ -57,7 +63,9 @@ def printable(text: str) -> str:
 
 
 def number_of(number: int | float, noun: str) -> str:
-    """Return a number and its noun, such as `1 document` or `2,000 documents`; a float has six significant digits."""
+    """Return a number and its noun, such as `1 document` or `2,000 documents`; a float has six
+    significant digits.
+    """
     text = f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
     return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
 
@@ -69,12 +77,16 @@ def list_some(names: Iterable[str], most: int = 10) -> str:
 
 
 def named(name: str) -> str:
-    """Return a name that the user gave, such as a label, so that a message that shows it without quotes keeps it."""
+    """Return a name that the user gave, such as a label, so that a message that shows it without
+    quotes keeps it.
+    """
     return re.sub("-(?=-)", f"-{GIVEN}", name)
 
 
 def suggest(name: str, names: Sequence[str]) -> str:
-    """Return the hint of an error about a name that does not exist: the most similar one, or those that there are."""
+    """Return the hint of an error about a name that does not exist: the most similar one, or those
+    that there are.
+    """
     from difflib import get_close_matches
 
     nearest = get_close_matches(name, names, n=1, cutoff=0.5)
@@ -95,7 +107,8 @@ class NbtextError(Exception):
     """
 
     exit_code = 1
-    names_parameters = False  # whether the message names parameters of the library in place of options
+    # whether the message names parameters of the library in place of options
+    names_parameters = False
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -109,19 +122,25 @@ class NbtextError(Exception):
         return self
 
     def __str__(self) -> str:
-        where, what, hint = self.where, self.what, self.hint
+        where = self.where
+        what = self.what
+        hint = self.hint
         if self.names_parameters:
-            where = name_parameters(where) if where.startswith("--") else where  # it may be the path of a file
-            what, hint = name_parameters(what), name_parameters(hint)
+            # it may be the path of a file
+            where = name_parameters(where) if where.startswith("--") else where
+            what = name_parameters(what)
+            hint = name_parameters(hint)
         located = f"{where}: {what}" if where else what
         message = f"{located}; {hint}" if hint else located
         return printable(message.replace(GIVEN, ""))
 
 
 def name_parameters(text: str) -> str:
-    """Return the text with the parameters of the library in place of options: `min_df` for `--min-df`.
+    """Return the text with the parameters of the library in place of options: `min_df` for
+    `--min-df`.
 
-    Other words with dashes stay, and so does what the user gave: it is in quotes or backticks, or it is `named`.
+    Other words with dashes stay, and so does what the user gave: it is in quotes or backticks, or
+    it is `named`.
     """
 
     def rename(found: re.Match[str]) -> str:
@@ -132,7 +151,8 @@ def name_parameters(text: str) -> str:
 
 
 def in_python_terms(item: T) -> T:
-    """Decorate a class or a function so that its errors name parameters, not options of the command line.
+    """Decorate a class or a function so that its errors name parameters, not options of the command
+    line.
 
     Of a class, these are the errors of its public methods and properties.
     """

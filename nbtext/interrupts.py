@@ -1,7 +1,9 @@
-"""Signals that end a command: what it has half written is removed, and one line says that it was interrupted.
+"""Signals that end a command: what it has half written is removed, and one line says that it was
+interrupted.
 
-The handler ends the process itself. An exception instead, such as KeyboardInterrupt, is dropped by Python in finalizers
-and in some imports, changed to another error in others, and leaves locks of libraries locked, if it is raised there.
+The handler ends the process itself. An exception instead, such as KeyboardInterrupt, is dropped by
+Python in finalizers and in some imports, changed to another error in others, and leaves locks of
+libraries locked, if it is raised there.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _temporary_paths: set[str] = set()
 
 
 def end_on_signals() -> None:
-    """From now on, end this process at SIGINT, SIGTERM and SIGHUP, unless it was started to ignore them.
+    """From now on, end this process at SIGINT, SIGTERM and SIGHUP, unless it was started to ignore
+    them.
 
     Child processes that are forked handle them as Python does.
     """
@@ -66,7 +69,9 @@ def remove_temporary_paths() -> None:
 
 @contextmanager
 def temporary_path(path: str) -> Iterator[None]:
-    """Within the context, remove a file or directory, which may not exist yet, if a signal ends the process."""
+    """Within the context, remove a file or directory, which may not exist yet, if a signal ends the
+    process.
+    """
     _temporary_paths.add(path)
     try:
         yield
@@ -76,7 +81,8 @@ def temporary_path(path: str) -> Iterator[None]:
 
 @contextmanager
 def interrupts_raise() -> Iterator[None]:
-    """Within the context, SIGINT raises KeyboardInterrupt: for what must end child processes or restore a terminal.
+    """Within the context, SIGINT raises KeyboardInterrupt: for what must end child processes or
+    restore a terminal.
 
     A program that uses the library keeps its own handler.
     """

@@ -1,9 +1,10 @@
 """The choice between the compiled kernel and its plain Python version.
 
-The kernel is one extension module, `nbtext._kernel`. Installing nbtext without a C compiler leaves it out.
+The kernel is one extension module, `nbtext._kernel`. Installing nbtext without a C compiler leaves
+it out.
 
-With the environment variable NBTEXT_KERNEL=off, nbtext uses plain Python; with `require`, it stops without a kernel.
-This file does not import NumPy, so that `nbtext --version` starts at once.
+With the environment variable NBTEXT_KERNEL=off, nbtext uses plain Python; with `require`, it stops
+without a kernel. This file does not import NumPy, so that `nbtext --version` starts at once.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ INSTALL = "install nbtext again where there is a C compiler (GCC or Clang)"
 
 
 def _is_compiled() -> bool:
-    """Return whether there is a file of the extension module. It is not imported, which would take time."""
+    """Return whether there is a file of the extension module. It is not imported, which would take
+    time.
+    """
     if MODULE in sys.modules:
         return sys.modules[MODULE] is not None
     stem = os.path.join(os.path.dirname(__file__), "_kernel")
@@ -64,6 +67,8 @@ def warn_if_missing() -> None:
 
 
 def choose_version(plain: Function) -> Function:
-    """Return the function of the same name in the kernel, or the plain one if the kernel is not used."""
+    """Return the function of the same name in the kernel, or the plain one if the kernel is not
+    used.
+    """
     PLAIN_VERSIONS[plain.__name__] = plain
     return cast(Function, getattr(import_module(MODULE), plain.__name__)) if HAS_KERNEL else plain

@@ -23,7 +23,8 @@ DESCRIPTOR = r"/(?:dev|proc/\d+)/fd/(\d+)"  # the path of an open file, after it
 MAX_LINKS = 40  # that are followed, as by Linux
 NOT_WRITABLE = {stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a block device"}
 State = tuple[int, int, int, int]  # device, inode, size, time of the last change
-_states_when_locked: dict[str, State | None] = {}  # of the files that this process has locked, by path
+# of the files that this process has locked, by path
+_states_when_locked: dict[str, State | None] = {}
 HINTS = {
     errno.ENOSPC: "free some space, or write elsewhere",
     errno.EDQUOT: "free some space, or write elsewhere",
@@ -45,7 +46,9 @@ class Writer(Protocol):
 
 
 class Sink(io.RawIOBase):
-    """A write-only file object without `seek`, whose file remains open; libraries ask for its position."""
+    """A write-only file object without `seek`, whose file remains open; libraries ask for its
+    position.
+    """
 
     def __init__(self, file: Writer) -> None:
         self._file = file
@@ -72,7 +75,8 @@ NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
 def escape_formulas(rows: bytes) -> bytes:
-    """Return CSV rows, in UTF-8, with a quote before each cell that a spreadsheet would evaluate as a formula.
+    """Return CSV rows, in UTF-8, with a quote before each cell that a spreadsheet would evaluate as
+    a formula.
 
     Numbers are not changed.
     """
@@ -93,7 +97,8 @@ def _safe_cell(cell: str) -> str:
 
 
 def is_written_to(path: str) -> bool:
-    """Return whether an output is a pipe, a character device or an open file of this process; other files are replaced.
+    """Return whether an output is a pipe, a character device or an open file of this process; other
+    files are replaced.
 
     Raises
     ------
@@ -113,7 +118,9 @@ def is_written_to(path: str) -> bool:
 
 
 def _find_descriptor(path: str) -> int | None:
-    """Return the descriptor that a path such as /dev/fd/3 names, also through links; None if it names none."""
+    """Return the descriptor that a path such as /dev/fd/3 names, also through links; None if it
+    names none.
+    """
     for _ in range(MAX_LINKS):
         folder, name = os.path.split(path)
         place = os.path.join(os.path.realpath(folder), name)
@@ -149,14 +156,17 @@ def check_output(path: str) -> None:
 
 @contextmanager
 def atomic_output(path: str) -> Iterator[BinaryIO]:
-    """Open a temporary file in the same directory, which replaces `path` on success and is removed on any error.
+    """Open a temporary file in the same directory, which replaces `path` on success and is removed
+    on any error.
 
-    "-" is standard output. A pipe, a character device, or an open file such as /dev/fd/3 is written to.
+    "-" is standard output. A pipe, a character device, or an open file such as /dev/fd/3 is written
+    to.
 
     Raises
     ------
     OutputError
-        The file is of another kind or cannot be written, or this process has locked it and another program changed it.
+        The file is of another kind or cannot be written, or this process has locked it and another
+        program changed it.
     """
     if path in STANDARD_OUTPUT:
         with convert_errors("standard output"):
@@ -206,8 +216,9 @@ def _has_locks() -> bool:
 def lock_file(path: str) -> Iterator[None]:
     """Lock a file that this process is going to replace; other programs can still read it.
 
-    Within the context, `atomic_output` does not replace the file if another program changed, replaced or created it in
-    spite of the lock. The file itself is locked, without a separate lock file, and the lock ends with the process.
+    Within the context, `atomic_output` does not replace the file if another program changed,
+    replaced or created it in spite of the lock. The file itself is locked, without a separate lock
+    file, and the lock ends with the process.
 
     Raises
     ------
@@ -230,10 +241,12 @@ def lock_file(path: str) -> Iterator[None]:
 
 
 def _open_locked(path: str) -> int | None:
-    """Open and lock a file, and return its descriptor; None if there is no such file, or the system has no such locks.
+    """Open and lock a file, and return its descriptor; None if there is no such file, or the system
+    has no such locks.
 
-    Windows has none, and an open file cannot be replaced there; `_check_unchanged` still protects the file.
-    If another process replaces the file between the two steps, the lock is on a deleted file, so this tries again.
+    Windows has none, and an open file cannot be replaced there; `_check_unchanged` still protects
+    the file. If another process replaces the file between the two steps, the lock is on a deleted
+    file, so this tries again.
     """
     if not _has_locks():
         return None
@@ -265,9 +278,11 @@ def _read_state(target: str) -> State | None:
 
 @contextmanager
 def _open_replacement(target: str) -> Iterator[BinaryIO]:
-    """Open a temporary file in the directory of the target; at the end, flush it to the disk and rename it.
+    """Open a temporary file in the directory of the target; at the end, flush it to the disk and
+    rename it.
 
-    On Linux the file has no name until it is complete, so that a killed process leaves no file behind.
+    On Linux the file has no name until it is complete, so that a killed process leaves no file
+    behind.
     """
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part")
@@ -285,7 +300,8 @@ def _open_replacement(target: str) -> Iterator[BinaryIO]:
                     os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
                 os.fsync(descriptor)
                 if not is_named:
-                    # os.link follows the link in /proc only if a directory is given, although the path is absolute
+                    # os.link follows the link in /proc only if a directory is given, although the
+                    # path is absolute
                     os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
             # this process has locked the target, and another one has changed it
             if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
@@ -299,7 +315,9 @@ def _open_replacement(target: str) -> Iterator[BinaryIO]:
 
 
 def _create_unnamed(folder: str) -> int | None:
-    """Create a file without a name, and return its descriptor; None if the system does not support it."""
+    """Create a file without a name, and return its descriptor; None if the system does not support
+    it.
+    """
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir(OPEN_FILES):
         return None
     with suppress(OSError):
@@ -315,5 +333,6 @@ def convert_errors(where: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        what, hint = f"cannot be written: {(error.strerror or str(error)).lower()}", HINTS.get(error.errno or 0, "")
+        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        hint = HINTS.get(error.errno or 0, "")
         raise OutputError(what, where=where or "''", hint=hint) from error

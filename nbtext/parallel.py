@@ -12,10 +12,14 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-M_ARENA_MAX, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD = -8, -3, -1  # of mallopt(3)
-# Bytes from which memory is mapped by itself, and returned when it is freed. glibc raises this bound up to 32 MB while
-# arrays are freed, and later ones leave gaps between others: 100 of 280 MB while `combined` is fitted to 20 Newsgroups.
-# NumPy takes huge pages from here on. With 1 MB, `best` takes 8 MB less on IMDB, and a tenth more CPU time.
+# of mallopt(3)
+M_ARENA_MAX = -8
+M_MMAP_THRESHOLD = -3
+M_TRIM_THRESHOLD = -1
+# Bytes from which memory is mapped by itself, and returned when it is freed. glibc raises this
+# bound up to 32 MB while arrays are freed, and later ones leave gaps between others: 100 of 280 MB
+# while `combined` is fitted to 20 Newsgroups. NumPy takes huge pages from here on. With 1 MB,
+# `best` takes 8 MB less on IMDB, and a tenth more CPU time.
 LARGE = 1 << 22
 AHEAD = 2  # calls for each thread that are submitted before the first result is taken
 
@@ -23,13 +27,15 @@ AHEAD = 2  # calls for each thread that are submitted before the first result is
 def available_cpus() -> int:
     """Return how many CPUs this process may use.
 
-    Some systems (macOS, Windows) do not tell the CPUs of a process; there it is the number of CPUs of the machine.
+    Some systems (macOS, Windows) do not tell the CPUs of a process; there it is the number of CPUs
+    of the machine.
     """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share_heap(more: Sequence[tuple[int, int]] = ()) -> None:
-    """Let all threads allocate from one heap, and large arrays apart from it, if the C library is glibc.
+    """Let all threads allocate from one heap, and large arrays apart from it, if the C library is
+    glibc.
 
     Call it before they start.
 
@@ -70,9 +76,11 @@ def import_meanwhile(*modules: str) -> None:
 
 
 def thread_pool(jobs: int) -> Any:
-    """Return a ThreadPoolExecutor for a `with` statement, which waits at its end and drops calls that have not begun.
+    """Return a ThreadPoolExecutor for a `with` statement, which waits at its end and drops calls
+    that have not begun.
 
-    After an interrupt it does not wait: the interrupt may have left a lock of the pool locked, which a thread needs.
+    After an interrupt it does not wait: the interrupt may have left a lock of the pool locked,
+    which a thread needs.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -89,14 +97,16 @@ def parallel_map(
 ) -> Iterator[Result]:  # fmt: skip
     """Yield `function(item)` of each item, in the order of the items, computed in `jobs` threads.
 
-    Items are taken only a few ahead of the results, so that a long iterator is never held in memory; after one that
-    `is_large`, none is taken until its result has been used. An error of a call, or of taking an item, is raised when
-    its result is due.
+    Items are taken only a few ahead of the results, so that a long iterator is never held in
+    memory; after one that `is_large`, none is taken until its result has been used. An error of a
+    call, or of taking an item, is raised when its result is due.
     """
     if jobs == 1:
         yield from map(function, items)
         return
-    remaining, pending, is_last_large = iter(items), deque[Any](), False
+    remaining = iter(items)
+    pending = deque[Any]()
+    is_last_large = False
     with thread_pool(jobs) as pool:
         while True:
             while len(pending) < AHEAD * jobs and not (pending and is_last_large):
@@ -112,7 +122,9 @@ def parallel_map(
 
 
 def take(items: Iterator[Item], n_items: int) -> tuple[list[Item], Iterator[Item]]:
-    """Return the next items, at most so many, and the others, which raise the error of an item in its place."""
+    """Return the next items, at most so many, and the others, which raise the error of an item in
+    its place.
+    """
     taken: list[Item] = []
     try:
         taken.extend(islice(items, n_items))

@@ -1,9 +1,10 @@
 """Data classes that take little time to define.
 
-`dataclasses.dataclass` compiles the source of up to six methods for each class: 0.4 ms for a frozen one in Python 3.11.
-`nbtext predict` imports sixty of them, and would spend a fifth of its time on one text with that. The data classes of
-this module have the same fields, and share their methods instead. `dataclasses.fields`, `replace` and `asdict` work as
-usual. Use it in modules that `train` or `predict` imports. A frozen subclass of such a class must use it, too, because
+`dataclasses.dataclass` compiles the source of up to six methods for each class: 0.4 ms for a frozen
+one in Python 3.11. `nbtext predict` imports sixty of them, and would spend a fifth of its time on
+one text with that. The data classes of this module have the same fields, and share their methods
+instead. `dataclasses.fields`, `replace` and `asdict` work as usual. Use it in modules that `train`
+or `predict` imports. A frozen subclass of such a class must use it, too, because
 `dataclasses.dataclass` does not know that the base class is frozen.
 """
 
@@ -23,12 +24,13 @@ set_field = object.__setattr__  # also of frozen classes
 class LazyProperty(Generic[Value]):
     """A property that is computed once for each object.
 
-    `functools.cached_property` does the same, but with Python 3.11, threads that compute it for different objects wait
-    for each other.
+    `functools.cached_property` does the same, but with Python 3.11, threads that compute it for
+    different objects wait for each other.
     """
 
     def __init__(self, function: Callable[[Any], Value]) -> None:
-        self._function, self.__doc__ = function, function.__doc__
+        self._function = function
+        self.__doc__ = function.__doc__
 
     def __get__(self, instance: Any, owner: type | None = None) -> Value:
         value = instance.__dict__[self._function.__name__] = self._function(instance)
@@ -66,7 +68,9 @@ else:
 
 def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
     """Set each field to its argument or default, then call __post_init__."""
-    cls, values, n_left = type(self), iter(args), len(args)
+    cls = type(self)
+    values = iter(args)
+    n_left = len(args)
     for name, is_positional, is_parameter, default, make_default in cls._parameters:
         if n_left and is_positional:
             value = next(values)

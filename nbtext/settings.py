@@ -1,13 +1,18 @@
-"""Settings: a field of a settings record says everything that the program has to know about a setting.
+"""Settings: a field of a settings record says everything that the program has to know about a
+setting.
 
-The option of the command line with its help and its check, the parameter of `TextClassifier` with its documentation,
-the key of the HTTP API with its schema, and the stored form are derived from the field. A setting is declared once:
+The option of the command line with its help and its check, the parameter of `TextClassifier` with
+its documentation, the key of the HTTP API with its schema, and the stored form are derived from the
+field. A setting is declared once:
 
-    ngrams: tuple[int, int] = setting((1, 1), "Minimum and maximum n-gram length.", parse=parse_range, metavar="N,N")
+    ngrams: tuple[int, int] = setting((1, 1), "Minimum and maximum n-gram length.",
+    parse=parse_range, metavar="N,N")
 
-Settings that exclude or need each other are a table, `RULES`, of the record or of the command. It has one wording.
+Settings that exclude or need each other are a table, `RULES`, of the record or of the command. It
+has one wording.
 
-This module imports neither click nor NumPy: the options of all commands are derived in a few milliseconds.
+This module imports neither click nor NumPy: the options of all commands are derived in a few
+milliseconds.
 """
 
 from __future__ import annotations
@@ -30,7 +35,8 @@ class Setting:
     """What a field of a settings record says beside its name, type and default.
 
     help          sentences; the first one alone is the help of -h
-    is_option     whether it is an option of the command line; all settings are parameters of the library
+    is_option     whether it is an option of the command line; all settings are parameters of the
+                  library
     in_python     what the library says instead of the help, if the option names a file
     metavar       stands for the value in the help, such as N
     default_help  the default as the help shows it; "" shows the default itself
@@ -39,7 +45,8 @@ class Setting:
     choices       the allowed values, if they are few; None is allowed, too, if it is the default
     low, high     the allowed numbers, both included
     wanted        what to give instead of a wrong value; "" is made of choices or bounds
-    parse         makes the value of typed text; ValueError if it cannot. None: by the type of the field
+    parse         makes the value of typed text; ValueError if it cannot. None: by the type of the
+                  field
     file          if the option names a file, its role; see cli.command.ROLES
     names         values of such an option that are not files
     is_repeated   whether the option may be given several times; the values are a tuple
@@ -94,7 +101,8 @@ class Part(NamedTuple):
     record   its class
     without  names of settings that the command does not have; they keep their defaults
     changed  facts of single settings that differ in this command, by name
-    is_open  the command gets the given values by name, and makes the record itself, because more belongs to it
+    is_open  the command gets the given values by name, and makes the record itself, because more
+             belongs to it
     """
 
     record: type[Any]
@@ -120,7 +128,8 @@ def list_settings(
 
 
 class Shorthand(NamedTuple):
-    """An option that stands for several settings of a record, which take precedence if they are given, too.
+    """An option that stands for several settings of a record, which take precedence if they are
+    given, too.
 
     field   the field that it would be; the record does not have it
     expand  returns the values of the settings, by name
@@ -133,7 +142,8 @@ class Shorthand(NamedTuple):
 def shorthand(name: str, expand: Callable[[Any], Mapping[str, Any]], help: str, **facts: Any) -> Shorthand:
     """Return a shorthand, for the tuple SHORTHANDS of a record; `facts` are those of `Setting`."""
     field = setting(None, help, **facts)
-    field.name, field.type = name, "str | None"
+    field.name = name
+    field.type = "str | None"
     return Shorthand(field, expand)
 
 
@@ -150,7 +160,8 @@ def list_options(
 
 
 def make_record(record: type[Record], given: Mapping[str, Any]) -> Record:
-    """Return the settings record of the given values, with its parts; all other settings have their defaults.
+    """Return the settings record of the given values, with its parts; all other settings have their
+    defaults.
 
     given  by name; names that the record does not have are ignored
     """
@@ -253,9 +264,11 @@ class Settings:
 
 
 def check_settings(record: Any) -> None:
-    """Raise SettingsError if a value is not among the choices or bounds of its field, or breaks a rule of the record.
+    """Raise SettingsError if a value is not among the choices or bounds of its field, or breaks a
+    rule of the record.
 
-    Every settings record is checked when it is made (`Settings`); of the record of a command, the command calls this.
+    Every settings record is checked when it is made (`Settings`); of the record of a command, the
+    command calls this.
     """
     given = {}
     for field, found in list_settings(type(record)):
@@ -278,7 +291,8 @@ def require(is_right: bool, value: object, wanted: str, name: str) -> None:
 def parse_value(field: dataclasses.Field[Any], found: Setting, text: str) -> Any:
     """Return the value of typed text; ValueError if it is not one.
 
-    The types of fields are texts such as "int | None", which are not evaluated: that would take time at each start.
+    The types of fields are texts such as "int | None", which are not evaluated: that would take
+    time at each start.
     """
     if found.parse is not None:
         return found.parse(text)
@@ -300,7 +314,9 @@ def parse_value(field: dataclasses.Field[Any], found: Setting, text: str) -> Any
 
 
 def split_list(text: str) -> list[str]:
-    """Return the parts of a list that is separated by commas; a comma in a part is typed with a backslash before it."""
+    """Return the parts of a list that is separated by commas; a comma in a part is typed with a
+    backslash before it.
+    """
     return [part.replace("\\,", ",").strip() for part in re.split(r"(?<!\\),", text)]
 
 

@@ -1,4 +1,6 @@
-"""`TextClassifier`: the Python interface of nbtext, a classifier of texts with the interface of scikit-learn."""
+"""`TextClassifier`: the Python interface of nbtext, a classifier of texts with the interface of
+scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,12 @@ if TYPE_CHECKING:
 class TextClassifier:
     """A classifier of texts, by Naive Bayes or a linear model.
 
-    It follows scikit-learn's conventions without importing it. Texts are any iterable of str, such as a list or a
-    column of pandas. Labels are str, int, float or bool, all of one kind. The parameters are those of `nbtext train`.
-    model="best" searches the most accurate model as `nbtext train --model best` does, in at most two minutes.
-    After a vectorizer, X may be its matrix of counts or weights, (n_documents, n_columns), sparse or an array: then
-    the columns are the features.
+    It follows scikit-learn's conventions without importing it. Texts are any iterable of str, such
+    as a list or a column of pandas. Labels are str, int, float or bool, all of one kind. The
+    parameters are those of `nbtext train`. model="best" searches the most accurate model as `nbtext
+    train --model best` does, in at most two minutes. After a vectorizer, X may be its matrix of
+    counts or weights, (n_documents, n_columns), sparse or an array: then the columns are the
+    features.
 
     Attributes
     ----------
@@ -50,10 +53,12 @@ class TextClassifier:
     class_log_prior_ : (n_classes,)
         Natural logarithm of each class's prior probability.
     leave_one_out_predict_proba_ : (n_documents, n_classes)
-        After `fit`: the probabilities of each text under the model of all others (about 4,096 of them make the estimate
-        of model="auto"). NaN for texts not left out: the only one of a label, and all but 16,384 of many.
+        After `fit`: the probabilities of each text under the model of all others (about 4,096 of
+        them make the estimate of model="auto"). NaN for texts not left out: the only one of a
+        label, and all but 16,384 of many.
     model_ : TrainedModel
-        The fitted model (`fitted_`) and the counts that it was fitted to (`counts_`), as plain data.
+        The fitted model (`fitted_`) and the counts that it was fitted to (`counts_`), as plain
+        data.
 
     Examples
     --------
@@ -71,7 +76,8 @@ class TextClassifier:
     _is_search: bool = False  # model="best"
 
     def __init__(self, **parameters: Any) -> None:
-        self.feature_settings, self.model_settings = FeatureSettings(), ModelSettings()
+        self.feature_settings = FeatureSettings()
+        self.model_settings = ModelSettings()
         if unknown := sorted(parameters.keys() - self.get_params().keys()):
             raise TypeError(f"TextClassifier() got an unexpected keyword argument {unknown[0]!r}")
         self.set_params(**parameters)
@@ -80,28 +86,34 @@ class TextClassifier:
     def from_settings(cls, features: FeatureSettings, model_settings: ModelSettings) -> TextClassifier:
         """Return a classifier with these settings, not fitted yet."""
         classifier = cls()
-        classifier.feature_settings, classifier.model_settings = features, model_settings
+        classifier.feature_settings = features
+        classifier.model_settings = model_settings
         return classifier
 
     @classmethod
     def from_model(cls, model: TrainedModel) -> TextClassifier:
         """Return a classifier that predicts with a trained model.
 
-        Its parameters are those of the model, without what only the documents of the model had: fields.
+        Its parameters are those of the model, without what only the documents of the model had:
+        fields.
         """
         features, settings = model.fitted.requested_settings
         return cls.from_settings(replace(features, fields=()), settings)._become(model)
 
     @classmethod
     def from_sklearn(cls, pipeline: Any) -> TextClassifier:
-        """Return the classifier that is equivalent to a scikit-learn pipeline of Naive Bayes; see nbtext.export."""
+        """Return the classifier that is equivalent to a scikit-learn pipeline of Naive Bayes; see
+        nbtext.export.
+        """
         from nbtext.export.sklearn_pipeline import from_sklearn
 
         return cls.from_model(from_sklearn(pipeline))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TextClassifier:
-        """Return the classifier of a model file, without executing code; ArtifactError if it is not a valid model."""
+        """Return the classifier of a model file, without executing code; ArtifactError if it is not
+        a valid model.
+        """
         from nbtext.artifact.model import load_model
 
         return cls.from_model(load_model(path))
@@ -138,9 +150,11 @@ class TextClassifier:
         return f"TextClassifier({', '.join(given)})"
 
     def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
-        """Fit to texts X and labels y; InputError if they are not texts and labels, or their lengths differ.
+        """Fit to texts X and labels y; InputError if they are not texts and labels, or their
+        lengths differ.
 
-        y  a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the same
+        y  a label for each text; or a list of labels for each, or an indicator matrix, and
+           `predict` returns the same
         """
         for name, sentence in describe_unmatched(self.feature_settings).items():
             warnings.warn(f"{name}: {sentence}", AssumptionWarning, stacklevel=2)
@@ -149,8 +163,10 @@ class TextClassifier:
         settings = self.model_settings
         check_hashing(self.feature_settings, settings)
         n_columns = sklearn_compat.count_columns(y)
-        features, is_counted = self.feature_settings, sklearn_compat.is_matrix(X)
-        texts, found = X if is_counted else sklearn_compat.list_texts(X, features), cast(Any, [])
+        features = self.feature_settings
+        is_counted = sklearn_compat.is_matrix(X)
+        texts = X if is_counted else sklearn_compat.list_texts(X, features)
+        found = cast(Any, [])
 
         def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
             found[:] = self._count(texts, y, sample_size(features, settings), each)
@@ -165,7 +181,8 @@ class TextClassifier:
         if sklearn_compat.is_matrix(X):
             fitted = replace(fitted, input=ModelInput(matrix_columns=X.shape[1]))
         self._become(replace(model, fitted=fitted))
-        self._rows, self._n_fitted = rows, counts.statistics.n_documents
+        self._rows = rows
+        self._n_fitted = counts.statistics.n_documents
         return self
 
     def _search(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
@@ -174,7 +191,8 @@ class TextClassifier:
 
         if sklearn_compat.is_matrix(X):
             self._refuse_search("X is a matrix")
-        texts, label_type = sklearn_compat.list_texts(X, self.feature_settings), "str"
+        texts = sklearn_compat.list_texts(X, self.feature_settings)
+        label_type = "str"
         n_columns = sklearn_compat.count_columns(y)
 
         def count(features: FeatureSettings) -> CorpusCounts:
@@ -191,7 +209,9 @@ class TextClassifier:
         return self
 
     def _list_candidates(self, features: FeatureSettings) -> list[Candidate]:
-        """Return the candidates of a search with these features, or better ones if the parameters leave it open."""
+        """Return the candidates of a search with these features, or better ones if the parameters
+        leave it open.
+        """
         from nbtext.evaluation.search import list_candidates
 
         default = TextClassifier().get_params()
@@ -206,12 +226,15 @@ class TextClassifier:
         return Budget(SearchSettings().budget, monotonic)
 
     def _refuse_search(self, because: str) -> None:
-        """Raise SettingsError if the model is to be searched, but there are no texts that can be counted again."""
+        """Raise SettingsError if the model is to be searched, but there are no texts that can be
+        counted again.
+        """
         if self._is_search:
             raise SettingsError(f"best needs texts, but {because}", where="model", hint="choose one model")
 
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
-        """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number.
+        """Fit to all documents of a source, in `jobs` threads; the result does not depend on their
+        number.
 
         The fields of the source decide whether their words are different features.
         SettingsError: a model is to be searched, and the source is a matrix.
@@ -229,7 +252,8 @@ class TextClassifier:
         return self._become(search_source(source, candidates, self._budget(), jobs=jobs)[0])
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
-        """Fit to a matrix of documents; its settings, not those of this classifier, make features of texts to predict.
+        """Fit to a matrix of documents; its settings, not those of this classifier, make features
+        of texts to predict.
 
         InputError if a parameter of features is given that is not that of the matrix.
         """
@@ -253,7 +277,8 @@ class TextClassifier:
         growth.check_growth(self._model)
         fitted = self._model.fitted
         counts, _, _ = self._count(X, y, growth.growth_sample_size(self._model), fitted.feature_settings, fitted)
-        model, n_columns = growth.update(self._model, counts), sklearn_compat.count_columns(y)
+        model = growth.update(self._model, counts)
+        n_columns = sklearn_compat.count_columns(y)
         if model.fitted.label_columns is not None and n_columns is not None:
             n_columns = max(n_columns, model.fitted.label_columns)
             model = replace(model, fitted=replace(model.fitted, label_columns=n_columns))
@@ -272,14 +297,16 @@ class TextClassifier:
         return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
 
     def predict(self, X: Iterable[str]) -> Any:
-        """Return the label of each text, shape (n_documents,); with several labels, a tuple for each, or a matrix.
+        """Return the label of each text, shape (n_documents,); with several labels, a tuple for
+        each, or a matrix.
 
         A text without a known word gets the most frequent label; with several labels, none.
         """
         return sklearn_compat.decide(self.fitted_, *self._log_posterior(X))
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return the probability of each label, shape (n_documents, n_classes), in the order of `classes_`.
+        """Return the probability of each label, shape (n_documents, n_classes), in the order of
+        `classes_`.
 
         Those of a text without a known word are the prior.
         """
@@ -292,13 +319,16 @@ class TextClassifier:
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities plus decision offsets; the largest one determines the label.
 
-        Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one. If texts have
-        several labels, log-odds minus those of the threshold; a label is predicted from 0 on.
+        Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second
+        one. If texts have several labels, log-odds minus those of the threshold; a label is
+        predicted from 0 on.
         """
         return sklearn_compat.decision_values(self.fitted_, *self._log_posterior(X))
 
     def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
-        """Return the accuracy on texts X with labels y; with several labels, all of a text must be correct."""
+        """Return the accuracy on texts X with labels y; with several labels, all of a text must be
+        correct.
+        """
         return sklearn_compat.accuracy(self.predict(X), y)
 
     def explain(self, X: Iterable[str], *, label: Any = None, against: Any = None) -> list[Explanation]:
@@ -312,7 +342,9 @@ class TextClassifier:
         return Explainer(self.fitted_).explain_batch(batch, label=label, against=against)
 
     def prevalence(self, X: Iterable[str]) -> Prevalence:
-        """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext prevalence` does."""
+        """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext
+        prevalence` does.
+        """
         from nbtext.model.prevalence import estimate_text_prevalence
 
         return estimate_text_prevalence(self.model_, sklearn_compat.list_texts(X, self.fitted_.feature_settings))
@@ -352,14 +384,18 @@ class TextClassifier:
         return sklearn_compat.arrange_columns(self.fitted_, values, absent=absent)
 
     def _become(self, model: TrainedModel) -> TextClassifier:
-        self._model, self._predictor, self._rows = model, None, None
+        self._model = model
+        self._predictor = None
+        self._rows = None
         return self
 
     def _count(
         self, X: Iterable[str], y: Sequence[Any], size: int | None, settings: FeatureSettings,
         fitted: FittedModel | None = None,
     ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:  # fmt: skip
-        """Return the counts of texts for a model, the type of the labels, and which texts are retained."""
+        """Return the counts of texts for a model, the type of the labels, and which texts are
+        retained.
+        """
         if sklearn_compat.is_matrix(X):
             return sklearn_compat.count_rows(X, y, settings, sample_size=size, fitted=fitted)
         if fitted is not None:
@@ -368,7 +404,9 @@ class TextClassifier:
         return sklearn_compat.count_texts(X, y, settings, sample_size=size, label_type=label_type)
 
     def _log_posterior(self, X: Iterable[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return log-probabilities in the order of the model's classes, and whether each text has a known word."""
+        """Return log-probabilities in the order of the model's classes, and whether each text has a
+        known word.
+        """
         if sklearn_compat.is_matrix(X):
             return sklearn_compat.row_log_posterior(self.fitted_, X)
         if self._predictor is None:

@@ -22,7 +22,8 @@ from forking import Forker
 ARCHIVES = Path(os.environ.get("NBTEXT_TEST_CORPORA", Path(__file__).parents[2] / "shared" / "corpora"))
 UNPACKED = Path(__file__).parents[1] / ".corpora"
 
-# As in nbtext.cli: a second thread of the linear algebra of a test would take CPU time from the other tests.
+# As in nbtext.cli: a second thread of the linear algebra of a test would take CPU time from the
+# other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # started in the background of a shell, all that the tests start would ignore interrupts
@@ -37,7 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """No example of a property has a deadline: on a loaded machine it would fail.
 
-    A missing kernel is switched off for the commands that the tests run, so that they do not warn of it.
+    A missing kernel is switched off for the commands that the tests run, so that they do not warn
+    of it.
     """
     from hypothesis import settings
 
@@ -51,14 +53,18 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """-n auto: one process more than there are CPUs, because many tests wait for services, browsers and disks."""
+    """-n auto: one process more than there are CPUs, because many tests wait for services, browsers
+    and disks.
+    """
     from nbtext.parallel import available_cpus
 
     return available_cpus() + 1 if config.option.numprocesses == "auto" else None
 
 
 def pytest_collection_finish() -> None:
-    """Search for garbage less often, and never among what was collected: that took a tenth of the time."""
+    """Search for garbage less often, and never among what was collected: that took a tenth of the
+    time.
+    """
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
 
@@ -69,9 +75,11 @@ COLLECTED = pytest.StashKey[tuple[pytest.Item, ...]]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --sample, keep a sample of the tests, and a fourth of a property's examples (plain Python: an eighth).
+    """With --sample, keep a sample of the tests, and a fourth of a property's examples (plain
+    Python: an eighth).
 
-    The files with the longest tests are the first, so that the last tests, which not all processes share, are short.
+    The files with the longest tests are the first, so that the last tests, which not all processes
+    share, are short.
     """
     items.sort(key=lambda item: item.path.parent.name not in LONG_FOLDERS)
     config.stash[COLLECTED] = tuple(items)
@@ -95,20 +103,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def split_sample(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """Return the tests of the sample, and those that it leaves out.
 
-    Of a test that is `exhaustive(every=n)` it has every n-th case, the first included, and of one that is just
-    `exhaustive` none. Without the kernel, `exhaustive(plain=n)` replaces that number, where plain Python takes much
-    longer. Each test in a browser uses seconds of the processor, so it is exhaustive, too.
+    Of a test that is `exhaustive(every=n)` it has every n-th case, the first included, and of one
+    that is just `exhaustive` none. Without the kernel, `exhaustive(plain=n)` replaces that number,
+    where plain Python takes much longer. Each test in a browser uses seconds of the processor, so
+    it is exhaustive, too.
     """
     from nbtext.kernel import HAS_KERNEL
 
     n_cases: Counter[str] = Counter()
-    kept, left_out = [], []
+    kept = []
+    left_out = []
     for item in items:
         marker = item.get_closest_marker("exhaustive")
         if marker is None and "chromium" not in getattr(item, "fixturenames", ()):
             kept.append(item)
             continue
-        name, numbers = item.nodeid.partition("[")[0], marker.kwargs if marker else {}
+        name = item.nodeid.partition("[")[0]
+        numbers = marker.kwargs if marker else {}
         every = numbers.get("every", int("plain" in numbers))
         every = every if HAS_KERNEL else numbers.get("plain", every)
         (kept if every and n_cases[name] % every == 0 else left_out).append(item)
@@ -129,10 +140,13 @@ def _locked(path: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def corpora() -> Callable[[str], Path]:
-    """The folder of an unpacked real corpus by its name; the test is skipped where the archive is missing."""
+    """The folder of an unpacked real corpus by its name; the test is skipped where the archive is
+    missing.
+    """
 
     def unpacked(name: str) -> Path:
-        folder, archive = UNPACKED / name, ARCHIVES / f"{name}.tar.xz"
+        folder = UNPACKED / name
+        archive = ARCHIVES / f"{name}.tar.xz"
         if not folder.is_dir():
             if not archive.is_file():
                 pytest.skip(f"{archive} is not there")
@@ -150,7 +164,9 @@ def corpora() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def forker() -> Iterator[Callable[..., Forker]]:
-    """forker(kernel=""): return a process that starts nbtext commands within milliseconds (`popen`, `run`)."""
+    """forker(kernel=""): return a process that starts nbtext commands within milliseconds (`popen`,
+    `run`).
+    """
     with contextlib.ExitStack() as ends:
 
         @cache
@@ -164,7 +180,9 @@ def forker() -> Iterator[Callable[..., Forker]]:
 
 @pytest.fixture
 def hang_guard() -> Iterator[None]:
-    """End the test with an error after a minute of CPU time, where what it tests could run for hours."""
+    """End the test with an error after a minute of CPU time, where what it tests could run for
+    hours.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -183,7 +201,8 @@ def hang_guard() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """A browser for all tests, driven by Playwright; where there is none the tests are skipped, but never in CI.
+    """A browser for all tests, driven by Playwright; where there is none the tests are skipped, but
+    never in CI.
 
     The headless shell draws the same pages as Chromium in two thirds of the time.
     """

@@ -1,6 +1,8 @@
-"""Test the package structure: layers and their imports, libraries of each layer, and the budget of tokens.
+"""Test the package structure: layers and their imports, libraries of each layer, and the budget of
+tokens.
 
-`python tests/test_house.py` updates the import table in nbtext/README.md, and prints the sizes of the package.
+`python tests/test_house.py` updates the import table in nbtext/README.md, and prints the sizes of
+the package.
 """
 
 import ast
@@ -61,7 +63,8 @@ FORBIDDEN = {  # words that this code does not use, and the terms that it uses
 RIDDLE = re.compile(
     r"\b(is|are) no (?!longer|more|less|larger|smaller|further|better|worse)|\b(that|which|what|it) (is|are) none\b"
 )
-# Most tokens of the core (all of nbtext/ that is not an application) and of Cython. They only go down.
+# Most tokens of the core (all of nbtext/ that is not an application) and of Cython. They only go
+# down.
 MAX_CORE_TOKENS = 367_718
 MAX_CYTHON_TOKENS = 43_189
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
@@ -92,7 +95,9 @@ def parse(path: Path) -> list[ast.AST]:
 
 @cache
 def list_imports(path: Path) -> list[str]:
-    """Return every module that a file imports, including imports in functions and under TYPE_CHECKING."""
+    """Return every module that a file imports, including imports in functions and under
+    TYPE_CHECKING.
+    """
     modules = []
     for node in parse(path):
         if isinstance(node, ast.Import):
@@ -111,7 +116,9 @@ def layer_of_file(path: Path) -> str:
 
 
 def list_code(*suffixes: str) -> list[Path]:
-    """Return the files of the repository with these suffixes, without the environments that benchmarks install."""
+    """Return the files of the repository with these suffixes, without the environments that
+    benchmarks install.
+    """
     folders = (PACKAGE, TOP / "tests", TOP / "corpora")
     paths = (path for folder in folders for suffix in suffixes for path in folder.rglob(f"*{suffix}"))
     return sorted(path for path in paths if ".venv" not in path.parts)
@@ -213,8 +220,8 @@ class Size(NamedTuple):
 def count_python(text: str) -> Size:
     """Return the size of Python code.
 
-    A token is a name, number, string or operator. An f-string is one token and those in its braces. Comments,
-    docstrings, line breaks and indentation are free.
+    A token is a name, number, string or operator. An f-string is one token and those in its braces.
+    Comments, docstrings, line breaks and indentation are free.
     """
     tree = ast.parse(text)
     skipped = find_docstring_lines(tree)
@@ -263,7 +270,9 @@ def test_tokens_are_counted() -> None:
 
 
 def measure_python(top: Path) -> dict[str, Size]:
-    """Return the size of each room: a folder, `applications/NAME`, or `top` for the files outside of folders."""
+    """Return the size of each room: a folder, `applications/NAME`, or `top` for the files outside
+    of folders.
+    """
     sizes: dict[str, Size] = {}
     for path in sorted(top.rglob("*.py")):
         *folders, _ = path.relative_to(top).parts
@@ -282,7 +291,9 @@ def measure_cython() -> int:
 
 
 def test_the_package_stays_within_its_budget() -> None:
-    """It only goes down; a change that needs room makes room. `python tests/test_house.py` prints it by room."""
+    """It only goes down; a change that needs room makes room. `python tests/test_house.py` prints
+    it by room.
+    """
     sizes = measure_python(PACKAGE)
     core = sum(size.tokens for room, size in sizes.items() if not room.startswith("applications/"))
     assert core <= MAX_CORE_TOKENS, f"{core:,} tokens of Python in the core of nbtext/"
@@ -293,10 +304,10 @@ def test_the_package_stays_within_its_budget() -> None:
 def format_sizes() -> str:
     """Return the tokens of each room, and what shows in which direction the code goes.
 
-    The directions are not limits: tokens a line, assignments of several values, places where the formatter is off,
-    functions of many parameters, private functions that one place of their file names beside the definition, and
-    questions about the kind of label: places that say `is_multilabel`, ask which task a model has, or look up what
-    belongs to the name of a task.
+    The directions are not limits: tokens a line, assignments of several values, places where the
+    formatter is off, functions of many parameters, private functions that one place of their file
+    names beside the definition, and questions about the kind of label: places that say
+    `is_multilabel`, ask which task a model has, or look up what belongs to the name of a task.
     """
     rows = []
     for top in (PACKAGE, TOP / "tests"):
@@ -341,7 +352,9 @@ def has_many_parameters(node: ast.AST) -> bool:
 
 
 def count_named_once(path: Path) -> int:
-    """Return the number of private functions that one place in their file names beside the definition."""
+    """Return the number of private functions that one place in their file names beside the
+    definition.
+    """
     nodes = parse(path)
     names = [node.id for node in nodes if isinstance(node, ast.Name)]
     names += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
@@ -359,12 +372,15 @@ def find_words(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
 
 
 def test_words_of_the_glossary_are_used() -> None:
-    """Each thing has one term in code, messages and documentation; the value in FORBIDDEN is the term to use."""
+    """Each thing has one term in code, messages and documentation; the value in FORBIDDEN is the
+    term to use.
+    """
     tops = (PACKAGE, TOP / "tests", TOP / ".github")
     paths = [path for path in map(TOP.joinpath, ("README.md", "Makefile", "pyproject.toml")) if path.is_file()]
     for suffix in ("py", "pyx", "pxi", "pyi", "md", "yml"):
         paths += [path for top in tops for path in sorted(top.rglob(f"*.{suffix}")) if path != Path(__file__)]
-    paths = [path for path in paths if ".venv" not in path.parts]  # of the programs that `make bench` installs
+    # of the programs that `make bench` installs
+    paths = [path for path in paths if ".venv" not in path.parts]
     words = re.compile(rf"(?<![a-z])(?:{'|'.join(FORBIDDEN)})(?![a-z])", re.IGNORECASE)
     assert find_words(words, paths) == []
 

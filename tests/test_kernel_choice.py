@@ -17,7 +17,9 @@ compiled = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled
 
 
 def run(program: str, *arguments: str, is_missing: bool = False, kernel: str = "") -> tuple[int, str, str]:
-    """Run a program, where the kernel cannot be imported if it `is_missing`; return its status and its outputs."""
+    """Run a program, where the kernel cannot be imported if it `is_missing`; return its status and
+    its outputs.
+    """
     block = f"import sys; sys.modules[{MODULE!r}] = None\n" if is_missing else "import sys\n"
     done = subprocess.run(
         [sys.executable, "-c", block + program, *arguments],

@@ -119,7 +119,9 @@ def test_what_cannot_be_written_is_said(tmp_path: Path, name: str, says: str) ->
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
-    """When the space runs out the error says so, the old file stands, and the temporary one is gone."""
+    """When the space runs out the error says so, the old file stands, and the temporary one is
+    gone.
+    """
     target = tmp_path / "model"
     target.write_bytes(b"old")
     with file_size_limit(1000), pytest.raises(OutputError, match="limit of file sizes"):

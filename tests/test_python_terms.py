@@ -1,7 +1,7 @@
 """Errors of the Python interface name parameters: `min_df`, never `--min-df`.
 
-Each parameter of each public class gets values that make no sense, alone and in pairs, and every method gets inputs
-that it cannot use. What is refused is refused in Python's words.
+Each parameter of each public class gets values that make no sense, alone and in pairs, and every
+method gets inputs that it cannot use. What is refused is refused in Python's words.
 """
 
 import random

@@ -12,7 +12,9 @@ from nbtext import records
 
 
 def define(dataclass: Any) -> dict[str, type]:
-    """Return classes of every kind that nbtext uses, made by a decorator; they are the same otherwise."""
+    """Return classes of every kind that nbtext uses, made by a decorator; they are the same
+    otherwise.
+    """
 
     @dataclass(frozen=True, slots=True)
     class Frozen:
@@ -52,7 +54,8 @@ def define(dataclass: Any) -> dict[str, type]:
     return {each.__name__: each for each in (Frozen, Keywords, Identity, Mutable, Own)}
 
 
-OURS, THEIRS = define(records.dataclass), define(dataclasses.dataclass)
+OURS = define(records.dataclass)
+THEIRS = define(dataclasses.dataclass)
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("Frozen", (1,), {}), ("Frozen", (1, "x", [2]), {}), ("Frozen", (), {"b": "x", "a": 2}), ("Frozen", (), {}),
     ("Frozen", (1, 2, 3, 4), {}), ("Frozen", (1,), {"a": 2}), ("Frozen", (1,), {"z": 2}),
@@ -80,7 +83,9 @@ def test_objects_are_made_and_shown_alike(name: str, args: tuple[Any, ...], give
 
 @pytest.mark.parametrize("kinds", [OURS, THEIRS], ids=["ours", "theirs"])
 def test_equality_hashes_and_changes_follow_the_parameters(kinds: dict[str, type]) -> None:
-    frozen, identity, mutable = kinds["Frozen"], kinds["Identity"], kinds["Mutable"]
+    frozen = kinds["Frozen"]
+    identity = kinds["Identity"]
+    mutable = kinds["Mutable"]
     assert frozen(1, c=[1]) == frozen(1, c=[2]) != frozen(2)
     assert len({frozen(1), frozen(1), frozen(2)}) == 2
     assert frozen(1) != identity(1)

@@ -41,7 +41,9 @@ def test_property(number): print("example")
 
 @pytest.mark.parametrize(("is_sample", "kernel"), [(True, "off"), (True, ""), (False, "")])
 def test_what_is_run(tmp_path: Path, is_sample: bool, kernel: str) -> None:
-    """The sample has every n-th case, and a fourth of the examples of a property, an eighth in plain Python."""
+    """The sample has every n-th case, and a fourth of the examples of a property, an eighth in
+    plain Python.
+    """
     (tmp_path / "test_example.py").write_text(EXAMPLE)
     options = ["-p", "conftest", "-p", "no:cacheprovider", "-c", TESTS.parent / "pyproject.toml", "--rootdir", tmp_path]
     command = [sys.executable, "-m", "pytest", *options, "-v", "-s", *["--sample"] * is_sample, "test_example.py"]
@@ -60,7 +62,9 @@ def test_what_is_run(tmp_path: Path, is_sample: bool, kernel: str) -> None:
 
 
 def test_each_file_has_tests_in_the_sample(request: pytest.FixtureRequest) -> None:
-    """Of each function marked with `every` it has the first case; each test is in the sample or left out."""
+    """Of each function marked with `every` it has the first case; each test is in the sample or
+    left out.
+    """
     conftest = request.config.pluginmanager.get_plugin(str(TESTS / "conftest.py"))
     assert conftest is not None
     collected = request.config.stash[conftest.COLLECTED]

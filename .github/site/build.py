@@ -1,7 +1,9 @@
-"""Build the documentation site from the pages of the repository: `python .github/site/build.py DIR`.
+"""Build the documentation site from the pages of the repository: `python .github/site/build.py
+DIR`.
 
-MkDocs needs all pages in one folder. This copies them there, points their links to the copies, and generates the
-reference of the commands from their options. The Python reference is generated from the docstrings (mkdocstrings).
+MkDocs needs all pages in one folder. This copies them there, points their links to the copies, and
+generates the reference of the commands from their options. The Python reference is generated from
+the docstrings (mkdocstrings).
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ def write_pages(folder: Path, repository: str) -> None:
 
 
 def point_links(text: str, source: Path, page: str, folder: Path, repository: str) -> str:
-    """Return the text of a page with links that are right at its place in the site; copy the images that it shows."""
+    """Return the text of a page with links that are right at its place in the site; copy the images
+    that it shows.
+    """
 
     def point(link: re.Match[str]) -> str:
         path, anchor = link.groups()

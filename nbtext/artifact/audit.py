@@ -1,8 +1,9 @@
 """Checks of a model's numbers, made before anything is computed from them.
 
-`LIMITS` bounds the numbers of fields; a number without an entry is finite, and an integer is not negative. `CHECKS`
-has, for some classes of records, what their fields must have in common. All of them raise ArtifactError with the place
-of the value, and `storage.name_errors` adds the name of the file.
+`LIMITS` bounds the numbers of fields; a number without an entry is finite, and an integer is not
+negative. `CHECKS` has, for some classes of records, what their fields must have in common. All of
+them raise ArtifactError with the place of the value, and `storage.name_errors` adds the name of the
+file.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of 
 MAX_INTEGER = (1 << 64) - 1  # of a single one
 MAX_COUNT = 2**62  # of an array
 EXACT = 2**53  # the largest whole number up to which float64 has all
-SMALLEST, HIGHEST = 1e-20, 1e20  # of smoothing and weights of several labels, so that products are finite
+# of smoothing and weights of several labels, so that products are finite
+SMALLEST = 1e-20
+HIGHEST = 1e20
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 SUM_TOLERANCE = 1e-6  # of probabilities
 ROUNDING = 1 + 1e-9  # tolerance for the rounding of decayed counts
@@ -131,7 +134,9 @@ def check_number(key: str, value: float, limits: Limits) -> None:
 
 
 def check_array(key: str, array: NDArray[Any], limits: Limits, n_labels: int, dtype: np.dtype[Any]) -> None:
-    """Raise ArtifactError unless an array has its shape, and its numbers are within their limits, and fit a dtype."""
+    """Raise ArtifactError unless an array has its shape, and its numbers are within their limits,
+    and fit a dtype.
+    """
     shape = tuple(n_labels if length == LABELS else length for length in limits.shape)
     if len(shape) != array.ndim or any(each not in (None, n) for each, n in zip(shape, array.shape, strict=True)):
         raise invalid_value(key, f"should have the shape {_format_shape(shape)}, and has {_format_shape(array.shape)}")
@@ -158,14 +163,18 @@ def check_ascending(key: str, numbers: NDArray[Any]) -> None:
 
 
 def check_rows(key: str, indptr: NDArray[Any], columns: NDArray[Any], *, n_columns: int) -> None:
-    """Raise ArtifactError unless columns[indptr[i]:indptr[i + 1]] ascend in each row i, from 0 to n_columns - 1."""
+    """Raise ArtifactError unless columns[indptr[i]:indptr[i + 1]] ascend in each row i, from 0 to
+    n_columns - 1.
+    """
     if (wrong := find_row_error(indptr, columns, n_columns)) is not None:
         raise invalid_value(key, f"is not valid: {wrong}")
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Packed texts, of `pack_names`; lone surrogates are accepted, so that every Python string can be one."""
+    """Packed texts, of `pack_names`; lone surrogates are accepted, so that every Python string can
+    be one.
+    """
 
     blob: NDArray[np.uint8]
     offsets: NDArray[np.int64]
@@ -288,12 +297,14 @@ def _check_weighting(found: Weighting, key: str, n_labels: int) -> None:
 
 def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
     n_classes = n_labels or found.n_classes  # they are not known on another machine
-    documents, occurrences = found.documents, found.occurrences
+    documents = found.documents
+    occurrences = found.occurrences
     _check_counts(f"{key}.class_documents", found.class_documents, n_classes)
     _check_counts(f"{key}.documents", documents, len(found.classes))
     _check_counts(f"{key}.occurrences", occurrences, len(found.classes))
     check_rows(f"{key}.classes", found.indptr, found.classes, n_columns=found.n_classes)
-    if (documents <= 0).any() and documents.any():  # all are 0 in models of scikit-learn's, which does not count them
+    # all are 0 in models of scikit-learn's, which does not count them
+    if (documents <= 0).any() and documents.any():
         raise invalid_value(f"{key}.documents", "should be more than 0")
     if (documents > found.class_documents[found.classes] * ROUNDING).any():
         raise invalid_value(f"{key}.documents", "should be at most the documents of the class")
@@ -305,7 +316,8 @@ def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
 
 
 def _check_totals(found: Totals, key: str, n_labels: int) -> None:
-    documents, occurrences = found.documents, found.occurrences
+    documents = found.documents
+    occurrences = found.occurrences
     _check_counts(f"{key}.documents", documents, len(documents))
     _check_counts(f"{key}.occurrences", occurrences, len(documents))
     if (documents > found.n_documents * ROUNDING).any():

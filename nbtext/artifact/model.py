@@ -1,13 +1,16 @@
 """Save and load a trained model as a record of plain data.
 
-The record has the task, the views, the fields of the fitted model, and the counts that it was fitted to:
+The record has the task, the views, the fields of the fitted model, and the counts that it was
+fitted to:
 
     nbtext    the version that wrote the file
-    task      its name (`one`, `several`) and its fields: the labels, and what was fitted to leave-one-out scores
-    views     a list, of one view if the settings name none. A view makes features of texts: the settings of all views,
-              and its vocabulary and weighting
+    task      its name (`one`, `several`) and its fields: the labels, and what was fitted to
+              leave-one-out scores
+    views     a list, of one view if the settings name none. A view makes features of texts: the
+              settings of all views, and its vocabulary and weighting
     …         the other fields of FittedModel: model_settings, scorer, hyperparameters, input, …
-    counts    the fields of CorpusCounts that do not follow from the others; absent in linear models without a sample
+    counts    the fields of CorpusCounts that do not follow from the others; absent in linear models
+              without a sample
 
 A file with a task of another name is of a newer nbtext, and the error says so.
 """
@@ -43,15 +46,17 @@ from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
 from nbtext.model.task import OneLabel, Task
 
 HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
-SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")  # fields of FittedModel
+# fields of FittedModel
+SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")
 DERIVED_COUNTS = ("labels", "sample_size", "weighting", "stored")
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
-    """Write a model file, completely or not at all; equal models give equal bytes. A model in 8 bits is compressed.
+    """Write a model file, completely or not at all; equal models give equal bytes. A model in 8
+    bits is compressed.
 
-    The path "-" is standard output. ArtifactError if the model is too large for a model file, OutputError if the file
-    cannot be written, TypeError if the model or the path has another type.
+    The path "-" is standard output. ArtifactError if the model is too large for a model file,
+    OutputError if the file cannot be written, TypeError if the model or the path has another type.
     """
     path = _check_path(path)
     if not isinstance(model, TrainedModel):
@@ -66,10 +71,12 @@ def measure_model(model: TrainedModel) -> int:
 
 def write_model(model: TrainedModel) -> Record:
     """Return a model as plain data."""
-    fitted, settings = model.fitted, model.fitted.model_settings
+    fitted = model.fitted
+    settings = model.fitted.model_settings
     has_counts = model.load_counts is not None and not (settings.is_linear and settings.keep_sample is None)
     documents = fitted.documents if has_counts else fitted.documents or DocumentNumbers.of(model.statistics)
-    plain = replace(fitted, documents=documents, scorer=replace(fitted.scorer, derivation=None))  # of the settings
+    # of the settings
+    plain = replace(fitted, documents=documents, scorer=replace(fitted.scorer, derivation=None))
     record: Record = {
         "nbtext": __version__,
         "task": {"name": fitted.task.name, **write(fitted.task)},
@@ -78,11 +85,14 @@ def write_model(model: TrainedModel) -> Record:
     }
     if has_counts:
         counts = model.counts
-        keep_sample, names = fitted.model_settings.keep_sample, fitted.feature_settings.view
-        # a model that selects its smoothing again needs the empty documents, unless its documents have several labels
+        keep_sample = fitted.model_settings.keep_sample
+        names = fitted.feature_settings.view
+        # a model that selects its smoothing again needs the empty documents, unless its documents
+        # have several labels
         empty = None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
         empty = None if empty is None else dict(sorted(empty.items()))
-        is_same = counts.vocabulary is fitted.vocabulary  # as of most models: it is not written twice
+        # as of most models: it is not written twice
+        is_same = counts.vocabulary is fitted.vocabulary
         counts = replace(counts, vocabulary=None) if is_same else counts
         kept = replace(counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty).drop_unused_sets()
         derived = DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
@@ -99,12 +109,15 @@ def write_model(model: TrainedModel) -> Record:
 
 
 def _join_views(views: list[View]) -> View:
-    """Return the view of all features of a model, from the stored ones, which have the settings of the model."""
+    """Return the view of all features of a model, from the stored ones, which have the settings of
+    the model.
+    """
     settings = views[0].settings
     if len(views) != max(1, len(settings.view)) or any(view.settings != settings for view in views):
         raise invalid_value("views", "should be one for each view of the settings")
     for view in views:
-        idf, vocabulary = view.weighting.idf, view.vocabulary
+        idf = view.weighting.idf
+        vocabulary = view.vocabulary
         if settings.view and idf is not None and vocabulary is not None and len(idf) != len(vocabulary):
             raise invalid_value("views.weighting.idf", "should have a number for each feature")
     if not settings.view:
@@ -136,7 +149,8 @@ def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> Traine
     path
         The model file.
     is_file
-        Whether anything but a regular file is refused at once, such as a FIFO, whose writer may never come.
+        Whether anything but a regular file is refused at once, such as a FIFO, whose writer may
+        never come.
 
     Raises
     ------
@@ -182,7 +196,8 @@ def _read_fitted_model(record: Record) -> FittedModel:
     require("views", bool(record["views"]), "is empty")
     view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
     rest = {name: value for name, value in record.items() if name not in HEADER}
-    if isinstance(rest.get("scorer"), dict) and "scales" in rest["scorer"]:  # its weights are in 8 bits
+    # its weights are in 8 bits
+    if isinstance(rest.get("scorer"), dict) and "scales" in rest["scorer"]:
         codes = rest["scorer"].get("deltas")
         codes = codes.read() if isinstance(codes, StoredArray) else codes
         if not isinstance(codes, np.ndarray) or codes.dtype != np.int8:
@@ -190,7 +205,8 @@ def _read_fitted_model(record: Record) -> FittedModel:
         audit.check_within("scorer.deltas", codes, -MAX_CODE, MAX_CODE)
         rest["scorer"] = rest["scorer"] | {"deltas": codes.astype(np.float64)}
     found = reader.read_fields(FittedModel, rest, "", without=SEPARATE)
-    settings, scorer = found["model_settings"], found["scorer"]
+    settings = found["model_settings"]
+    scorer = found["scorer"]
     derive = None if settings.is_linear else settings.event_model.derivation
     derivation = None if derive is None else derive(settings.values)
     if derivation is not None and (scorer.rows is not None or scorer.scales is not None):
@@ -248,7 +264,8 @@ def _check_task(task: Task, features: FeatureSettings, settings: ModelSettings) 
         raise invalid_value("task", f"does not fit the settings: {error}") from error
     if task.fit is not None and settings.is_linear != (task.fit.smoothing is None):
         raise invalid_value("task.fit", f"does not fit {settings.model} models")
-    calibration, estimate = task.calibration, task.estimate
+    calibration = task.calibration
+    estimate = task.estimate
     has_likelihood = not settings.is_linear and settings.event_model.is_generative
     if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
         raise invalid_value("task.calibration.likelihoods", f"do not belong to {settings.model} models")
@@ -263,7 +280,8 @@ def _check_task(task: Task, features: FeatureSettings, settings: ModelSettings) 
 
 def _check_scorer(scorer: LinearScorer, view: View, n_scores: int) -> None:
     if scorer.bounds is not None:
-        vocabulary, names = view.vocabulary, view.settings.view
+        vocabulary = view.vocabulary
+        names = view.settings.view
         if vocabulary is None or scorer.bounds.tolist() != find_views(vocabulary, names).tolist():
             raise invalid_value("scorer.bounds", "should be those of the views")
     n_views = 1 if scorer.bounds is None else len(scorer.bounds) - 1
@@ -285,8 +303,11 @@ def _check_scorer(scorer: LinearScorer, view: View, n_scores: int) -> None:
 
 
 def _check_width(key: str, view: View, n_columns: int, *, width: int = 1) -> None:
-    """Raise ArtifactError unless there are `width` columns for each feature of the vocabulary, or of the hash table."""
-    vocabulary, hash_bits = view.vocabulary, view.settings.hash_bits
+    """Raise ArtifactError unless there are `width` columns for each feature of the vocabulary, or
+    of the hash table.
+    """
+    vocabulary = view.vocabulary
+    hash_bits = view.settings.hash_bits
     expected = width * (len(vocabulary) if vocabulary is not None else 1 << (hash_bits or 0))
     if n_columns != expected or (vocabulary is None) != (hash_bits is not None):
         raise invalid_value(key, f"should have {expected:,} columns, and has {n_columns:,}")
@@ -294,7 +315,9 @@ def _check_width(key: str, view: View, n_columns: int, *, width: int = 1) -> Non
 
 def _check_model(model: FittedModel) -> None:
     """Raise ArtifactError unless the parts of a model fit together."""
-    features, settings, known = model.feature_settings, model.model_settings, model.input
+    features = model.feature_settings
+    settings = model.model_settings
+    known = model.input
     require("label_type", are_labels_of(model.label_type, model.labels), "does not match the labels")
     if (model.hyperparameters.C is None) == settings.is_linear:
         raise invalid_value("hyperparameters.C", f"does not fit {settings.model} models")
@@ -307,7 +330,8 @@ def _check_model(model: FittedModel) -> None:
         raise invalid_value("input.matrix_columns", "does not match the features")
     if model.is_model_selected and settings.model not in SELECTABLE_MODELS:
         raise invalid_value("is_model_selected", f"is true for {settings.model} models")
-    is_combined, parts = settings.model in (COMBINED, STACKED), model.hyperparameters.parts
+    is_combined = settings.model in (COMBINED, STACKED)
+    parts = model.hyperparameters.parts
     if model.is_binary_selected and not ((model.is_model_selected or is_combined) and features.tf == "binary"):
         raise invalid_value("is_binary_selected", "is true, but no model was selected")
     if (numbers := model.documents) is not None:
@@ -325,11 +349,13 @@ def _check_model(model: FittedModel) -> None:
 def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
     from nbtext.model.training import sample_size
 
-    reader, settings = Reader(), fitted.model_settings
+    reader = Reader()
+    settings = fitted.model_settings
     is_kept = settings.keep_sample is not None
     stored = stored if is_kept else {**stored, "sample": concatenate(())}
     if isinstance(parts := stored.get("vocabulary"), list):
-        names, vocabularies = fitted.feature_settings.view, [reader.read(Vocabulary, each, "counts") for each in parts]
+        names = fitted.feature_settings.view
+        vocabularies = [reader.read(Vocabulary, each, "counts") for each in parts]
         require("counts.vocabulary", len(names) == len(vocabularies), "should be one for each view")
         stored = {**stored, "vocabulary": join_views(names, vocabularies)}
     reader.n_labels = len(fitted.labels)
@@ -342,7 +368,8 @@ def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
         raise invalid_value("counts.statistics.totals", "should be stored if, and only if, there are label sets")
     view = View(fitted.feature_settings, counts.vocabulary, fitted.weighting)
     _check_width("counts.statistics", view, statistics.n_features)
-    sample, sets = counts.sample, counts.label_sets
+    sample = counts.sample
+    sets = counts.label_sets
     if any(each is not None for each in (sample.groups, sample.token_lengths, sample.n_tokens)):
         raise newer_error("this one does not know all parts of its sample")
     if not len(sample.classes) == len(sample.hashes) == len(sample) or len(sample.counts) != len(sample.indices):

@@ -1,8 +1,10 @@
-"""Records as plain data: a frozen record is stored by its fields, and read by their types, with checks of all values.
+"""Records as plain data: a frozen record is stored by its fields, and read by their types, with
+checks of all values.
 
-A field that is missing has its default, so that files stay readable when a record gets a new field. An unknown field
-was probably written by a newer nbtext. A field that is None by default is left out if it is None. `audit` has the
-bounds of the numbers, and the checks of what several fields must have in common.
+A field that is missing has its default, so that files stay readable when a record gets a new field.
+An unknown field was probably written by a newer nbtext. A field that is None by default is left out
+if it is None. `audit` has the bounds of the numbers, and the checks of what several fields must
+have in common.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ TYPES = {
 
 
 class Field(NamedTuple):
-    """A field of a record: its type, and its default, or a function that makes it; MISSING if it has none."""
+    """A field of a record: its type, and its default, or a function that makes it; MISSING if it
+    has none.
+    """
 
     hint: Any
     default: Any
@@ -60,7 +64,9 @@ def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def narrow(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers in the smallest dtype that holds them: many floats as float32, if they were rounded to it."""
+    """Return numbers in the smallest dtype that holds them: many floats as float32, if they were
+    rounded to it.
+    """
     if numbers.dtype != np.float64 or numbers.size <= LONG:
         return narrow_integers(numbers)
     with np.errstate(over="ignore", under="ignore"):
@@ -86,7 +92,9 @@ def write(value: Any, *, without: Iterable[str] = ()) -> Any:
 
 
 def _write_tuple(values: tuple[Any, ...]) -> Any:
-    """Return a tuple as a list, or, if it is long, as an array of numbers, or as arrays of packed texts."""
+    """Return a tuple as a list, or, if it is long, as an array of numbers, or as arrays of packed
+    texts.
+    """
     kinds = {type(each) for each in values} if len(values) > LONG else set()
     if kinds == {str}:
         blob, offsets = pack_names(values)
@@ -98,7 +106,9 @@ def _write_tuple(values: tuple[Any, ...]) -> Any:
 
 
 class Reader:
-    """Reads records, and checks each value; `n_labels` is the length of arrays that have a number for each label."""
+    """Reads records, and checks each value; `n_labels` is the length of arrays that have a number
+    for each label.
+    """
 
     n_labels = 0
 
@@ -171,7 +181,9 @@ class Reader:
         return found
 
     def _read_array(self, kind: Any, value: Any, key: str, limits: Limits) -> NDArray[Any]:
-        """Return the array of the type `kind` (Any: int64 or float64), which can be stored in a smaller one."""
+        """Return the array of the type `kind` (Any: int64 or float64), which can be stored in a
+        smaller one.
+        """
         array = value.read() if isinstance(value, StoredArray) else value
         if not isinstance(array, np.ndarray):
             raise _wrong_type(key, np.ndarray, value)

@@ -1,13 +1,16 @@
-"""Models of a limited size: fewer features, weights in 8 bits, and a calibration that is fitted to what is left.
+"""Models of a limited size: fewer features, weights in 8 bits, and a calibration that is fitted to
+what is left.
 
-A weight matters by |w| · √df: its magnitude times the root of the number of documents that have the feature. The
-features that are kept are those whose largest weight matters most, and all weights are rounded to what that of the last
-of them matters: most become 0, or equal to others, so that the file holds few, and compresses well. This looks at the
-scorer alone, whatever model was compiled to it. Only kept features are known: a smaller model's document lengths, norms
-and coverage count no others.
+A weight matters by |w| · √df: its magnitude times the root of the number of documents that have the
+feature. The features that are kept are those whose largest weight matters most, and all weights are
+rounded to what that of the last of them matters: most become 0, or equal to others, so that the
+file holds few, and compresses well. This looks at the scorer alone, whatever model was compiled to
+it. Only kept features are known: a smaller model's document lengths, norms and coverage count no
+others.
 
-The accuracy and the calibration come from documents that a model has not seen. Without others, some training documents
-are held out: a model of the rest is trained, made smaller in the same way, and scores them.
+The accuracy and the calibration come from documents that a model has not seen. Without others, some
+training documents are held out: a model of the rest is trained, made smaller in the same way, and
+scores them.
 """
 
 from __future__ import annotations
@@ -50,10 +53,12 @@ POSTERIOR_UNITS = 1 << 12  # in which mean posteriors are rounded: they are less
 
 @dataclass(frozen=True)
 class Reduction:
-    """A model of a limited size: a smaller one, without counts, or the one in full if that is small enough.
+    """A model of a limited size: a smaller one, without counts, or the one in full if that is small
+    enough.
 
     n_bytes   of its file
-    accuracy  the estimated accuracy of the smaller model, and of the one in full; None: no documents were held out
+    accuracy  the estimated accuracy of the smaller model, and of the one in full; None: no
+              documents were held out
     """
 
     model: TrainedModel
@@ -64,8 +69,8 @@ class Reduction:
 class Original(NamedTuple):
     """A model to make smaller, and the number of documents that have each of its features.
 
-    known  documents over these, whose mean scores stay; None: there are none, or scores grow with the length, as those
-           of Naive Bayes
+    known  documents over these, whose mean scores stay; None: there are none, or scores grow with
+           the length, as those of Naive Bayes
     """
 
     model: FittedModel
@@ -81,8 +86,8 @@ def limit_size(
     Parameters
     ----------
     documents : CorpusCounts, optional
-        Labeled documents that the model was not trained on. None: some of its training documents are held out, if it
-        retains them.
+        Labeled documents that the model was not trained on. None: some of its training documents
+        are held out, if it retains them.
     jobs : int
         Number of threads.
 
@@ -142,22 +147,26 @@ def keep_features(
     model: FittedModel, features: NDArray[np.int64], numbers: DocumentNumbers, steps: Floats | float = 0.0,
     known: DocumentCounts | None = None,
 ) -> FittedModel:  # fmt: skip
-    """Return a model of these features only, with weights in 8 bits; those whose weights become 0 go, too.
+    """Return a model of these features only, with weights in 8 bits; those whose weights become 0
+    go, too.
 
     numbers  of the training documents
-    steps    (n_kept,), to which the weights of each feature are rounded, in the order of the columns
+    steps    (n_kept,), to which the weights of each feature are rounded, in the order of the
+             columns
     known    documents over the features of the model, whose mean scores stay; None: none
     """
     columns = np.sort(features)
     scorer = model.scorer.restrict(columns).quantize(steps)
     is_used = np.diff(scorer.indptr) > 0
-    columns, scorer = columns[is_used], scorer.restrict(np.flatnonzero(is_used))
+    columns = columns[is_used]
+    scorer = scorer.restrict(np.flatnonzero(is_used))
     if scorer.base is not None and scorer.base_scale is not None:
         # what all classes have in common changes no probability
         is_common = model.task.is_exclusive and np.ptp(scorer.base_scale) == 0
         base = None if is_common else round_to_float32(scorer.base)
         scorer = replace(scorer, base=base, base_scale=None if is_common else scorer.base_scale)
-    weighting, vocabulary = model.weighting.restrict(columns), model.vocabulary
+    weighting = model.weighting.restrict(columns)
+    vocabulary = model.vocabulary
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))
     task = model.task
@@ -177,8 +186,11 @@ def keep_features(
 
 
 def _round(calibration: Calibration) -> Calibration:
-    """Return a calibration without likelihoods, which need all features, and with large tables of fewer digits."""
-    quantiles, posteriors = calibration.nonconformity, calibration.mean_posteriors
+    """Return a calibration without likelihoods, which need all features, and with large tables of
+    fewer digits.
+    """
+    quantiles = calibration.nonconformity
+    posteriors = calibration.mean_posteriors
     if quantiles is not None:
         quantiles = replace(quantiles, points=round_to_float32(quantiles.points))
     if posteriors is not None:
@@ -190,19 +202,22 @@ def _round(calibration: Calibration) -> Calibration:
 
 
 def _shrink(original: Original, order: NDArray[np.int64], n_features: int, numbers: DocumentNumbers) -> FittedModel:
-    """Return a model of the first features of a ranking, whose weights are rounded to what that of the last matters.
+    """Return a model of the first features of a ranking, whose weights are rounded to what that of
+    the last matters.
 
     If there are fewer features, weights are rounded to the share of it that these are.
     """
     model, frequencies, known = original
-    columns, last = np.sort(order[:n_features]), order[:n_features][-1:]
+    columns = np.sort(order[:n_features])
+    last = order[:n_features][-1:]
     least = np.abs(model.scorer.restrict(last).deltas).max(initial=0.0) * np.sqrt(frequencies[last].sum())
     steps = least * min(1, len(order) / n_features) / np.sqrt(frequencies[columns])
     return keep_features(model, columns, numbers, steps, known)
 
 
 def _find_number(original: Original, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int) -> int:
-    """Return a number of features with which the file has at most so many bytes, and little less; see `_shrink`.
+    """Return a number of features with which the file has at most so many bytes, and little less;
+    see `_shrink`.
 
     raises  SettingsError: no model is so small
     """
@@ -211,7 +226,9 @@ def _find_number(original: Original, order: NDArray[np.int64], numbers: Document
         return measure_model(make_trained_model(_shrink(original, order, n_features, numbers), None))
 
     exact = EXACT * max(1, len(order))
-    low, high = 1, exact  # of which one fits, and one perhaps not
+    # of which one fits, and one perhaps not
+    low = 1
+    high = exact
     smallest = measure(low)
     if smallest > max_bytes:
         what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
@@ -232,14 +249,17 @@ def _find_number(original: Original, order: NDArray[np.int64], numbers: Document
 
 
 def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -> Floats:
-    """Return the number of documents that have each feature of a model: by its counts, its idf, or other documents.
+    """Return the number of documents that have each feature of a model: by its counts, its idf, or
+    other documents.
 
     If none of them tells, it is 1 for each.
     """
-    fitted, n_features = model.fitted, model.fitted.scorer.n_features
+    fitted = model.fitted
+    n_features = model.fitted.scorer.n_features
     if model.load_counts is not None:
         return used_statistics(model).document_frequencies.astype(np.float64)
-    idf, n_documents = fitted.weighting.idf, model.statistics.n_documents
+    idf = fitted.weighting.idf
+    n_documents = model.statistics.n_documents
     if idf is not None:
         by_frequency = inverse_document_frequencies(
             np.arange(1, n_documents + 1), n_documents=int(n_documents), idf=fitted.feature_settings.idf
@@ -261,12 +281,17 @@ def _take_known(counts: CorpusCounts | None, fitted: FittedModel) -> DocumentCou
 
 
 def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, DocumentCounts]]:
-    """Yield models of most of the training documents, and the other ones: none, if the model retains too few."""
+    """Yield models of most of the training documents, and the other ones: none, if the model
+    retains too few.
+    """
     if model.load_counts is None:
         return
-    fitted, counts = model.fitted, model.counts
-    settings, sample = fitted.model_settings, counts.sample
-    n_folds, needs_all = settings.folds, needs_all_documents(fitted.feature_settings, settings)
+    fitted = model.fitted
+    counts = model.counts
+    settings = fitted.model_settings
+    sample = counts.sample
+    n_folds = settings.folds
+    needs_all = needs_all_documents(fitted.feature_settings, settings)
     is_lacking = needs_all and not counts.has_all_documents  # as where they did not fit into memory
     if len(counts.labels) < 2 or len(sample) < n_folds or counts.statistics.is_decayed or is_lacking:
         return
@@ -299,8 +324,8 @@ def _judge(
 
     Returns
     -------
-    What was fitted to their scores, and the accuracy on them of the smaller model and of the one in full; None
-    if no documents were held out.
+    What was fitted to their scores, and the accuracy on them of the smaller model and of the one in
+    full; None if no documents were held out.
     """
     figures: list[tuple[NDArray[Any], ...]] = []  # of the documents of each part
     n_right = 0
@@ -320,7 +345,8 @@ def _judge(
     first = Scored(all_scores[is_known], all_lengths[is_known], all_classes[is_known])
     n_unknown = int((~is_known).sum())
     unanswered = Unanswered(np.tile(full.log_prior, (n_unknown, 1)), all_classes[~is_known])
-    settings, calibration = full.model_settings, full.calibration
+    settings = full.model_settings
+    calibration = full.calibration
     goals = find_goals(settings, full.labels)
     has_adjustment = calibration.prior_adjustment is not None and goals.optimize in (None, *DECISION_METRICS)
     selection = Selection(full.hyperparameters)

@@ -1,20 +1,24 @@
-"""Model files: a header of JSON and the bytes of all arrays. joblib opens them; nbtext reads them without a pickle.
+"""Model files: a header of JSON and the bytes of all arrays. joblib opens them; nbtext reads them
+without a pickle.
 
     joblib.dump({"header": text, "data": bytes as an array of uint8}, file, protocol=3)
 
-writes the same bytes, wherever it runs: three constants around the text and the bytes, and two lengths. So the reader
-compares the constants, and never interprets them. The header is a record of plain data. In the place of each array, it
-has the array's dtype, shape, offset in the data, and checksum:
+writes the same bytes, wherever it runs: three constants around the text and the bytes, and two
+lengths. So the reader compares the constants, and never interprets them. The header is a record of
+plain data. In the place of each array, it has the array's dtype, shape, offset in the data, and
+checksum:
 
     {"checksum": "…", "format": "nbtext model", "version": 3, …,
      "scorer": {"bias": {"dtype": "<f8", "shape": [20], "offset": 0, "checksum": 1234}, …}, …}
 
-Arrays follow each other without gaps, in the order in which the header names them first, each with zeros up to a
-multiple of 16 bytes. Equal arrays are stored once. An array is read, and its checksum compared, when it is first used.
-Checksums detect accidental damage, and no manipulation: anyone can compute a new one.
+Arrays follow each other without gaps, in the order in which the header names them first, each with
+zeros up to a multiple of 16 bytes. Equal arrays are stored once. An array is read, and its checksum
+compared, when it is first used. Checksums detect accidental damage, and no manipulation: anyone can
+compute a new one.
 
-Small models have compressed arrays. `zlib` is the number of compressed bytes; if `differences` is true, these hold the
-first number of an ascending array, and the differences between neighbors, and dtype and shape are of these.
+Small models have compressed arrays. `zlib` is the number of compressed bytes; if `differences` is
+true, these hold the first number of an ascending array, and the differences between neighbors, and
+dtype and shape are of these.
 
 Source: joblib.numpy_pickle (joblib 1.1 and later write and read these bytes).
 """
@@ -41,11 +45,14 @@ from nbtext.documents.streams import READ, READ_NOW, is_broken_link, similar_pat
 from nbtext.errors import ArtifactError
 from nbtext.records import dataclass
 
-FORMAT, VERSION = "nbtext model", 3  # increase the version if a program of this version would misread what is written
+# increase the version if a program of this version would misread what is written
+FORMAT = "nbtext model"
+VERSION = 3
 UPDATE_HINT = "update nbtext: pip install --upgrade nbtext"
 TRAIN_HINT = "give the file that nbtext train wrote"
 
-START = b"\x80\x03}q\x00(X\x06\x00\x00\x00headerq\x01X"  # the length of the header in 4 bytes and the header follow
+# the length of the header in 4 bytes and the header follow
+START = b"\x80\x03}q\x00(X\x06\x00\x00\x00headerq\x01X"
 BEFORE_LENGTH = (
     b"q\x02X\x04\x00\x00\x00dataq\x03cjoblib.numpy_pickle\nNumpyArrayWrapper\nq\x04)\x81q\x05}q\x06(X\x08\x00\x00\x00"
     b"subclassq\x07cnumpy\nndarray\nq\x08X\x05\x00\x00\x00shapeq\t"
@@ -57,19 +64,23 @@ AFTER_LENGTH = (  # its last byte but one is the length of the padding
 )
 END = b"u."
 CHECKSUM = b'{"checksum":"%08x",'  # the header begins with it; it is that of the rest of the header
-LENGTH_BYTES, ALIGNMENT_BYTES = 4, 16
+LENGTH_BYTES = 4
+ALIGNMENT_BYTES = 16
 MAX_ERROR_CHARACTERS = 250
 HEAD_BYTES = 128  # first bytes of a file, by which its kind is recognized
 MAX_HEADER_BYTES = 1 << 26
 MAX_VALUES = 300_000  # of the header: each takes up to a hundred bytes of memory
 MAX_PIPE_BYTES = 4 << 30  # the length of a pipe is not known
 PIECE_BYTES = 1 << 20  # of a pipe that are read at once
-MAX_DIMENSIONS, MAX_ITEMS = 8, 1 << 48
+MAX_DIMENSIONS = 8
+MAX_ITEMS = 1 << 48
 ITEM_TYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
 PLACE = ("dtype", "shape", "offset", "checksum")  # the keys in the place of an array
 PACKED = ("zlib", "differences")  # more keys, of a compressed one
-# A compressed array takes at most as much memory as a file of so many times its bytes, or MAX_UNPACKED bytes.
-MAX_RATIO, MAX_UNPACKED = 64, 1 << 22
+# A compressed array takes at most as much memory as a file of so many times its bytes, or
+# MAX_UNPACKED bytes.
+MAX_RATIO = 64
+MAX_UNPACKED = 1 << 22
 LEVEL = 9  # of compression: 1 % smaller than 6 on weights of 8 bits, in twice the time
 KNOWN_FILES = (  # first bytes, kind of file, hint
     (b"\x1f\x8b", "is compressed by gzip, and models are not", TRAIN_HINT),
@@ -146,10 +157,11 @@ class StoredArray:
 
 
 class Content:
-    """The bytes of a model file, which stays open, or of a pipe. Memory is allocated only for bytes that there are.
+    """The bytes of a model file, which stays open, or of a pipe. Memory is allocated only for bytes
+    that there are.
 
-    They are read, not memory-mapped: what was audited does not change, and a file that is cut while it is used is an
-    error, and does not kill the process.
+    They are read, not memory-mapped: what was audited does not change, and a file that is cut while
+    it is used is an error, and does not kill the process.
 
     n_bytes     the size of the file; None: of a pipe, it is not known
     data_start  where the bytes of the arrays begin
@@ -158,7 +170,9 @@ class Content:
     data_start = 0
 
     def __init__(self, path: str, *, is_file: bool) -> None:
-        self._descriptor, self._held, self._lock = -1, bytearray(), Lock()
+        self._descriptor = -1
+        self._held = bytearray()
+        self._lock = Lock()
         if (opened := take_opened(path)) is not None:
             self._file: Any = opened
         elif path != "-":
@@ -168,7 +182,8 @@ class Content:
             raise ArtifactError("is closed", hint="name the model's file instead of -")
         else:
             self._file = sys.stdin.buffer
-            with suppress(OSError):  # standard input may be replaced by an object without a descriptor
+            # standard input may be replaced by an object without a descriptor
+            with suppress(OSError):
                 self._descriptor = os.dup(self._file.fileno())
         status = os.fstat(self._descriptor) if self._descriptor >= 0 else None
         is_regular = status is not None and stat.S_ISREG(status.st_mode)
@@ -203,7 +218,8 @@ class Content:
             while len(self._held) < stop and (piece := self._file.read(min(PIECE_BYTES, stop - len(self._held)))):
                 self._held += piece
             return np.frombuffer(bytes(memoryview(self._held)[start:stop]), dtype=np.uint8)
-        found, n_read = np.empty(stop - start, dtype=np.uint8), 0
+        found = np.empty(stop - start, dtype=np.uint8)
+        n_read = 0
         if not hasattr(os, "preadv"):  # Windows; no other process reads from this place of the file
             with self._lock:
                 self._file.seek(self._start + start)
@@ -253,8 +269,11 @@ def save(record: Record, path: str, *, is_packed: bool = False) -> None:
 
 
 def assemble(record: Record, *, is_packed: bool) -> list[Any]:
-    """Return the bytes of the file of a record, in parts; see `save`. ArtifactError if `load` would not accept it."""
-    known: dict[tuple[Any, ...], list[tuple[int, NDArray[Any]]]] = {}  # places of arrays by dtype, shape and checksum
+    """Return the bytes of the file of a record, in parts; see `save`. ArtifactError if `load` would
+    not accept it.
+    """
+    # places of arrays by dtype, shape and checksum
+    known: dict[tuple[Any, ...], list[tuple[int, NDArray[Any]]]] = {}
     arrays: list[NDArray[Any]] = []
     n_data = 0
 
@@ -281,7 +300,8 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
         return dict(zip(PLACE, (dtype, array.shape, offset, checksum), strict=True)) | packing
 
     text = json.dumps({"format": FORMAT, "version": VERSION, **record}, default=place, separators=(",", ":"))
-    rest, middle = text[1:].encode("ascii"), _middle(n_data)
+    rest = text[1:].encode("ascii")
+    middle = _middle(n_data)
     n_before = len(START) + LENGTH_BYTES + len(CHECKSUM % 0) + len(rest) + len(middle)
     rest += b" " * (-n_before % ALIGNMENT_BYTES)
     header = CHECKSUM % crc32(rest) + rest
@@ -293,8 +313,11 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
 
 
 def _pack(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Return the compressed bytes of an array, and what the header says of them; the array, if it stays as it is."""
-    plain, packing = array, dict[str, Any]()
+    """Return the compressed bytes of an array, and what the header says of them; the array, if it
+    stays as it is.
+    """
+    plain = array
+    packing = dict[str, Any]()
     is_row = array.ndim == 1 and array.dtype.kind == "u" and len(array) > 1
     if is_row and array.dtype.itemsize <= 4 and (array[1:] >= array[:-1]).all():
         plain = np.diff(array, prepend=array.dtype.type(0))
@@ -318,10 +341,12 @@ def _unpack(packed: NDArray[np.uint8], n_bytes: int) -> NDArray[np.uint8]:
 
 
 def load(path: str, *, is_file: bool = False) -> Record:
-    """Return the record that `save` wrote to `path`, "-" for standard input, with StoredArrays in the place of arrays.
+    """Return the record that `save` wrote to `path`, "-" for standard input, with StoredArrays in
+    the place of arrays.
 
-    Its form is right, it has this version, and its arrays lie where they should. The caller checks the values.
-    With `is_file`, anything but a regular file is refused, and no writer of a FIFO is waited for.
+    Its form is right, it has this version, and its arrays lie where they should. The caller checks
+    the values. With `is_file`, anything but a regular file is refused, and no writer of a FIFO is
+    waited for.
 
     Raises
     ------
@@ -348,7 +373,9 @@ def load(path: str, *, is_file: bool = False) -> Record:
 
 
 def _check_start(head: bytes) -> None:
-    """Raise ArtifactError, which names the kind of file, unless a file with these first bytes can be a model."""
+    """Raise ArtifactError, which names the kind of file, unless a file with these first bytes can
+    be a model.
+    """
     if head.startswith(START):
         return
     if not head:
@@ -371,7 +398,8 @@ def _check_start(head: bytes) -> None:
 
 def _check_size(header: bytes) -> None:
     """Raise ArtifactError if a header would take too much memory as values."""
-    n_values = header.count(b",") + header.count(b"[") + header.count(b"{")  # also in texts, which may have some
+    # also in texts, which may have some
+    n_values = header.count(b",") + header.count(b"[") + header.count(b"{")
     if len(header) > MAX_HEADER_BYTES or n_values > MAX_VALUES:
         raise foreign_error(f"has a header of more than {MAX_VALUES:,} values or {MAX_HEADER_BYTES:,} bytes")
 
@@ -426,7 +454,8 @@ def _read_place(found: dict[str, Any], content: Content) -> StoredArray:
     is_length = all(type(length) is int and length >= 0 for length in shape)
     if not is_length or len(shape) > MAX_DIMENSIONS or prod(length or 1 for length in shape) > MAX_ITEMS:
         raise foreign_error("has an array of an impossible shape")
-    n_packed, is_differences = found.get("zlib"), "differences" in found
+    n_packed = found.get("zlib")
+    is_differences = "differences" in found
     array = StoredArray(content, dtype, tuple(shape), offset, checksum, n_packed, is_differences)
     if "zlib" in found and (
         type(n_packed) is not int or n_packed < 1 or array.n_bytes > max(MAX_UNPACKED, MAX_RATIO * n_packed)
@@ -449,7 +478,9 @@ def _zeros(n_bytes: int) -> bytes:
 
 
 def _align(n_bytes: int) -> int:
-    """Return the number of bytes that an array takes in a file; each takes some, so that it has a place of its own."""
+    """Return the number of bytes that an array takes in a file; each takes some, so that it has a
+    place of its own.
+    """
     return max(n_bytes + -n_bytes % ALIGNMENT_BYTES, ALIGNMENT_BYTES)
 
 
@@ -460,7 +491,9 @@ def _middle(n_bytes: int) -> bytes:
 
 @contextmanager
 def name_errors(path: str) -> Iterator[None]:
-    """Name the file in each ArtifactError that is raised inside, also where it cannot be read; shorten long ones."""
+    """Name the file in each ArtifactError that is raised inside, also where it cannot be read;
+    shorten long ones.
+    """
     try:
         try:
             yield

@@ -6,36 +6,41 @@ Relevance. Label k against the rest, both multinomial, discounted, and smoothed 
     θ_kj = (t'_kj + μ_k g_j) / (T_k + μ_k),  φ_kj = (t_j − t'_kj + μ_k g_j) / (T − T_k + μ_k)
     t'_kj = max(t_kj − 0.8, 0),  μ_k = μ + min(T_k, 20 μ)
 
-where x_j is the count of feature j in the document, t_kj its occurrences in the documents with label k, T_k = Σ_j t_kj,
-n_k the number of these documents; t_j, T and n are the same for all documents, each counted once; g_j = t_j / T.
+where x_j is the count of feature j in the document, t_kj its occurrences in the documents with
+label k, T_k = Σ_j t_kj, n_k the number of these documents; t_j, T and n are the same for all
+documents, each counted once; g_j = t_j / T.
 
-The discount lowers the weight of features that occur once in a label. Most of these are unrelated to the label, above
-all in short texts with many labels. μ_k has two parts. The pseudo-tokens μ weigh most in rare labels (Dirichlet
-smoothing). T_k gives the corpus about half of the weight in a label (Jelinek-Mercer smoothing), because many frequent
-features of a large label are unrelated to it, too. The second part is at most 20 μ, so that a small μ smooths every
-label little. This is best if a few words identify each label.
+The discount lowers the weight of features that occur once in a label. Most of these are unrelated
+to the label, above all in short texts with many labels. μ_k has two parts. The pseudo-tokens μ
+weigh most in rare labels (Dirichlet smoothing). T_k gives the corpus about half of the weight in a
+label (Jelinek-Mercer smoothing), because many frequent features of a large label are unrelated to
+it, too. The second part is at most 20 μ, so that a small μ smooths every label little. This is best
+if a few words identify each label.
 
-A feature that label k does not have adds log(μ_k / (T + μ_k)) + log((T − T_k + μ_k) / (T_k + μ_k)), which is the same
-for all such features. So the weights are sparse: one number for each feature that a label has.
+A feature that label k does not have adds log(μ_k / (T + μ_k)) + log((T − T_k + μ_k) / (T_k + μ_k)),
+which is the same for all such features. So the weights are sparse: one number for each feature that
+a label has.
 
-Contrast. The log-likelihood of label k against the mean likelihood of the K − 1 other labels, in an ordinary
-multinomial model with additive smoothing α:
+Contrast. The log-likelihood of label k against the mean likelihood of the K − 1 other labels, in an
+ordinary multinomial model with additive smoothing α:
 
     S_k = Σ_j x_j log((t_kj + α) / (T_k + αV)),  B_k = S_k − log(Σ_{l ≠ k} exp(S_l) / (K − 1))
 
 with V features and K labels.
 
-Without tokens, A_k is the prior π_k, and B_k is 0. One scorer holds both: A_k is its score k, S_k its score K + k.
+Without tokens, A_k is the prior π_k, and B_k is 0. One scorer holds both: A_k is its score k, S_k
+its score K + k.
 
-Leave-one-out scores are exact: those of each document under the model of all others, in one pass. A document is
-subtracted from the counts of each of its labels, and once from the counts of all documents. So the complement of its
-own labels does not change, and the complement of each other label loses it. Identical documents ("contents") are left
-out together. Their sums of logarithms are logarithms of products, which are faster.
+Leave-one-out scores are exact: those of each document under the model of all others, in one pass. A
+document is subtracted from the counts of each of its labels, and once from the counts of all
+documents. So the complement of its own labels does not change, and the complement of each other
+label loses it. Identical documents ("contents") are left out together. Their sums of logarithms are
+logarithms of products, which are faster.
 
-Sources: Zhai and Lafferty, A Study of Smoothing Methods for Language Models Applied to Information Retrieval, 2004
-(discount, Dirichlet and Jelinek-Mercer smoothing); the same authors, Two-Stage Language Models for Information
-Retrieval, 2002 (both smoothings combined); McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text
-Classification, 1998.
+Sources: Zhai and Lafferty, A Study of Smoothing Methods for Language Models Applied to Information
+Retrieval, 2004 (discount, Dirichlet and Jelinek-Mercer smoothing); the same authors, Two-Stage
+Language Models for Information Retrieval, 2002 (both smoothings combined); McCallum and Nigam, A
+Comparison of Event Models for Naive Bayes Text Classification, 1998.
 """
 
 from __future__ import annotations
@@ -71,7 +76,8 @@ FAR = 1e-280  # the sum of small numbers from which it has all digits
 class Smoothing(NamedTuple):
     """The smoothing of both scores.
 
-    mu     μ: each label and its complement get μ + min(T_k, 20 μ) pseudo-tokens, distributed as in the corpus
+    mu     μ: each label and its complement get μ + min(T_k, 20 μ) pseudo-tokens, distributed as in
+           the corpus
     alpha  α, the pseudo-count of each feature in each label; None: the score B is not used
     """
 
@@ -94,9 +100,12 @@ class RelevanceScores(NamedTuple):
 
 def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> LinearScorer:
     """Return the scorer of A, and if α is given of S; see the module."""
-    mu, indptr, own = smoothing.mu, statistics.indptr, statistics.classes
+    mu = smoothing.mu
+    indptr = statistics.indptr
+    own = statistics.classes
     totals = statistics.feature_occurrences.astype(np.float64)
-    T, T_k = totals.sum(), statistics.class_occurrences
+    T = totals.sum()
+    T_k = statistics.class_occurrences
     of_entries = np.repeat(totals, np.diff(indptr))
     mu_k = pseudo_tokens(T_k, mu)
     added = of_entries * (mu_k / max(T, 1.0))[own]
@@ -108,20 +117,29 @@ def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> Line
     if smoothing.alpha is None:
         return LinearScorer(bias, default, indptr, own, gains)
     contrasts = compile_multinomial(statistics, smoothing=smoothing.alpha)
-    widths, n_labels, n = np.diff(indptr), statistics.n_classes, len(gains)
-    classes, deltas = np.empty(2 * n, dtype=np.int32), np.empty(2 * n)
-    places = np.arange(n) + np.repeat(indptr[:-1], widths)  # the entries of A of a feature precede those of S
-    classes[places], deltas[places] = own, gains
+    widths = np.diff(indptr)
+    n_labels = statistics.n_classes
+    n = len(gains)
+    classes = np.empty(2 * n, dtype=np.int32)
+    deltas = np.empty(2 * n)
+    # the entries of A of a feature precede those of S
+    places = np.arange(n) + np.repeat(indptr[:-1], widths)
+    classes[places] = own
+    deltas[places] = gains
     places += np.repeat(widths, widths)
-    classes[places], deltas[places] = own + np.int32(n_labels), contrasts.deltas
-    bias, default = np.concatenate((bias, contrasts.bias)), np.concatenate((default, contrasts.default))
+    classes[places] = own + np.int32(n_labels)
+    deltas[places] = contrasts.deltas
+    bias = np.concatenate((bias, contrasts.bias))
+    default = np.concatenate((default, contrasts.default))
     return LinearScorer(bias, default, 2 * indptr, classes, deltas)
 
 
 def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
     """Return the scorer of A only."""
     is_first = scorer.classes < n_labels
-    indptr, classes, deltas = running_sums(is_first)[scorer.indptr], scorer.classes[is_first], scorer.deltas[is_first]
+    indptr = running_sums(is_first)[scorer.indptr]
+    classes = scorer.classes[is_first]
+    deltas = scorer.deltas[is_first]
     return LinearScorer(scorer.bias[:n_labels], scorer.default[:n_labels], indptr, classes, deltas, rows=scorer.rows)
 
 
@@ -147,7 +165,8 @@ def prior_log_odds(n_k: Any, n: Any) -> Any:
 
 
 def split_scores(scores: Floats, priors: Floats) -> RelevanceScores:
-    """Return the scores of documents from those of the scorer, (n_documents, n_labels or twice as many).
+    """Return the scores of documents from those of the scorer, (n_documents, n_labels or twice as
+    many).
 
     priors  (n_labels,), π
     """
@@ -158,11 +177,14 @@ def split_scores(scores: Floats, priors: Floats) -> RelevanceScores:
 
 
 def contrast_labels(scores: Floats) -> Floats:
-    """Return B, the log-odds of each label against the mean of all others, (n_documents, n_labels), from S."""
+    """Return B, the log-odds of each label against the mean of all others, (n_documents, n_labels),
+    from S.
+    """
     n, n_labels = scores.shape
     if n_labels < 2 or n == 0:
         return np.full(scores.shape, NO_CONTRAST)
-    rows, best = np.arange(n), scores.argmax(axis=1)
+    rows = np.arange(n)
+    best = scores.argmax(axis=1)
     differences = scores - scores[rows, best][:, None]
     shares = np.exp(differences)
     shares[rows, best] = 0.0
@@ -183,7 +205,8 @@ def contrast_labels(scores: Floats) -> Floats:
 left_out_products = choose_version(plain.left_out_products)
 
 MAX_CELLS = 1 << 16  # documents times labels that are scored at once
-# pairs of a document's feature and a label that has it, at once; None: the kernel needs no memory for them
+# pairs of a document's feature and a label that has it, at once; None: the kernel needs no memory
+# for them
 MAX_ENTRIES = None if HAS_KERNEL else 1 << 18
 LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 
@@ -211,16 +234,19 @@ class LabelCounts:
     def of(cls, statistics: ClassStatistics) -> LabelCounts:
         """Return the counts of statistics.
 
-        A feature that half of the labels have has an entry for each label, so that the kernel need not look it up.
+        A feature that half of the labels have has an entry for each label, so that the kernel need
+        not look it up.
         """
-        widths, n_labels = np.diff(statistics.indptr), statistics.n_classes
+        widths = np.diff(statistics.indptr)
+        n_labels = statistics.n_classes
         is_frequent = 2 * widths >= n_labels
         indptr = running_sums(np.where(is_frequent, n_labels, widths))
         classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
         ranks = np.arange(len(statistics.classes)) - np.repeat(statistics.indptr[:-1], widths)
         places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), statistics.classes, ranks)
         occurrences = np.zeros(len(classes))
-        classes[places], occurrences[places] = statistics.classes, statistics.occurrences
+        classes[places] = statistics.classes
+        occurrences[places] = statistics.occurrences
         totals = statistics.feature_occurrences.astype(np.float64)
         priors = np.asarray(prior_log_odds(statistics.class_documents, statistics.n_documents))
         entries = indptr, classes, occurrences
@@ -235,13 +261,14 @@ class LabelCounts:
 
 @dataclass(frozen=True, eq=False)
 class RelevanceLeaveOneOut(LeftOutDocuments):
-    """The retained documents of a corpus, for exact leave-one-out scores. Identical documents are left out together.
+    """The retained documents of a corpus, for exact leave-one-out scores. Identical documents are
+    left out together.
 
     counts      of the whole corpus
     documents   some of its documents; the class of a document is the index of its set in `sets`
     sets        the label sets of the documents
-    n_hapax     (n_documents,), tokens of each document whose features no other document has: they are out of
-                vocabulary. None: the vocabulary does not depend on the documents
+    n_hapax     (n_documents,), tokens of each document whose features no other document has: they
+                are out of vocabulary. None: the vocabulary does not depend on the documents
     is_separate  whether each document is a content of its own, and is left out alone
     """
 
@@ -295,7 +322,8 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     @property
     def blocks(self) -> Iterator[LeftOutBlock]:
         """The contents in blocks whose scores fit into memory, one after the other."""
-        n, n_labels = len(self.left_out), self.statistics.n_classes
+        n = len(self.left_out)
+        n_labels = self.statistics.n_classes
         n_blocks = -(-n // max(1, MAX_CELLS // n_labels))
         size = -(-n // max(1, n_blocks))  # equal sizes, for threads
         ends: Any = range(n)
@@ -308,7 +336,9 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
 
 @dataclass(frozen=True, eq=False)
 class LeftOutBlock:
-    """The contents of a corpus from `start` up to `stop`, which are left out. It keeps what all smoothings need."""
+    """The contents of a corpus from `start` up to `stop`, which are left out. It keeps what all
+    smoothings need.
+    """
 
     corpus: RelevanceLeaveOneOut
     start: int
@@ -326,8 +356,11 @@ class LeftOutBlock:
 
     @LazyProperty
     def own(self) -> tuple[NDArray[np.int64], Floats]:
-        """The place of each entry of the pairs among those of the statistics, and its t without the copies."""
-        pairs, (indptr, classes, occurrences) = self.left_out.pairs, self.corpus.counts.entries
+        """The place of each entry of the pairs among those of the statistics, and its t without the
+        copies.
+        """
+        pairs = self.left_out.pairs
+        indptr, classes, occurrences = self.corpus.counts.entries
         places = pairs.locate(indptr, classes)
         left = occurrences[places] - self.left_out.copies[pairs.entry_documents] * pairs.counts
         return places, _check_counted(left)
@@ -346,7 +379,10 @@ class LeftOutBlock:
 
     def ratios(self, mu: float) -> Floats:
         """Return A − π of each content and label, (n_rows, n_labels)."""
-        corpus, left_out, (places, own), left = self.corpus, self.left_out, self.own, self._left
+        corpus = self.corpus
+        left_out = self.left_out
+        places, own = self.own
+        left = self._left
         part = left_out.documents
         T = corpus.counts.n_tokens - left_out.all_copies * part.totals
         T_k = self._subtract(corpus.statistics.class_occurrences, part.totals)
@@ -370,8 +406,11 @@ class LeftOutBlock:
 
         scorer  of S, with nothing left out
         """
-        corpus, left_out, (_, left) = self.corpus, self.left_out, self.own
-        part, pairs = left_out.documents, left_out.pairs
+        corpus = self.corpus
+        left_out = self.left_out
+        _, left = self.own
+        part = left_out.documents
+        pairs = left_out.pairs
         scores = scorer.scores(part.indptr, part.indices, part.counts)
         scores -= (part.totals - self.known)[:, None] * scorer.default
         totals = corpus.statistics.class_occurrences[left_out.classes] - left_out.copies * pairs.totals
@@ -382,11 +421,14 @@ class LeftOutBlock:
     @LazyProperty
     def _left(self) -> Floats:
         """t_j of each entry without all copies of the document."""
-        part, copies = self.left_out.documents, self.left_out.all_copies
+        part = self.left_out.documents
+        copies = self.left_out.all_copies
         return _check_counted(self.corpus.counts.totals[part.indices] - copies[part.entry_documents] * part.counts)
 
     def _subtract(self, values: NDArray[Any], lengths: Floats) -> NDArray[Any]:
-        """Return a value of each label without that of the documents that have it; see LeftOut.subtract."""
+        """Return a value of each label without that of the documents that have it; see
+        LeftOut.subtract.
+        """
         return self.left_out.subtract(values.astype(np.float64), lengths)
 
 

@@ -16,23 +16,27 @@ from nbtext.bayes.scorer import Floats, log_posterior, subtract_maxima
 from nbtext.errors import ModelError
 from nbtext.records import dataclass
 
-# The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has temperature 1, a
-# longer one a higher temperature, and few labels are noise. The prior matters if there are few documents, or if all of
-# them have about the same length: documents of 60 words do not determine the temperature of documents of 5 words.
+# The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has
+# temperature 1, a longer one a higher temperature, and few labels are noise. The prior matters if
+# there are few documents, or if all of them have about the same length: documents of 60 words do
+# not determine the temperature of documents of 5 words.
 PRIOR_MEAN = np.array([0.0, 0.3, -6.0])
 PRIOR_DEVIATION = np.array([1.0, 0.5, 2.0])
-MAX_TEMPERATURE = 1e100  # scores of up to 1e109, which a model file may have, stay finite when they are divided
+# scores of up to 1e109, which a model file may have, stay finite when they are divided
+MAX_TEMPERATURE = 1e100
 LARGEST = 30.0  # of |log a|, |b| and |logit noise|; with larger values, probabilities are 0 or 1
 
 
 @dataclass(frozen=True, slots=True)
 class TemperatureScaling:
-    """T(L) = a · L^b: the scores of a document of L known tokens are divided by T(L) before they are normalized.
+    """T(L) = a · L^b: the scores of a document of L known tokens are divided by T(L) before they
+    are normalized.
 
-    Naive Bayes treats tokens as independent, so its log-odds grow too fast with the length of a document. Dividing by
-    a power of the length corrects this. Some documents have a label that their words do not support, such as an error
-    or a mail posted to two groups. For this share, `noise`, all labels are equally probable. Without it, a few such
-    documents would raise the temperature of all others. The most probable label stays the same.
+    Naive Bayes treats tokens as independent, so its log-odds grow too fast with the length of a
+    document. Dividing by a power of the length corrects this. Some documents have a label that
+    their words do not support, such as an error or a mail posted to two groups. For this share,
+    `noise`, all labels are equally probable. Without it, a few such documents would raise the
+    temperature of all others. The most probable label stays the same.
     """
 
     a: float
@@ -60,16 +64,19 @@ class TemperatureScaling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """Parameters that turn scores into probabilities and decisions. They are fitted to leave-one-out scores.
+    """Parameters that turn scores into probabilities and decisions. They are fitted to
+    leave-one-out scores.
 
     temperature        None: scores are normalized without scaling
     prior_adjustment   (n_classes,), added to log-probabilities, which are normalized again
     decision_offsets   (n_classes,), added to log-probabilities for the decision only
-    nonconformity      distribution of the nonconformity of the true labels of left-out documents, for prediction sets
-    likelihoods        distribution of log p(x) per token of left-out documents, in nats, to find outliers
+    nonconformity      distribution of the nonconformity of the true labels of left-out documents,
+                       for prediction sets
+    likelihoods        distribution of log p(x) per token of left-out documents, in nats, to find
+                       outliers
     outlier_threshold  the log p(x) per token below which a document is an outlier
-    mean_posteriors    mean probabilities on the left-out documents of each class, to estimate class shares; None: there
-                       are too many classes
+    mean_posteriors    mean probabilities on the left-out documents of each class, to estimate class
+                       shares; None: there are too many classes
     """
 
     temperature: TemperatureScaling | None = None
@@ -81,12 +88,16 @@ class Calibration:
     mean_posteriors: MeanPosteriors | None = None
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
-        """Return log-probabilities of documents with these numbers of known tokens, shape (n_documents, n_classes)."""
+        """Return log-probabilities of documents with these numbers of known tokens, shape
+        (n_documents, n_classes).
+        """
         scaled = log_posterior(scores) if self.temperature is None else self.temperature.log_posterior(scores, lengths)
         return scaled if self.prior_adjustment is None else log_posterior(scaled + self.prior_adjustment)
 
     def decide(self, log_posterior: Floats) -> NDArray[np.int64]:
-        """Return the class to predict for each document: the most probable one after adding the decision offsets."""
+        """Return the class to predict for each document: the most probable one after adding the
+        decision offsets.
+        """
         values = log_posterior if self.decision_offsets is None else log_posterior + self.decision_offsets
         return values.argmax(axis=1) if len(values) else np.zeros(0, dtype=np.int64)
 
@@ -94,16 +105,19 @@ class Calibration:
 def fit_temperature(
     scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32], *, near: TemperatureScaling | None = None
 ) -> TemperatureScaling:
-    """Fit the temperature and the label-noise rate by log-loss on documents that the model has not seen.
+    """Fit the temperature and the label-noise rate by log-loss on documents that the model has not
+    seen.
 
-    The loss is that of (1 − noise) · softmax(scores / T) + noise / K, with a weak prior of (log a, b, logit noise): the
-    estimate is the maximum a posteriori. First the temperature is fitted without noise, then all three parameters. If
-    the fit of the noise began at a temperature that is much too low, every wrong label would look like noise.
+    The loss is that of (1 − noise) · softmax(scores / T) + noise / K, with a weak prior of (log a,
+    b, logit noise): the estimate is the maximum a posteriori. First the temperature is fitted
+    without noise, then all three parameters. If the fit of the noise began at a temperature that is
+    much too low, every wrong label would look like noise.
 
     Parameters
     ----------
     scores : (n_documents, n_classes), finite, left out or held out
-    lengths : (n_documents,), known tokens; None if they are not known, as in a matrix of weights; then b is 0
+    lengths : (n_documents,), known tokens; None if they are not known, as in a matrix of weights;
+    then b is 0
     classes : (n_documents,), the true class of each
     near : the result for similar scores, from which the search starts
 
@@ -111,8 +125,8 @@ def fit_temperature(
     ------
     ModelError : scores are not finite, or too large
 
-    Source of temperature scaling: Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, 2017, section
-    4.2. That the temperature depends on the length is our own.
+    Source of temperature scaling: Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural
+    Networks, 2017, section 4.2. That the temperature depends on the length is our own.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         centered = subtract_maxima(scores)
@@ -136,8 +150,9 @@ def fit_scaled_temperature(
 ) -> TemperatureScaling:
     """Fit the calibration of scores that are not in nats; see `fit_temperature`.
 
-    They are first divided by their mean difference between the highest and the mean score of a document, per token (per
-    document if lengths are not known), because the prior of the temperature is in nats.
+    They are first divided by their mean difference between the highest and the mean score of a
+    document, per token (per document if lengths are not known), because the prior of the
+    temperature is in nats.
     """
     evidence = scores.max(axis=1) - scores.mean(axis=1)
     unit = float(evidence.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
@@ -149,13 +164,16 @@ def fit_scaled_temperature(
 def _evaluate(
     at: Floats, *, scores: Floats, design: Floats, own: tuple[NDArray[Any], NDArray[Any]]
 ) -> tuple[float, Floats, Floats]:
-    """Return the mean of the log-loss and the prior at (log a, b) or (log a, b, logit noise), its gradient and Hessian.
+    """Return the mean of the log-loss and the prior at (log a, b) or (log a, b, logit noise), its
+    gradient and Hessian.
 
     scores  (n_documents, n_classes), their maximum is 0
-    design  (2, n_documents), ones and the logarithms of the lengths; (1, n_documents) if these are not known: without b
+    design  (2, n_documents), ones and the logarithms of the lengths; (1, n_documents) if these are
+            not known: without b
     own     the index of each document's true class in the scores
     """
-    n, m = len(scores), len(design)
+    n = len(scores)
+    m = len(design)
     log_temperature = sum(parameter * column for parameter, column in zip(at, design, strict=False))
     scaled = scores * np.exp(-log_temperature)[:, None]
     exponentials = np.exp(scaled)
@@ -163,15 +181,17 @@ def _evaluate(
     mean = np.einsum("ij,ij->i", exponentials, scaled) / totals
     exponentials *= scaled
     square = np.einsum("ij,ij->i", exponentials, scaled) / totals
-    # each document's loss has the first derivative `slope` and the second derivative `curvature` by log T
+    # each document's loss has the first derivative `slope` and the second derivative `curvature` by
+    # log T
     slope = scaled[own] - mean
     curvature = square - mean * mean - slope
     losses = np.log(totals) - scaled[own]
     if len(at) == m:
-        gradient, hessian = design @ slope, (design * curvature) @ design.T
+        gradient = design @ slope
+        hessian = (design * curvature) @ design.T
     else:
-        # With w the probability that a document's label is not noise, and v = 1 − w, the loss has the derivatives
-        # w · slope by log T and noise − v by logit noise.
+        # With w the probability that a document's label is not noise, and v = 1 − w, the loss has
+        # the derivatives w · slope by log T and noise − v by logit noise.
         noise = float(_sigmoid(at[-1]))
         log_label = np.log1p(-noise) - losses
         losses = -np.logaddexp(log_label, np.log(noise / scores.shape[1]))

@@ -1,4 +1,6 @@
-"""Categorical and Bernoulli Naive Bayes: a class draws a value for each feature, its count up to a bound."""
+"""Categorical and Bernoulli Naive Bayes: a class draws a value for each feature, its count up to a
+bound.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from nbtext.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """An indicator for each value of a feature except 0: value v of feature j is a 1 in column j(m − 1) + v − 1.
+    """An indicator for each value of a feature except 0: value v of feature j is a 1 in column j(m
+    − 1) + v − 1.
 
     n_values  m >= 2: values are 0 to m − 1; higher counts are m − 1
     """
@@ -36,11 +39,13 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts(ClassStatistics):
-    """ClassStatistics over the values of features: `documents` is n_kjv, documents of class k with feature j = v.
+    """ClassStatistics over the values of features: `documents` is n_kjv, documents of class k with
+    feature j = v.
 
     Each pair of a feature and a class that occurs has an entry for every value except 0.
 
-    present   (n_entries,) int64, documents of the class that have the entry's feature, whatever its value: d_kj
+    present   (n_entries,) int64, documents of the class that have the entry's feature, whatever its
+              value: d_kj
     n_values  m; feature j has m − 1 columns from j(m − 1) on
     """
 
@@ -76,10 +81,12 @@ def count_values(statistics: ClassStatistics, documents: DocumentCounts, *, n_va
 
 
 def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
-    """Weigh each value of each feature by log(p_kjv / p_kj0), with p_kjv = (n_kjv + α) / (n_k + mα).
+    """Weigh each value of each feature by log(p_kjv / p_kj0), with p_kjv = (n_kjv + α) / (n_k +
+    mα).
 
-    The bias is Σ_j log p_kj0, the score of a document without features. ClassStatistics of binary counts are the case
-    m = 2, Bernoulli Naive Bayes: with p_kj = (d_kj + α) / (n_k + 2α), weights are log(p / (1 − p)).
+    The bias is Σ_j log p_kj0, the score of a document without features. ClassStatistics of binary
+    counts are the case m = 2, Bernoulli Naive Bayes: with p_kj = (d_kj + α) / (n_k + 2α), weights
+    are log(p / (1 − p)).
 
     Parameters
     ----------
@@ -90,8 +97,8 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
     -------
     The scorer of log P(document | class), without the prior, over the columns of the values.
 
-    Sources: scikit-learn 1.9, CategoricalNB with min_categories=m on min(counts, m − 1); Manning, Raghavan, Schütze,
-    Introduction to Information Retrieval, 2008, section 13.3.
+    Sources: scikit-learn 1.9, CategoricalNB with min_categories=m on min(counts, m − 1); Manning,
+    Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 13.3.
     """
     present, n_values = _count_present(statistics)
     width = n_values - 1
@@ -112,17 +119,20 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
     """Return leave-one-out scores. Only the scores of each document's own classes change.
 
-    A class loses the document's values and one document, which changes the probability of absent features too. Pairs
-    with the same number of copies are scored together, because the score of an empty document depends on that number.
+    A class loses the document's values and one document, which changes the probability of absent
+    features too. Pairs with the same number of copies are scored together, because the score of an
+    empty document depends on that number.
     """
     present, n_values = _count_present(statistics)
     pairs = left_out.pairs
     valued = derive(pairs, Values(n_values)) if isinstance(statistics, ValueCounts) else pairs
-    positions, of_class = statistics.locate(valued), statistics.classes
+    positions = statistics.locate(valued)
+    of_class = statistics.classes
     entry_copies = left_out.copies[pairs.entry_documents]
     own = np.zeros(len(pairs))
     for copies in np.unique(left_out.copies).tolist():
-        rows, entries = left_out.copies == copies, entry_copies == copies
+        rows = left_out.copies == copies
+        entries = entry_copies == copies
         others = np.maximum(statistics.class_documents - copies, 0)
         totals = others + n_values * smoothing
         all_absent = log_share(others, totals, smoothing)
@@ -148,7 +158,9 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
 
 
 def _count_present(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
-    """Return the number of documents that have each entry's feature, and the number of values of a feature."""
+    """Return the number of documents that have each entry's feature, and the number of values of a
+    feature.
+    """
     if isinstance(statistics, ValueCounts):
         return statistics.present, statistics.n_values
     return statistics.documents, 2
@@ -166,13 +178,16 @@ def draw_values(weights: Floats, random: np.random.Generator, length: int) -> Fe
     weights  (V, m − 1), log P(value) − log P(0)
     """
     weights = np.pad(weights, ((0, 0), (1, 0)))
-    ratios = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)  # P(at most this value), scaled
+    # P(at most this value), scaled
+    ratios = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)
     drawn = random.random((len(ratios), 1)) * ratios[:, -1:]
     return np.repeat(np.arange(len(ratios)), (drawn >= ratios[:, :-1]).sum(axis=1))
 
 
 def sum_log_probabilities(scorer: LinearScorer) -> float:
-    """Return Σ_kj log(p_kj (1 − p_kj)): the logarithm of a Beta(α + 1, α + 1) density, per unit of α."""
+    """Return Σ_kj log(p_kj (1 − p_kj)): the logarithm of a Beta(α + 1, α + 1) density, per unit of
+    α.
+    """
 
     def of_log_odds(weights: Floats) -> Floats:
         return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))

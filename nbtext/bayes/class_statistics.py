@@ -1,7 +1,8 @@
-"""Class statistics: the additive counts to which event models are fitted; of documents with one label, or several.
+"""Class statistics: the additive counts to which event models are fitted; of documents with one
+label, or several.
 
-If documents have several labels, the sum over labels is not the total, because a document counts for each of its
-labels, and a document without a label only for the totals.
+If documents have several labels, the sum over labels is not the total, because a document counts
+for each of its labels, and a document without a label only for the totals.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ MAX_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflow
 NEVER_LEARNED = "the model was not trained on some of these documents: their counts exceed those of the model"
 LEARNED_HINT = "give only documents that the model was trained on, with the same labels"
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
-SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
+# of class weights: their ratios and sums are finite
+SMALLEST_PRIOR = 1e-100
+LARGEST_PRIOR = 1e100
 MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
 
 
@@ -68,17 +71,19 @@ class Totals:
 class ClassStatistics:
     """The counts of a corpus of K classes and V features. They can be added and subtracted.
 
-    They are sparse, sorted by feature: feature j has the entries indptr[j]:indptr[j + 1], one for each class that has
-    it, in ascending order of the class. Sums of whole counts are int64 and exact; sums of weights (TF-IDF) are float64
-    and rounded.
+    They are sparse, sorted by feature: feature j has the entries indptr[j]:indptr[j + 1], one for
+    each class that has it, in ascending order of the class. Sums of whole counts are int64 and
+    exact; sums of weights (TF-IDF) are float64 and rounded.
 
-    class_documents  (K,) int64, documents of each class, n_k; float64 if documents weigh less than one
+    class_documents  (K,) int64, documents of each class, n_k; float64 if documents weigh less than
+                     one
     indptr           (V + 1,) int64
     classes          (n_entries,) int32
     documents        (n_entries,) int64 or float64, documents of class k that have feature j, d_kj
-    occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
-    totals           the totals over all documents, if a document can have several classes or none; None: each has one
-                     class, and the totals are the sums over the classes
+    occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class
+                     k, t_kj
+    totals           the totals over all documents, if a document can have several classes or none;
+                     None: each has one class, and the totals are the sums over the classes
     """
 
     class_documents: NDArray[Any]
@@ -128,7 +133,9 @@ class ClassStatistics:
         return entry_rows(self.indptr)
 
     def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the entries' values for each class, shape (K,); it is exact for whole numbers."""
+        """Return the sum of the entries' values for each class, shape (K,); it is exact for whole
+        numbers.
+        """
         if values.dtype.kind == "f":
             return np.bincount(self.classes, weights=values, minlength=self.n_classes)
         sums = np.zeros(self.n_classes, dtype=values.dtype)
@@ -137,7 +144,8 @@ class ClassStatistics:
 
     def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the entries' values over the classes for each feature, shape (V,)."""
-        if values.dtype.kind == "f":  # differences of cumulative float sums would have rounding errors
+        # differences of cumulative float sums would have rounding errors
+        if values.dtype.kind == "f":
             return row_sums(self.indptr, values)
         return np.diff(running_sums(values)[self.indptr])
 
@@ -188,9 +196,13 @@ class ClassStatistics:
         return replace(self, totals=Totals(self.n_documents, self.document_frequencies, self.feature_occurrences))
 
     def without_classes(self) -> ClassStatistics:
-        """Return the statistics without the counts of each class; those of all documents together stay, as totals."""
-        none, indptr = np.zeros((3, 0), dtype=np.int64), np.zeros(self.n_features + 1, dtype=np.int64)
-        columns, totals = (none[0].astype(np.int32), *none[1:]), self.with_totals().totals
+        """Return the statistics without the counts of each class; those of all documents together
+        stay, as totals.
+        """
+        none = np.zeros((3, 0), dtype=np.int64)
+        indptr = np.zeros(self.n_features + 1, dtype=np.int64)
+        columns = (none[0].astype(np.int32), *none[1:])
+        totals = self.with_totals().totals
         return ClassStatistics(self.class_documents, indptr, *columns, totals=totals)
 
     @property
@@ -198,7 +210,8 @@ class ClassStatistics:
         """The statistics of all documents, as those of one class."""
         used = self.used_features
         indptr = np.searchsorted(used, np.arange(self.n_features + 1))
-        documents, occurrences = self.document_frequencies[used], self.feature_occurrences[used]
+        documents = self.document_frequencies[used]
+        occurrences = self.feature_occurrences[used]
         classes = np.zeros(len(used), dtype=np.int32)
         return ClassStatistics(np.array([self.n_documents]), indptr, classes, documents, occurrences)
 
@@ -210,12 +223,16 @@ class ClassStatistics:
         return binary
 
     def scale(self, factors: NDArray[np.float64]) -> ClassStatistics:
-        """Return the statistics with occurrences multiplied by a factor for each feature, shape (V,)."""
+        """Return the statistics with occurrences multiplied by a factor for each feature, shape
+        (V,).
+        """
         totals = self.totals and replace(self.totals, occurrences=self.totals.occurrences * factors)
         return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)), totals=totals)
 
     def decay(self, factor: float) -> ClassStatistics:
-        """Return the statistics with all counts multiplied by a factor, in float64; no count becomes 0."""
+        """Return the statistics with all counts multiplied by a factor, in float64; no count
+        becomes 0.
+        """
 
         def reduce(counts: Any) -> Any:
             return np.maximum(counts * factor, np.minimum(counts, MIN_DECAYED))
@@ -229,7 +246,9 @@ class ClassStatistics:
         return self._select(columns, *entries_of(self.indptr, columns))
 
     def _select(self, columns: Any, indptr: NDArray[np.int64], entries: Any) -> ClassStatistics:
-        """Return the statistics of the features and entries that `columns` and `entries` (numbers or slices) select."""
+        """Return the statistics of the features and entries that `columns` and `entries` (numbers
+        or slices) select.
+        """
         documents = self.documents[entries]
         return ClassStatistics(
             self.class_documents, indptr, self.classes[entries], documents,
@@ -238,9 +257,11 @@ class ClassStatistics:
         )  # fmt: skip
 
     def slice(self, start: int, stop: int | None) -> ClassStatistics:
-        """Return the statistics of the features from `start` up to `stop` (None: all further ones), without a copy.
+        """Return the statistics of the features from `start` up to `stop` (None: all further ones),
+        without a copy.
 
-        They are made once, so that their sums over the classes, which are cached, are computed once.
+        They are made once, so that their sums over the classes, which are cached, are computed
+        once.
         """
         if (start, stop) == (0, None):
             return self
@@ -277,11 +298,15 @@ class ClassStatistics:
         )  # fmt: skip
 
     def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
-        """Return, for each entry of documents of this corpus, the entry of its feature and class in the statistics."""
+        """Return, for each entry of documents of this corpus, the entry of its feature and class in
+        the statistics.
+        """
         return documents.locate(self.indptr, self.classes)
 
     def count_possible(self, documents: DocumentCounts) -> NDArray[np.int64]:
-        """Return how many copies of each document, taken alone, may be in this corpus, shape (n_documents,)."""
+        """Return how many copies of each document, taken alone, may be in this corpus, shape
+        (n_documents,).
+        """
         keys = documents.indices.astype(np.int64) * self.n_classes + documents.classes[documents.entry_documents]
         known = np.append(self.entry_features * self.n_classes + self.classes, -1)
         places = np.searchsorted(known[:-1], keys)
@@ -303,7 +328,9 @@ class ClassStatistics:
         return _combine(self, other, sign=1)
 
     def __sub__(self, other: ClassStatistics) -> ClassStatistics:
-        """Return the statistics without a part of the corpus; ModelError if the part was never counted."""
+        """Return the statistics without a part of the corpus; ModelError if the part was never
+        counted.
+        """
         return _combine(self, other, sign=-1)
 
 
@@ -356,7 +383,9 @@ def count_label_sets(documents: DocumentCounts, sets: LabelSets, *, n_features: 
 
 
 def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> ClassStatistics:
-    """Return the statistics by label, with totals, from statistics whose classes are sets of labels."""
+    """Return the statistics by label, with totals, from statistics whose classes are sets of
+    labels.
+    """
     class_documents = np.zeros(n_labels, dtype=np.int64)
     np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
     widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr[1:]]
@@ -370,7 +399,9 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
 def _sum_features(
     counts: ClassStatistics, sets: LabelSets, n_labels: int, start: int, stop: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
-    """Return, for the features from `start` up to `stop`, the number of entries, and the columns of the entries."""
+    """Return, for the features from `start` up to `stop`, the number of entries, and the columns of
+    the entries.
+    """
     entries = slice(counts.indptr[start], counts.indptr[stop])
     features = entry_rows(counts.indptr[start : stop + 1])
     bounds, members = entries_of(sets.indptr, counts.classes[entries])
@@ -394,7 +425,8 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
         raise ValueError("the statistics have different features or classes; call align first")
     if sign > 0 and _total(a) + _total(b) > MAX_COUNTED:
         raise ModelError(f"the sum of the counts is above {MAX_COUNTED:,}, the largest that is supported")
-    class_documents, totals = a.class_documents + sign * b.class_documents, _combine_totals(a, b, sign=sign)
+    class_documents = a.class_documents + sign * b.class_documents
+    totals = _combine_totals(a, b, sign=sign)
     # the kernel supports whole numbers of documents only
     combine = plain.combine_entries if a.is_decayed or b.is_decayed else combine_entries
     entries = combine(a.entries, b.entries, sign)
@@ -410,7 +442,8 @@ def _combine_totals(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> Tot
     """Return the totals of a + sign × b; None: they are the sums over the classes."""
     if a.totals is None and b.totals is None:
         return None
-    mine, theirs = a.with_totals().totals, b.with_totals().totals
+    mine = a.with_totals().totals
+    theirs = b.with_totals().totals
     assert mine is not None and theirs is not None
     documents = mine.documents + sign * theirs.documents
     occurrences = mine.occurrences + sign * theirs.occurrences
@@ -422,8 +455,8 @@ def _combine_totals(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> Tot
 def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics) -> bool:
     """Return whether the difference `rest` of a and b can be the counts of a set of documents.
 
-    It can be if three conditions hold: every occurrence in `b` was found in `a`; no feature has more documents than
-    occurrences; no feature has more documents of a class than the class has.
+    It can be if three conditions hold: every occurrence in `b` was found in `a`; no feature has
+    more documents than occurrences; no feature has more documents of a class than the class has.
     """
     if rest.occurrences.dtype.kind == "f":  # sums of weights are rounded, so it cannot be decided
         return True
@@ -437,14 +470,19 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
 
 
 def _is_possible(totals: Totals) -> bool:
-    """Return whether the totals can be those of documents: they have each feature at least once, or not at all."""
-    documents, occurrences = totals.documents, totals.occurrences
+    """Return whether the totals can be those of documents: they have each feature at least once, or
+    not at all.
+    """
+    documents = totals.documents
+    occurrences = totals.occurrences
     is_within = (documents <= occurrences) & (documents <= totals.n_documents) & ((documents > 0) | (occurrences == 0))
     return bool(is_within.all())
 
 
 def _total(statistics: ClassStatistics) -> int:
-    """Return the largest of three sums: of all occurrences, of document frequencies, and of documents."""
+    """Return the largest of three sums: of all occurrences, of document frequencies, and of
+    documents.
+    """
     exact = int(statistics.occurrences.sum()) if statistics.occurrences.dtype.kind == "i" else 0
     sums = exact, int(statistics.documents.sum()), int(statistics.class_documents.sum())
     return max(*sums, int(statistics.n_documents), statistics.n_occurrences if exact else 0)
@@ -467,8 +505,10 @@ def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64
     """Return the logarithm of each class's prior probability, shape (n_classes,).
 
     class_documents  (n_classes,), documents of each class
-    prior            `empirical` (the share of the documents), `uniform`, a weight for each class, or WeightedPrior
-    raises           SettingsError: the weights do not fit the classes; ModelError: a class has no document
+    prior            `empirical` (the share of the documents), `uniform`, a weight for each class,
+                     or WeightedPrior
+    raises           SettingsError: the weights do not fit the classes; ModelError: a class has no
+                     document
     """
     if prior == "uniform":
         weights = np.ones(len(class_documents))

@@ -1,8 +1,9 @@
-"""Combinations: the weighted sum of the scores of several models, over one view of a document or several.
+"""Combinations: the weighted sum of the scores of several models, over one view of a document or
+several.
 
-The weights are fitted to leave-one-out scores of the parts, which are exact and cost one pass, so that no document is
-held out. A weighted sum of linear scores is a linear score: a combination compiles to one scorer, and is an event model
-like the others.
+The weights are fitted to leave-one-out scores of the parts, which are exact and cost one pass, so
+that no document is held out. A weighted sum of linear scores is a linear score: a combination
+compiles to one scorer, and is an event model like the others.
 """
 
 from __future__ import annotations
@@ -28,21 +29,24 @@ from nbtext.bayes.scorer import Floats, LinearScorer, log_posterior, subtract_ma
 from nbtext.features.csr import split_columns
 from nbtext.parallel import parallel_calls
 
-# The models of each view, and their smoothing: no search selects it. Leave-one-out prefers less where documents quote
-# one another or have one subject, and heavier smoothing is better on others. Accuracy on held-out training documents
-# (those of other films, of later mails, or drawn at random) with the multinomial model's 0.03, 0.1, 0.3 and 1 beside
-# complement's 1: 77 short questions 0.888, 0.891, 0.886, 0.877; 20 newsgroups 0.879, 0.879, 0.880, 0.883; Thai messages
-# 0.669, 0.676, 0.675. With two labels, where both models are the same, and 0.3, 1 and 3: films 0.849, 0.859, 0.865;
-# long reviews 0.852, 0.868, 0.862; sentences 0.794, 0.796, 0.796; Japanese sentences 0.915, 0.926, 0.918.
+# The models of each view, and their smoothing: no search selects it. Leave-one-out prefers less
+# where documents quote one another or have one subject, and heavier smoothing is better on others.
+# Accuracy on held-out training documents (those of other films, of later mails, or drawn at random)
+# with the multinomial model's 0.03, 0.1, 0.3 and 1 beside complement's 1: 77 short questions 0.888,
+# 0.891, 0.886, 0.877; 20 newsgroups 0.879, 0.879, 0.880, 0.883; Thai messages 0.669, 0.676, 0.675.
+# With two labels, where both models are the same, and 0.3, 1 and 3: films 0.849, 0.859, 0.865; long
+# reviews 0.852, 0.868, 0.862; sentences 0.794, 0.796, 0.796; Japanese sentences 0.915, 0.926,
+# 0.918.
 SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
 MAX_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
 BLOCK_SIZE = 512  # documents that a thread scores at once, so that it needs little memory
 ROUNDS = 2  # of fitting the weights, and the offsets of the labels
 DEVIATION = 1.0  # of the prior of a weight, relative to its mean
 ROUNDING = 1e-12  # of the largest score; scores that differ by less are equal
-# Share of the documents in which a part has to tell labels apart; else it is left out. With 0.02, 0.05, 0.1 and 0.2,
-# the log-losses of 100 to 1,000 training documents, in views of one to three words, on others of these differ by less
-# than 0.003: Japanese, Thai and English sentences, questions and messages.
+# Share of the documents in which a part has to tell labels apart; else it is left out. With 0.02,
+# 0.05, 0.1 and 0.2, the log-losses of 100 to 1,000 training documents, in views of one to three
+# words, on others of these differ by less than 0.003: Japanese, Thai and English sentences,
+# questions and messages.
 MIN_INFORMED = 0.02
 
 
@@ -55,7 +59,8 @@ class Placed(NamedTuple):
 
 
 Places = tuple[Placed, ...]
-View = tuple[ClassStatistics, LeftOut, Sequence[Part]]  # the statistics, the left-out documents and the parts of one
+# the statistics, the left-out documents and the parts of one
+View = tuple[ClassStatistics, LeftOut, Sequence[Part]]
 WHOLE: Places = (
     Placed(0, None, tuple(Part("", name, smoothing, weight=0.5) for name, smoothing in SMOOTHINGS.items())),
 )
@@ -64,7 +69,8 @@ WHOLE: Places = (
 def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
     """Return the parts of the model `combined`, of equal weight.
 
-    With two labels, complement Naive Bayes is the multinomial model, because the rest of a class is the other one.
+    With two labels, complement Naive Bayes is the multinomial model, because the rest of a class is
+    the other one.
 
     views  the names of the views; empty: there is only one
     """
@@ -90,7 +96,9 @@ def combine(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int6
 
 
 def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> Places:
-    """Return the columns and the parts of each view; see `combine`. A view without features has no parts."""
+    """Return the columns and the parts of each view; see `combine`. A view without features has no
+    parts.
+    """
     ranges = [(0, None)] if bounds is None else list(pairwise(bounds.tolist()))
     return tuple(
         Placed(start, stop, tuple(part for part in parts if part.view == view and start != stop))
@@ -100,11 +108,14 @@ def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.
 
 def compile_combination(statistics: ClassStatistics, *, smoothing: float, places: Places = WHOLE) -> LinearScorer:
     """Return the scorer of the weighted sum of all parts."""
-    n_classes, n_features = statistics.n_classes, statistics.n_features
+    n_classes = statistics.n_classes
+    n_features = statistics.n_features
     defaults = np.zeros((len(places), n_classes))
-    deltas, base = np.zeros(len(statistics.classes)), np.zeros(n_features)
+    deltas = np.zeros(len(statistics.classes))
+    base = np.zeros(n_features)
     for view, (start, stop, parts) in enumerate(places):
-        own, columns = statistics.slice(start, stop), slice(start, stop)
+        own = statistics.slice(start, stop)
+        columns = slice(start, stop)
         entries = slice(*statistics.indptr[[start, n_features if stop is None else stop]].tolist())
         for part in parts:
             scorer = EVENT_MODELS[part.model].compile(own, smoothing=smoothing * part.smoothing)
@@ -120,8 +131,11 @@ def compile_combination(statistics: ClassStatistics, *, smoothing: float, places
 
 def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
     """Return the leave-one-out scores of a part, (n, n_classes)."""
-    record, smoothing, documents = EVENT_MODELS[part.model], factor * part.smoothing, left_out.documents
-    counted, is_whole = record.leave_one_out_counts, statistics.occurrences.dtype.kind == "i" and documents.is_counted
+    record = EVENT_MODELS[part.model]
+    smoothing = factor * part.smoothing
+    documents = left_out.documents
+    counted = record.leave_one_out_counts
+    is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
     if counted is not None and is_whole and smoothing > 0:
         return np.asarray(counted(statistics, left_out, smoothings=[smoothing])[0])
     scorer = record.compile(statistics, smoothing=smoothing)
@@ -176,10 +190,13 @@ def leave_out_counts(
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Places = WHOLE) -> Floats:
-    """Return the mean weight of those features of each document that no remaining document has, (n, n_classes)."""
+    """Return the mean weight of those features of each document that no remaining document has, (n,
+    n_classes).
+    """
     found = []
     for block in left_out.split(BLOCK_SIZE):
-        total, number = np.zeros((len(block), statistics.n_classes)), np.zeros(len(block))
+        total = np.zeros((len(block), statistics.n_classes))
+        number = np.zeros(len(block))
         for own, rows, parts in _split(statistics, block, places):
             n_unseen = _count_unseen(own, rows)
             number += n_unseen
@@ -201,17 +218,19 @@ def fit_parts(
     corpus: ScoredCorpus, parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None,
     smoothing: float | None,
 ) -> tuple[tuple[Part, ...], ScoredCorpus]:  # fmt: skip
-    """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored by them.
+    """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored
+    by them.
 
-    The scores of documents that the weights were fitted to are held out from the fit: the weights of one half of the
-    documents score the other half.
+    The scores of documents that the weights were fitted to are held out from the fit: the weights
+    of one half of the documents score the other half.
 
     smoothing  by which those of the parts are multiplied; None: by that of the model
     """
     judged = corpus.corpus
     factor = (judged.model.smoothing or 1.0) if smoothing is None else smoothing
     first = judged.first(max(1, MAX_SCORES // max(1, judged.statistics.n_classes * len(parts))))
-    classes, places = first.documents.classes, place_parts(parts, views, bounds)
+    classes = first.documents.classes
+    places = place_parts(parts, views, bounds)
     if len(classes):
         calls = [partial(_score_known, block, places, factor) for block in first.split(BLOCK_SIZE)]
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
@@ -227,7 +246,8 @@ def fit_parts(
     )  # fmt: skip
     if len(classes):
         first = replace(first, model=model)
-        # It is subtracted from these scores later. Scores of 0 remain equal then: the maximum of the prior is 0, too.
+        # It is subtracted from these scores later. Scores of 0 remain equal then: the maximum of
+        # the prior is 0, too.
         unseen = first.ignore_hapaxes(np.zeros_like(held_out), factor)
         prior = subtract_maxima(first.unanswered_log_posterior())
         scored.add([factor], (held_out - unseen + prior)[None])
@@ -235,8 +255,11 @@ def fit_parts(
 
 
 def _score_known(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
-    """Return the leave-one-out scores of each part, without words out of vocabulary, (n_parts, n, n_classes)."""
-    found, left_out = [], corpus.left_out
+    """Return the leave-one-out scores of each part, without words out of vocabulary, (n_parts, n,
+    n_classes).
+    """
+    found = []
+    left_out = corpus.left_out
     for own, rows, parts in _split(corpus.statistics, left_out, places):
         n_unseen = np.zeros((len(rows), 1))
         if corpus.n_hapax is not None:
@@ -251,9 +274,10 @@ class Weights(NamedTuple):
     """Weights of parts.
 
     weights   (n_parts,), their sum is 1
-    held_out  (n, n_classes), the weighted sums of scores, of which each half of the documents has the weights that were
-              fitted to the other half
-    informed  (n_parts,), the share of the documents in which the scores of each part tell labels apart
+    held_out  (n, n_classes), the weighted sums of scores, of which each half of the documents has
+              the weights that were fitted to the other half
+    informed  (n_parts,), the share of the documents in which the scores of each part tell labels
+              apart
     """
 
     weights: Floats
@@ -264,16 +288,17 @@ class Weights(NamedTuple):
 def fit_weights(scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], half: int) -> Weights:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
-    The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the weights and of b. The
-    weights are expected to be equal in units of the mean absolute score of each part, over the documents in which it
-    tells labels apart. If these are fewer than MIN_INFORMED of all, they say too little about the weight, which is 0.
-    Scores are rounded first: without features that another document has, they differ by rounding errors alone, which
-    depend on the label.
+    The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the
+    weights and of b. The weights are expected to be equal in units of the mean absolute score of
+    each part, over the documents in which it tells labels apart. If these are fewer than
+    MIN_INFORMED of all, they say too little about the weight, which is 0. Scores are rounded first:
+    without features that another document has, they differ by rounding errors alone, which depend
+    on the label.
 
-    A document counts with the probability that its label is not noise, at the noise rate of `fit_temperature`
-    (expectation-maximization: Dempster, Laird and Rubin 1977); else a few wrong labels would take the weight from parts
-    with large scores. Only the weights are kept: the temperature, the label noise and the offsets are fitted to the
-    sums again, as for other models.
+    A document counts with the probability that its label is not noise, at the noise rate of
+    `fit_temperature` (expectation-maximization: Dempster, Laird and Rubin 1977); else a few wrong
+    labels would take the weight from parts with large scores. Only the weights are kept: the
+    temperature, the label noise and the offsets are fitted to the sums again, as for other models.
 
     Parameters
     ----------
@@ -295,12 +320,15 @@ def fit_weights(scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[A
     logs -= middle
 
     def fit(rows: slice) -> Floats:
-        own, own_classes, own_logs = np.ascontiguousarray(scaled[:, rows]), classes[rows], logs[rows]
+        own = np.ascontiguousarray(scaled[:, rows])
+        own_classes = classes[rows]
+        own_logs = logs[rows]
         near = fit_scaled_temperature(
             np.einsum("mnk->nk", own), None if lengths is None else lengths[rows], own_classes
         )
         at = start = np.append(np.full(len(own), 1 / (near.a * np.exp(near.b * middle))), near.b)
-        lower, offsets = np.append(np.zeros(len(own)), -np.inf), np.zeros(own.shape[2])
+        lower = np.append(np.zeros(len(own)), -np.inf)
+        offsets = np.zeros(own.shape[2])
         for _ in range(ROUNDS):
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
@@ -328,10 +356,11 @@ def _evaluate(
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 
-    right  (n,), the probability that the label of each document is not noise, by which its loss is weighted
+    right  (n,), the probability that the label of each document is not noise, by which its loss is
+           weighted
 
-    A weight of 0 whose decrease would lower the loss stays 0: its gradient is 0 here (Bertsekas, Projected Newton
-    Methods for Optimization Problems with Simple Constraints, 1982).
+    A weight of 0 whose decrease would lower the loss stays 0: its gradient is 0 here (Bertsekas,
+    Projected Newton Methods for Optimization Problems with Simple Constraints, 1982).
     """
     m, n, _ = scores.shape
     factors = np.exp(-at[-1] * logs)[:, None]

@@ -15,7 +15,8 @@ from nbtext.bayes.multinomial import leave_out_counts
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
 
-BLOCK = 1 << 18  # pairs of a document's feature and a class that are scored together, so that memory is bounded
+# pairs of a document's feature and a class that are scored together, so that memory is bounded
+BLOCK = 1 << 18
 AT_ONCE = 1 << 16  # features whose entries are weighed at once
 NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
 
@@ -29,14 +30,15 @@ def compile_complement(
     ----------
     statistics : counts of K classes and V features
     smoothing : pseudo-counts α >= 0; with 0, a feature that no other class has gets the count 1e-14
-    normalize_weights : divide each class's weights by their sum, so that long documents do not favor a class
+    normalize_weights : divide each class's weights by their sum, so that long documents do not
+    favor a class
 
     Returns
     -------
     The scorer, without the prior.
 
-    Source: Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive Bayes Text Classifiers, 2003,
-    sections 3.1 and 3.2.
+    Source: Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive Bayes Text
+    Classifiers, 2003, sections 3.1 and 3.2.
     """
     base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
     default = np.log(np.maximum(_complement_totals(statistics, smoothing), CLIP))
@@ -44,7 +46,8 @@ def compile_complement(
     if normalize_weights:
         scale = _inverse(statistics.n_features * default - (base.sum() + statistics.class_sums(deltas)))
         deltas *= scale[statistics.classes]
-    base, deltas = np.negative(base, out=base), np.negative(deltas, out=deltas)
+    base = np.negative(base, out=base)
+    deltas = np.negative(deltas, out=deltas)
     bias = np.zeros(statistics.n_classes)
     return LinearScorer(bias, scale * default, statistics.indptr, statistics.classes, deltas, base, scale)
 
@@ -52,7 +55,8 @@ def compile_complement(
 def leave_out(
     statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float, normalize_weights: bool = False
 ) -> Floats:
-    """Return leave-one-out scores. The complement of each class loses the copies in the other classes.
+    """Return leave-one-out scores. The complement of each class loses the copies in the other
+    classes.
 
     The score of an own class changes only if there are copies in other classes too.
     """
@@ -69,7 +73,8 @@ def leave_out(
     others = _copies_elsewhere(left_out)
     if others.any():
         chosen = np.flatnonzero(others)
-        pairs, own = left_out.pairs.take(chosen), (left_out.rows[chosen], left_out.classes[chosen])
+        pairs = left_out.pairs.take(chosen)
+        own = (left_out.rows[chosen], left_out.classes[chosen])
         _, after = _count_elsewhere(statistics, pairs, others[chosen])
         weighted = pairs.sum_entries(pairs.counts * _log_count(after, smoothing))
         result[own] = scales[own] * (pairs.totals * log_totals[own] - weighted)
@@ -84,7 +89,9 @@ def _copies_elsewhere(left_out: LeftOut) -> NDArray[np.int64]:
 def _count_elsewhere(
     statistics: ClassStatistics, pairs: DocumentCounts, others: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    """Return the count of each entry in the complement of its pair's class, and without `others` copies, (n_pairs,)."""
+    """Return the count of each entry in the complement of its pair's class, and without `others`
+    copies, (n_pairs,).
+    """
     before = statistics.feature_occurrences[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
     return before, before - others[pairs.entry_documents] * pairs.counts
 
@@ -116,9 +123,12 @@ def _left_out_scales(statistics: ClassStatistics, left_out: LeftOut, log_totals:
 
 
 def _lose_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> Floats:
-    """Return the decrease of Σ_j log(count of j in each class's complement), (n, n_classes); not of own classes."""
+    """Return the decrease of Σ_j log(count of j in each class's complement), (n, n_classes); not of
+    own classes.
+    """
     columns, features, gone = distinct_pairs(part)
-    met, everywhere = statistics.restrict(features), statistics.feature_occurrences[features]
+    met = statistics.restrict(features)
+    everywhere = statistics.feature_occurrences[features]
     base, deltas = _log_counts(met, everywhere - gone, smoothing)
     before, deltas_before = _log_counts(met, everywhere, smoothing)
     ones = np.ones(len(columns))
@@ -126,7 +136,8 @@ def _lose_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> 
 
 
 def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
-    """Return the distinct pairs of a feature and its left-out count; most words occur once, so there are few.
+    """Return the distinct pairs of a feature and its left-out count; most words occur once, so
+    there are few.
 
     returns  the pair of each entry; the feature of each pair; its count
     """
@@ -139,8 +150,11 @@ def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64],
 
 
 def score_pairs(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
-    """Return the sums of values · (base + delta) over the features of each document, shape (n, n_classes)."""
-    zeros, ones = np.zeros(met.n_classes), np.ones(met.n_classes)
+    """Return the sums of values · (base + delta) over the features of each document, shape (n,
+    n_classes).
+    """
+    zeros = np.zeros(met.n_classes)
+    ones = np.ones(met.n_classes)
     return LinearScorer(zeros, zeros, met.indptr, met.classes, deltas, base, ones).scores(*rows)
 
 
@@ -152,14 +166,18 @@ def split_pairs(left_out: LeftOut, widths: NDArray[np.int64]) -> list[LeftOut]:
 
 
 def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
-    """Return log(count + α) of each feature in all classes, and the change for each entry if its class is left out.
+    """Return log(count + α) of each feature in all classes, and the change for each entry if its
+    class is left out.
 
     everywhere  (V,), the count of each feature in all classes
     """
-    base, deltas = _log_count(everywhere, smoothing), np.empty(len(statistics.classes))
+    base = _log_count(everywhere, smoothing)
+    deltas = np.empty(len(statistics.classes))
     for start in range(0, statistics.n_features, AT_ONCE):
-        bounds, features = statistics.indptr[start : start + AT_ONCE + 1], slice(start, start + AT_ONCE)
-        widths, entries = np.diff(bounds), slice(bounds[0], bounds[-1])
+        bounds = statistics.indptr[start : start + AT_ONCE + 1]
+        features = slice(start, start + AT_ONCE)
+        widths = np.diff(bounds)
+        entries = slice(bounds[0], bounds[-1])
         others = np.repeat(everywhere[features], widths) - statistics.occurrences[entries]
         deltas[entries] = _log_count(others, smoothing) - np.repeat(base[features], widths)
     return base, deltas
@@ -194,7 +212,9 @@ def _log_count(counts: Floats, smoothing: float) -> Floats:
 
 
 def _inverse(sums: Floats) -> Floats:
-    """Return 1 / sums, and 1 for a sum that is 0 up to rounding, as with one feature that all classes use alike."""
+    """Return 1 / sums, and 1 for a sum that is 0 up to rounding, as with one feature that all
+    classes use alike.
+    """
     inverse: Floats = np.divide(1.0, sums, out=np.ones_like(sums), where=np.abs(sums) > NEGLIGIBLE)
     return inverse
 

@@ -1,7 +1,7 @@
 """Conformal prediction sets, and outliers.
 
-A prediction set holds the labels whose nonconformity is not larger than that of most true labels. An outlier is a
-document whose log p(x) per token is low among left-out training documents.
+A prediction set holds the labels whose nonconformity is not larger than that of most true labels.
+An outlier is a document whose log p(x) per token is low among left-out training documents.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ MAX_NONCONFORMITY = 2.0  # of a label that the model does not know; all other sc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantiles:
-    """The distribution of some numbers: all of them, but at most 1001 quantiles at equally spaced ranks.
+    """The distribution of some numbers: all of them, but at most 1001 quantiles at equally spaced
+    ranks.
 
     points   (n_points,), ascending, from the smallest to the largest number
     numbers  how many numbers there were
@@ -41,10 +42,11 @@ class Quantiles:
         return cls(np.interp(ranks, np.arange(len(numbers)), ascending), len(numbers))
 
     def upper_bound(self, share: float) -> float:
-        """Return the bound b such that a new exchangeable number is at most b with at least the probability `share`.
+        """Return the bound b such that a new exchangeable number is at most b with at least the
+        probability `share`.
 
-        It is the ⌈(n + 1) · share⌉-th smallest of the n numbers, and infinity if there are too few (Vovk,
-        Gammerman, Shafer, Algorithmic Learning in a Random World, 2005, section 2.2).
+        It is the ⌈(n + 1) · share⌉-th smallest of the n numbers, and infinity if there are too few
+        (Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005, section 2.2).
         """
         rank = math.ceil((self.numbers + 1) * share - 1e-9)
         if rank > self.numbers:
@@ -56,16 +58,18 @@ class Quantiles:
 
 
 def nonconformity(probabilities: Floats) -> Floats:
-    """Return the nonconformity score of each label for each document, shape (n_documents, n_classes).
+    """Return the nonconformity score of each label for each document, shape (n_documents,
+    n_classes).
 
-    It is the score of adaptive prediction sets: the sum of the probabilities of all more probable labels, between 0 and
-    1. The most probable label would always have score 0. Its score is the logarithm of the probability of all other
-    labels instead, which is below 0. So scores are in (−∞, 1], ties are rare, and the coverage needs no randomization.
-    If the coverage is below the accuracy, the least certain documents have empty sets.
+    It is the score of adaptive prediction sets: the sum of the probabilities of all more probable
+    labels, between 0 and 1. The most probable label would always have score 0. Its score is the
+    logarithm of the probability of all other labels instead, which is below 0. So scores are in
+    (−∞, 1], ties are rare, and the coverage needs no randomization. If the coverage is below the
+    accuracy, the least certain documents have empty sets.
 
     probabilities  (n_documents, n_classes), rows that sum to one
-    source         Romano, Sesia, Candès, Classification with Valid and Adaptive Coverage, 2020, section 2 (without
-                   its randomization of scores)
+    source         Romano, Sesia, Candès, Classification with Valid and Adaptive Coverage, 2020,
+                   section 2 (without its randomization of scores)
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
     descending = np.take_along_axis(probabilities, order, axis=1)
@@ -81,7 +85,9 @@ def nonconformity(probabilities: Floats) -> Floats:
 
 
 def own_nonconformity(probabilities: Floats, classes: NDArray[Any]) -> Floats:
-    """Return the nonconformity score of each document's own label, shape (n_documents,); see `nonconformity`."""
+    """Return the nonconformity score of each document's own label, shape (n_documents,); see
+    `nonconformity`.
+    """
     own = probabilities[np.arange(len(classes)), classes]
     before = np.where(probabilities > own[:, None], probabilities, 0.0).sum(axis=1)
     is_first = before == 0
@@ -100,7 +106,8 @@ QUANTILE = 0.01  # share of left-out training documents below the threshold
 
 
 def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
-    """Return log p(x) / L = log Σ_k p(x, k) / L in nats, shape (n_documents,); NaN for a document without tokens.
+    """Return log p(x) / L = log Σ_k p(x, k) / L in nats, shape (n_documents,); NaN for a document
+    without tokens.
 
     Documents of different lengths can be compared by it.
 
@@ -114,7 +121,8 @@ def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
 
 
 def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]) -> Floats:
-    """Return the scores plus the weight of each out-of-vocabulary token, as of a feature that no class has.
+    """Return the scores plus the weight of each out-of-vocabulary token, as of a feature that no
+    class has.
 
     default  (n_classes,), the weight of such a feature
     """
@@ -122,7 +130,9 @@ def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]
 
 
 def typical(likelihoods: Floats) -> Quantiles | None:
-    """Return the distribution of the log-likelihood per token of left-out documents; None if none has a token."""
+    """Return the distribution of the log-likelihood per token of left-out documents; None if none
+    has a token.
+    """
     return Quantiles.of(likelihoods[np.isfinite(likelihoods)])
 
 
@@ -132,13 +142,15 @@ def threshold(typical: Quantiles) -> float:
 
 
 def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
-    """Return the typicality, a conformal p-value: with n left-out documents, m of them at most as likely, m / (n + 1).
+    """Return the typicality, a conformal p-value: with n left-out documents, m of them at most as
+    likely, m / (n + 1).
 
-    For likelihoods below those of all left-out documents it decreases from 1 / (n + 1) by a factor of e per nat, so
-    that outliers can be ranked. It is never 0.
+    For likelihoods below those of all left-out documents it decreases from 1 / (n + 1) by a factor
+    of e per nat, so that outliers can be ranked. It is never 0.
 
     likelihoods  (n_documents,), log p(x) per token; the typicality of NaN is NaN
     """
-    n, points = typical.numbers, typical.points
+    n = typical.numbers
+    points = typical.points
     among = 1 + np.interp(likelihoods, points, np.linspace(0, n - 1, len(points)))
     return np.asarray(among * np.exp(np.minimum(likelihoods - points[0], 0.0)) / (n + 1))

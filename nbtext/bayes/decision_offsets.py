@@ -1,8 +1,10 @@
-"""Decision offsets: a number for each class, added to log-probabilities so that decisions optimize a metric.
+"""Decision offsets: a number for each class, added to log-probabilities so that decisions optimize
+a metric.
 
-Targets of recall and precision are met by decision offsets, too, on new documents with a stated confidence. With two
-labels an offset is a threshold of the probability. Every offset is chosen on scores of documents that the model has not
-seen. The bounds of targets hold for any number of documents and any distribution of the scores.
+Targets of recall and precision are met by decision offsets, too, on new documents with a stated
+confidence. With two labels an offset is a threshold of the probability. Every offset is chosen on
+scores of documents that the model has not seen. The bounds of targets hold for any number of
+documents and any distribution of the scores.
 """
 
 from __future__ import annotations
@@ -29,19 +31,21 @@ ROUNDS = 5  # at most, over all classes
 MIN_DOCUMENTS = 5  # of a class whose offset is fitted
 MAX_WORK = 2**33  # documents times squared classes; if there are more, the first documents are used
 PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
-# Of one of a linear model, whose scores are of documents in folds: with 70 labels or more, most have few of these. The
-# log-loss of other training documents is 0.312 on banking77, 0.342 on Reuters and 0.205 on 20 Newsgroups, with 1.0
-# 0.316, 0.344 and 0.206, and without offsets 0.312, 0.347 and 0.207; with few labels, it does not matter.
+# Of one of a linear model, whose scores are of documents in folds: with 70 labels or more, most
+# have few of these. The log-loss of other training documents is 0.312 on banking77, 0.342 on
+# Reuters and 0.205 on 20 Newsgroups, with 1.0 0.316, 0.344 and 0.206, and without offsets 0.312,
+# 0.347 and 0.207; with few labels, it does not matter.
 LINEAR_DEVIATION = 0.35
 
 
 class Optimized(NamedTuple):
     """Offsets that optimize a metric, and the metric before and after.
 
-    offsets  (n_classes,), added to the log-probabilities: for the decision only, or for log_loss before normalizing;
-             None if the metric does not improve
+    offsets  (n_classes,), added to the log-probabilities: for the decision only, or for log_loss
+             before normalizing; None if the metric does not improve
     before   the metric without offsets
-    after    the metric with offsets, cross-validated except for log_loss; equal to `before` if it does not improve
+    after    the metric with offsets, cross-validated except for log_loss; equal to `before` if it
+             does not improve
     """
 
     offsets: Floats | None
@@ -50,12 +54,13 @@ class Optimized(NamedTuple):
 
 
 class StepMetric(NamedTuple):
-    """A metric that depends only on the predicted classes. Decision offsets are fitted to maximize it.
+    """A metric that depends only on the predicted classes. Decision offsets are fitted to maximize
+    it.
 
     evaluate  evaluate(predicted, truth, n_classes) returns the metric
-    gains     gains(runner_ups, truth, k, support) returns the change of the metric, up to a constant factor, after the
-              first, the first two, … documents change from their runner-ups to class k; `support` is the number of
-              documents of each class
+    gains     gains(runner_ups, truth, k, support) returns the change of the metric, up to a
+              constant factor, after the first, the first two, … documents change from their
+              runner-ups to class k; `support` is the number of documents of each class
     """
 
     evaluate: Callable[[NDArray[Any], NDArray[Any], int], float]
@@ -70,7 +75,8 @@ def fit_decision_offsets(
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
     metric         a name in STEP_METRICS, or `log_loss`
-    missed         (n_classes,), more documents of each class, which get no label; None: none; ignored for log_loss
+    missed         (n_classes,), more documents of each class, which get no label; None: none;
+                   ignored for log_loss
     """
     if metric in STEP_METRICS:
         missed = np.zeros(log_posterior.shape[1], dtype=np.int64) if missed is None else missed
@@ -85,19 +91,22 @@ def fit_decision_offsets(
 def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any], missed: NDArray[Any]) -> Optimized:
     """Maximize a metric that is a step function of the offsets.
 
-    It is maximized class by class: the other offsets stay fixed, and every threshold that changes a prediction is
-    evaluated. Such a search overfits, so it is cross-validated: each part of the documents is evaluated with the
-    offsets that were fitted to the others. If the metric improves, the result is the mean of these offsets.
+    It is maximized class by class: the other offsets stay fixed, and every threshold that changes a
+    prediction is evaluated. Such a search overfits, so it is cross-validated: each part of the
+    documents is evaluated with the offsets that were fitted to the others. If the metric improves,
+    the result is the mean of these offsets.
     """
     n_classes = log_posterior.shape[1]
     used = slice(max(PARTS, MAX_WORK // n_classes**2))
     missed = missed * len(classes[used]) // max(1, len(classes))
-    log_posterior, classes = log_posterior[used], classes[used]
+    log_posterior = log_posterior[used]
+    classes = classes[used]
     parts = np.arange(len(classes)) % PARTS
     offsets = np.zeros((PARTS, n_classes))
     predicted = np.zeros(len(classes), dtype=np.int64)
     for part in range(PARTS if len(classes) >= PARTS else 0):
-        others, own = parts != part, parts == part
+        others = parts != part
+        own = parts == part
         offsets[part] = _ascend(log_posterior[others], classes[others], metric, missed * others.mean())
         predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
     whole = np.append(classes, np.repeat(np.arange(n_classes), missed))
@@ -108,7 +117,9 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any], 
 
 
 def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric, missed: Floats) -> Floats:
-    """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best value."""
+    """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best
+    value.
+    """
     offset = np.zeros(log_posterior.shape[1])
     support = np.bincount(classes, minlength=len(offset))
     for _ in range(ROUNDS):
@@ -123,20 +134,24 @@ def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric, mi
 def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: StepMetric) -> float:
     """Return the best change of the offset of class k, or 0 if no change improves the metric.
 
-    As the offset increases, one document after the other is predicted as class k. The candidates are the midpoints
-    between the margins of consecutive documents.
+    As the offset increases, one document after the other is predicted as class k. The candidates
+    are the midpoints between the margins of consecutive documents.
     """
     others = scores.copy()
     others[:, k] = -np.inf
     runner_ups = others.argmax(axis=1)
-    margins = others[np.arange(len(classes)), runner_ups] - scores[:, k]  # with a larger offset, class k is predicted
+    # with a larger offset, class k is predicted
+    margins = others[np.arange(len(classes)), runner_ups] - scores[:, k]
     order = np.argsort(margins, kind="stable")
-    margins, runner_ups, truth = margins[order], runner_ups[order], classes[order]
+    margins = margins[order]
+    runner_ups = runner_ups[order]
+    truth = classes[order]
     values = np.append(0.0, metric.gains(runner_ups, truth, k, support))
     stops = np.concatenate(([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0]))
     is_stop = np.concatenate(([True], margins[1:] > margins[:-1], [True]))
     now = int(np.searchsorted(margins, 0.0))  # documents that are predicted as class k now
-    stops[now], is_stop[now] = 0.0, True
+    stops[now] = 0.0
+    is_stop[now] = True
     best = values[is_stop].max()
     if not best > values[now] + 1e-12:
         return 0.0
@@ -145,7 +160,9 @@ def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[A
 
 
 def _accuracy_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> NDArray[Any]:
-    """Return the change of the number of correct predictions after each document that changes to class k."""
+    """Return the change of the number of correct predictions after each document that changes to
+    class k.
+    """
     return np.cumsum((truth == k).astype(np.int64) - (truth == runner_ups))
 
 
@@ -154,8 +171,10 @@ def _f1_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: ND
     own = 2 * np.cumsum(truth == k) / (np.arange(1, len(truth) + 1) + support[k])
     # F1 of each runner-up before and after it loses each of its documents
     by_runner_up = np.argsort(runner_ups, kind="stable")
-    held, right = runner_ups[by_runner_up], (truth == runner_ups)[by_runner_up]
-    n_held, n_right = np.bincount(held, minlength=len(support)), np.bincount(held, right, len(support))
+    held = runner_ups[by_runner_up]
+    right = (truth == runner_ups)[by_runner_up]
+    n_held = np.bincount(held, minlength=len(support))
+    n_right = np.bincount(held, right, len(support))
     starts = np.cumsum(n_held) - n_held
     gone = np.arange(len(held)) - starts[held]
     running = np.cumsum(right)
@@ -183,13 +202,15 @@ STEP_METRICS = {"accuracy": StepMetric(_accuracy, _accuracy_gains), "macro_f1": 
 def adjust_prior(log_posterior: Floats, classes: NDArray[Any], *, is_linear: bool = False) -> Floats | None:
     """Return the offsets that minimize log-loss.
 
-    None if offsets that are fitted to one half of the documents do not decrease the log-loss of the other half.
+    None if offsets that are fitted to one half of the documents do not decrease the log-loss of the
+    other half.
     """
     if len(classes) < 2:
         return None
     fit = partial(fit_prior_adjustment, deviation=LINEAR_DEVIATION if is_linear else PRIOR_DEVIATION)
     halves = slice(len(classes) // 2), slice(len(classes) // 2, None)
-    gain, offsets = 0.0, np.zeros(log_posterior.shape[1])
+    gain = 0.0
+    offsets = np.zeros(log_posterior.shape[1])
     for fitted, judged in (halves, halves[::-1]):
         offsets = fit(log_posterior[fitted], classes[fitted], start=offsets)
         own = np.arange(len(classes[judged])), classes[judged]
@@ -202,12 +223,14 @@ def fit_prior_adjustment(
 ) -> Floats:
     """Return the offsets that minimize log-loss with a prior of this standard deviation.
 
-    The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its product with a
-    vector, so no array of shape (n_classes, n_classes) is allocated.
+    The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its
+    product with a vector, so no array of shape (n_classes, n_classes) is allocated.
     """
     n, n_classes = log_posterior.shape
     frequencies = np.bincount(classes, minlength=n_classes)
-    by_class, own = np.ascontiguousarray(log_posterior.T), (classes, np.arange(n))  # NumPy is slow at short rows
+    # NumPy is slow at short rows
+    by_class = np.ascontiguousarray(log_posterior.T)
+    own = (classes, np.arange(n))
 
     def evaluate(offsets: Floats) -> tuple[float, Floats, Floats]:
         probabilities = by_class + offsets[:, None]
@@ -257,9 +280,11 @@ class Target:
 class Goals:
     """What decisions have to achieve on documents that the model has not seen.
 
-    optimize  the metric that decision offsets optimize, or a prior adjustment if it is `log_loss`; None: no metric
+    optimize  the metric that decision offsets optimize, or a prior adjustment if it is `log_loss`;
+              None: no metric
     targets   the minimum recalls and precisions of labels: the recalls first
-    adjusts_prior  whether the calibration has a prior adjustment, regardless of what decisions optimize
+    adjusts_prior  whether the calibration has a prior adjustment, regardless of what decisions
+                   optimize
     """
 
     optimize: str | None = None
@@ -283,7 +308,9 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
 
 
 def refuse_targets(targets: Sequence[Target]) -> None:
-    """Raise SettingsError if targets are set: decision offsets are chosen on left-out documents, and there are none."""
+    """Raise SettingsError if targets are set: decision offsets are chosen on left-out documents,
+    and there are none.
+    """
     for target in targets:
         what = "no threshold can be chosen, because no training document can be left out"
         raise SettingsError(what, where=f"min_{target.metric}", hint="train on more documents of at least two labels")
@@ -292,11 +319,13 @@ def refuse_targets(targets: Sequence[Target]) -> None:
 def fit_targets(
     log_posterior: Floats, classes: NDArray[Any], targets: Sequence[Target], missed: NDArray[Any] | None = None
 ) -> tuple[Floats | None, tuple[Proportion, ...]]:
-    """Return the decision offsets that meet all targets, and what each target's metric is on these documents.
+    """Return the decision offsets that meet all targets, and what each target's metric is on these
+    documents.
 
-    An offset is as near to 0 as its target permits, so decisions change no more than needed. The offsets are None if
-    the most probable labels meet all targets. With one target, its confidence is exact for independent documents. With
-    several targets, one after the other is met, and at the end the bounds of all are tested on the joint decisions.
+    An offset is as near to 0 as its target permits, so decisions change no more than needed. The
+    offsets are None if the most probable labels meet all targets. With one target, its confidence
+    is exact for independent documents. With several targets, one after the other is met, and at the
+    end the bounds of all are tested on the joint decisions.
 
     Parameters
     ----------
@@ -332,7 +361,9 @@ def fit_targets(
 
 
 def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target, n_missed: int = 0) -> Proportion:
-    """Return the recall or the precision of a target's label, of which `n_missed` more documents get no label."""
+    """Return the recall or the precision of a target's label, of which `n_missed` more documents
+    get no label.
+    """
     whole = (classes if target.metric == RECALL else predicted) == target.number
     n_missed = n_missed if target.metric == RECALL else 0
     return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()) + n_missed)
@@ -343,17 +374,19 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_u
 
     `n_unanswered` more documents of the label get no label, whatever the offset is.
 
-    The margin of a document is the lead of the label over the best other one. The threshold of the margin is the k-th
-    smallest of the label's n documents. The share of new documents of the label above it has the distribution
-    Beta(n − k + 1, k) for any distribution of the scores. k is the largest number for which this share reaches the
-    target with the confidence.
+    The margin of a document is the lead of the label over the best other one. The threshold of the
+    margin is the k-th smallest of the label's n documents. The share of new documents of the label
+    above it has the distribution Beta(n − k + 1, k) for any distribution of the scores. k is the
+    largest number for which this share reaches the target with the confidence.
 
-    Source: Tong, Feng and Li, Neyman-Pearson classification algorithms and NP receiver operating characteristics, 2018,
-    proposition 1; Wilks, Determination of Sample Sizes for Setting Tolerance Limits, 1941.
+    Source: Tong, Feng and Li, Neyman-Pearson classification algorithms and NP receiver operating
+    characteristics, 2018, proposition 1; Wilks, Determination of Sample Sizes for Setting Tolerance
+    Limits, 1941.
     """
     margins = np.sort(_margins(scores, target.number)[classes == target.number])
     margins = np.append(np.full(n_unanswered, -np.inf), margins)
-    n, label = len(margins), named(target.label)
+    n = len(margins)
+    label = named(target.label)
     n_missed = _max_errors(n, target)
     goal = f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence"
     if n_missed < 0:
@@ -372,23 +405,30 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_u
 def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
     """Return the smallest decrease (negative) of a label's offset that meets a precision.
 
-    The predictions of the label are tested from the most certain ones to all of them. Tests in a fixed order control
-    the error of all tests: if one succeeds, its error level passes to the next. Half of the level is given to the first
-    test, and half to tests that start again after a failure, so that one wrong document among the most certain ones
-    does not end the search.
+    The predictions of the label are tested from the most certain ones to all of them. Tests in a
+    fixed order control the error of all tests: if one succeeds, its error level passes to the next.
+    Half of the level is given to the first test, and half to tests that start again after a
+    failure, so that one wrong document among the most certain ones does not end the search.
 
-    Source: Wiens, A fixed sequence Bonferroni procedure for testing multiple endpoints, 2003; Angelopoulos, Bates,
-    Candès, Jordan and Lei, Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control, 2021, section 3.
+    Source: Wiens, A fixed sequence Bonferroni procedure for testing multiple endpoints, 2003;
+    Angelopoulos, Bates, Candès, Jordan and Lei, Learn then Test: Calibrating Predictive Algorithms
+    to Achieve Risk Control, 2021, section 3.
     """
     margins = _margins(scores, target.number)
     predicted = np.flatnonzero(margins >= 0)
     order = predicted[np.argsort(-margins[predicted], kind="stable")]
     n_correct = np.cumsum(classes[order] == target.number)
-    margins, best, found, level, share = margins[order], 0.0, 0, 0.0, (1 - target.confidence) / 2
+    margins = margins[order]
+    best = 0.0
+    found = 0
+    level = 0.0
+    share = (1 - target.confidence) / 2
     next_start = _least_documents(target, share)
     for size in _test_sizes(margins, next_start):
         if size >= next_start:
-            level, share, next_start = level + share, share / 2, 2 * size
+            level = level + share
+            share = share / 2
+            next_start = 2 * size
         if level == 0:
             continue
         bound = Proportion(int(n_correct[size - 1]), size).lower_bound(1 - level)
@@ -408,31 +448,40 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
 
 
 def _test_sizes(margins: Floats, first: int) -> list[int]:
-    """Return the numbers of predictions to test, ascending: about 2 % apart, and never between equal margins."""
+    """Return the numbers of predictions to test, ascending: about 2 % apart, and never between
+    equal margins.
+    """
     n = len(margins)
     if n < first:
         return []
-    ends = np.append(np.flatnonzero(margins[1:] < margins[:-1]) + 1, n)  # sizes that end where the margin changes
+    # sizes that end where the margin changes
+    ends = np.append(np.flatnonzero(margins[1:] < margins[:-1]) + 1, n)
     n_steps = int(math.log(n / first) / math.log(GROWTH)) + 1
     wanted = np.minimum(n, np.ceil(first * GROWTH ** np.arange(n_steps + 1)))
     return sorted(set(ends[np.searchsorted(ends, wanted)].tolist()) | {n})
 
 
 def _margins(scores: Floats, number: int) -> Floats:
-    """Return the score of a class minus the highest score of the other classes, shape (n_documents,)."""
+    """Return the score of a class minus the highest score of the other classes, shape
+    (n_documents,).
+    """
     others = scores.copy()
     others[:, number] = -np.inf
     return np.asarray(scores[:, number] - others.max(axis=1))
 
 
 def _least_documents(target: Target, level: float | None = None) -> int:
-    """Return how many documents, all of them correct, assure a target with an error of at most `level`."""
+    """Return how many documents, all of them correct, assure a target with an error of at most
+    `level`.
+    """
     level = 1 - target.confidence if level is None else level
     return math.ceil(math.log(level) / math.log(target.minimum) - 1e-9)
 
 
 def _max_errors(n: int, target: Target) -> int:
-    """Return the largest number of errors among n documents that assures a target; -1 if 0 is too many."""
+    """Return the largest number of errors among n documents that assures a target; -1 if 0 is too
+    many.
+    """
     if n < _least_documents(target):
         return -1
 

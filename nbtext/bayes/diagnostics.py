@@ -1,4 +1,6 @@
-"""What a model keeps about its training: selected hyperparameters, the leave-one-out estimate, unlabeled documents."""
+"""What a model keeps about its training: selected hyperparameters, the leave-one-out estimate,
+unlabeled documents.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """A number of successes among a number of trials, such as the correctly predicted documents of a label."""
+    """A number of successes among a number of trials, such as the correctly predicted documents of
+    a label.
+    """
 
     correct: int
     documents: int
@@ -42,8 +46,8 @@ class Proportion:
     def lower_bound(self, confidence: float) -> float:
         """Return the bound that the true probability exceeds with this confidence.
 
-        Source: Clopper and Pearson, The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial,
-        1934.
+        Source: Clopper and Pearson, The Use of Confidence or Fiducial Limits Illustrated in the
+        Case of the Binomial, 1934.
         """
         from scipy.special import betaincinv
 
@@ -64,17 +68,24 @@ class LeaveOneOutEstimate:
 
     documents   number of scored documents, on which all figures are computed
     accuracy    share of correct predictions; an unanswered document is not correct
-    log_loss    mean −log P(true label), in nats; of calibrated probabilities if the model is calibrated
+    log_loss    mean −log P(true label), in nats; of calibrated probabilities if the model is
+                calibrated
     confused    the pairs of labels that are confused most often
     duplicates  number of documents that repeat another one; see `ModelSettings.duplicates`
-    unjudged    number of documents (and their duplicates) that are the only ones of their label; they cannot be scored
-    held_out    number of documents that are not in the training set, so that they did not have to be left out
-    optimized   the optimized metric before and after; equal if no decision offsets improve it; None: none is optimized
-    targets     recall or precision of each target: those of `min_recall`, then those of `min_precision`
-    unanswered  number of documents without a word that the model of the others knows; it gives them no label
-    other       accuracy if duplicates are left out separately instead of together, or together instead of separately;
-                None: it differs by no more than `error_of` the accuracy
-    folds       number of folds that models of the other documents scored; None: leave-one-out, or those of the settings
+    unjudged    number of documents (and their duplicates) that are the only ones of their label;
+                they cannot be scored
+    held_out    number of documents that are not in the training set, so that they did not have to
+                be left out
+    optimized   the optimized metric before and after; equal if no decision offsets improve it;
+                None: none is optimized
+    targets     recall or precision of each target: those of `min_recall`, then those of
+                `min_precision`
+    unanswered  number of documents without a word that the model of the others knows; it gives them
+                no label
+    other       accuracy if duplicates are left out separately instead of together, or together
+                instead of separately; None: it differs by no more than `error_of` the accuracy
+    folds       number of folds that models of the other documents scored; None: leave-one-out, or
+                those of the settings
     """
 
     FIGURES: ClassVar = ("accuracy", "log_loss")  # in output
@@ -101,13 +112,16 @@ class LeaveOneOutEstimate:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedTexts:
-    """The documents of equal content in a cross-validation, and how much the result depends on their folds.
+    """The documents of equal content in a cross-validation, and how much the result depends on
+    their folds.
 
     documents   number of documents that repeat another one
     duplicates  `together`: they are in one fold; `separate`: they may be in different folds
     metric      `accuracy`, or `micro_f1` of documents with several labels
-    together    the metric for new texts, with duplicates in one fold; None: both are about the same, or not known
-    separate    the metric if texts repeat as they do here, with duplicates in any folds; None as above
+    together    the metric for new texts, with duplicates in one fold; None: both are about the
+                same, or not known
+    separate    the metric if texts repeat as they do here, with duplicates in any folds; None as
+                above
     """
 
     documents: int
@@ -164,7 +178,8 @@ class Unlabeled:
     method           one of METHODS
     documents        number of unlabeled documents
     weight           λ, the weight of an unlabeled document relative to a labeled one
-    log_prior        (n_classes,), the class log priors, which the counts of labeled documents do not determine
+    log_prior        (n_classes,), the class log priors, which the counts of labeled documents do
+                     not determine
     log_likelihoods  penalized, in nats: before the first step and after each step
     """
 
@@ -176,20 +191,25 @@ class Unlabeled:
 
 
 def error_of(share: float, documents: int) -> float:
-    """Return two standard errors of a share of documents, with half a success and half a failure added."""
+    """Return two standard errors of a share of documents, with half a success and half a failure
+    added.
+    """
     p = (share * documents + 0.5) / (documents + 1)
     return float(2 * (p * (1 - p) / max(1, documents)) ** 0.5)
 
 
 def count_confusions(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confusion, ...]:
-    """Return the MAX_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
+    """Return the MAX_PAIRS pairs of classes that are confused most often, in either direction; ties
+    by class number.
 
     classes    (n_documents,), the true classes
     predicted  (n_documents,), the predicted classes
     """
     is_wrong = classes != predicted
-    true, wrong = classes[is_wrong].astype(np.int64), predicted[is_wrong].astype(np.int64)
-    first, second = np.minimum(true, wrong), np.maximum(true, wrong)
+    true = classes[is_wrong].astype(np.int64)
+    wrong = predicted[is_wrong].astype(np.int64)
+    first = np.minimum(true, wrong)
+    second = np.maximum(true, wrong)
     width = int(second.max(initial=0)) + 1
     pairs, places = np.unique(first * width + second, return_inverse=True)
     together = np.bincount(places, minlength=len(pairs))

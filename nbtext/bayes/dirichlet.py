@@ -1,8 +1,9 @@
-"""Multinomial Naive Bayes with Dirichlet smoothing: each class is smoothed towards the whole corpus.
+"""Multinomial Naive Bayes with Dirichlet smoothing: each class is smoothed towards the whole
+corpus.
 
-A class with few documents lacks most of the words of its next documents. Additive smoothing gives all of these the same
-probability. Here, each has the share that it has in the corpus, so that a frequent word says little about the classes
-that happen to lack it.
+A class with few documents lacks most of the words of its next documents. Additive smoothing gives
+all of these the same probability. Here, each has the share that it has in the corpus, so that a
+frequent word says little about the classes that happen to lack it.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ ROUNDED = 1e-12  # share of a sum of weights below which a difference from it is
 
 
 def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
-    """Weigh each feature by log P(feature | class) = log((t_kj + μ t_j / T) / (T_k + μ)), with μ = α T / K.
+    """Weigh each feature by log P(feature | class) = log((t_kj + μ t_j / T) / (T_k + μ)), with μ =
+    α T / K.
 
-    The μ pseudo-tokens are α times the tokens of a class on average, distributed as in the corpus. So a feature gets
-    α times its mean occurrences in a class. A feature that no document has gets as much as one that occurs once.
+    The μ pseudo-tokens are α times the tokens of a class on average, distributed as in the corpus.
+    So a feature gets α times its mean occurrences in a class. A feature that no document has gets
+    as much as one that occurs once.
 
     Parameters
     ----------
@@ -37,39 +40,51 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     -------
     The scorer of log P(document | class), without the prior and the multinomial coefficient.
 
-    Source: Zhai, Lafferty, A Study of Smoothing Methods for Language Models Applied to Information Retrieval, 2004,
-    section 3 (Bayesian smoothing using Dirichlet priors).
+    Source: Zhai, Lafferty, A Study of Smoothing Methods for Language Models Applied to Information
+    Retrieval, 2004, section 3 (Bayesian smoothing using Dirichlet priors).
     """
     if smoothing == 0:
         return multinomial.compile_multinomial(statistics, smoothing=0)
-    everywhere, share = statistics.feature_occurrences, smoothing / statistics.n_classes
+    everywhere = statistics.feature_occurrences
+    share = smoothing / statistics.n_classes
     counted = _count_once(everywhere)
     pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
     default = np.log(share) - np.log(statistics.class_occurrences + share * _count_once(everywhere.sum()))
-    deltas, bias = np.log1p(statistics.occurrences / pseudo), np.zeros(statistics.n_classes)
-    indptr, classes = statistics.indptr, statistics.classes
+    deltas = np.log1p(statistics.occurrences / pseudo)
+    bias = np.zeros(statistics.n_classes)
+    indptr = statistics.indptr
+    classes = statistics.classes
     return LinearScorer(bias, default, indptr, classes, deltas, np.log(counted), np.ones(len(bias)))
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
-    """Return leave-one-out scores. The own classes lose the document, and so do the totals, which all classes use."""
+    """Return leave-one-out scores. The own classes lose the document, and so do the totals, which
+    all classes use.
+    """
     if smoothing == 0:
         return multinomial.leave_out(statistics, left_out, scores, smoothing=0)
     return np.asarray(leave_out_counts(statistics, left_out, smoothings=[smoothing])[0])
 
 
 def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
-    """Return leave-one-out scores for counts or weights, and several smoothings > 0, without a scorer."""
+    """Return leave-one-out scores for counts or weights, and several smoothings > 0, without a
+    scorer.
+    """
     shares = [smoothing / statistics.n_classes for smoothing in smoothings]
     parts = split_pairs(left_out, np.diff(statistics.indptr))
     return np.concatenate([_score_part(statistics, part, shares) for part in parts], axis=1)
 
 
 def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[float]) -> Floats:
-    """Return the scores of the part for each share of the occurrences of all classes, (n_shares, n, n_classes)."""
-    documents, pairs, everywhere = part.documents, part.pairs, statistics.feature_occurrences
+    """Return the scores of the part for each share of the occurrences of all classes, (n_shares, n,
+    n_classes).
+    """
+    documents = part.documents
+    pairs = part.pairs
+    everywhere = statistics.feature_occurrences
     columns, features, gone = distinct_pairs(part)
-    met, counted = statistics.restrict(features), _count_once(everywhere[features], gone)
+    met = statistics.restrict(features)
+    counted = _count_once(everywhere[features], gone)
     widths = np.diff(met.indptr)
     own = statistics.occurrences[statistics.locate(pairs)] - part.copies[pairs.entry_documents] * pairs.counts
     of_own = _count_once(everywhere[pairs.indices], part.all_copies[part.rows][pairs.entry_documents] * pairs.counts)
@@ -92,7 +107,8 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
 
 def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) -> Floats:
     """Return log(T_k + share · T) without each document, (n, n_classes)."""
-    totals, tokens = left_out.documents.totals, statistics.class_occurrences.astype(np.float64)
+    totals = left_out.documents.totals
+    tokens = statistics.class_occurrences.astype(np.float64)
     everywhere = _count_once(tokens.sum(), left_out.all_copies * totals)
     return np.asarray(np.log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None]))
 

@@ -1,7 +1,8 @@
 """The record that describes an event model to the rest of the program.
 
-An event model is a kind of Naive Bayes: the distribution of features in the documents of a class, such as multinomial,
-Bernoulli or Gaussian (McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text Classification, 1998).
+An event model is a kind of Naive Bayes: the distribution of features in the documents of a class,
+such as multinomial, Bernoulli or Gaussian (McCallum and Nigam, A Comparison of Event Models for
+Naive Bayes Text Classification, 1998).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ FeatureIds = NDArray[np.int64]  # the features of a generated document, each as 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Documents that are left out of the corpus, each with all of its duplicates, from each of their classes.
+    """Documents that are left out of the corpus, each with all of its duplicates, from each of
+    their classes.
 
     documents   one row for each distinct content
     all_copies  (n,) int64, documents of this content in the corpus; 0: nothing is left out
@@ -44,8 +46,10 @@ class LeftOut:
 
     def slice(self, start: int, stop: int) -> LeftOut:
         """Return the contents from `start` up to `stop`."""
-        pairs, indptr = slice(*self.indptr[[start, stop]]), self.indptr[start : stop + 1] - self.indptr[start]
-        documents, all_copies = self.documents.slice(start, stop), self.all_copies[start:stop]
+        pairs = slice(*self.indptr[[start, stop]])
+        indptr = self.indptr[start : stop + 1] - self.indptr[start]
+        documents = self.documents.slice(start, stop)
+        all_copies = self.all_copies[start:stop]
         return LeftOut(documents, all_copies, indptr, self.classes[pairs], self.copies[pairs])
 
     def split(self, size: int) -> list[LeftOut]:
@@ -60,7 +64,8 @@ class LeftOut:
     @LazyProperty
     def pairs(self) -> DocumentCounts:
         """One document for each pair, whose class is that of the pair."""
-        is_one = np.array_equal(self.rows, np.arange(len(self)))  # usually each content has one class
+        # usually each content has one class
+        is_one = np.array_equal(self.rows, np.arange(len(self)))
         documents = self.documents if is_one else self.documents.take(self.rows)
         is_same = np.array_equal(documents.classes, self.classes)
         return documents if is_same else replace(documents, classes=self.classes)
@@ -68,13 +73,14 @@ class LeftOut:
     def subtract(self, values: NDArray[Any], amounts: NDArray[Any], *, from_rest: bool = False) -> NDArray[Any]:
         """Return what remains of a value of each class without the documents, (n, n_classes).
 
-        A document is subtracted from each of its classes; with `from_rest`, from the rest of each class, which is what
-        all documents have and the class has not.
+        A document is subtracted from each of its classes; with `from_rest`, from the rest of each
+        class, which is what all documents have and the class has not.
 
         values   (n_classes,), of the classes, or of their rests
         amounts  (n,), what one copy of each document adds
         """
-        rows, classes = self.rows, self.classes
+        rows = self.rows
+        classes = self.classes
         if not from_rest:
             found = np.tile(values, (len(self), 1))
             found[rows, classes] -= self.copies * amounts[rows]
@@ -109,13 +115,17 @@ class LeaveOneOutScores(Protocol):
 
 
 class CountedLeaveOneOutScores(Protocol):
-    """Returns leave-one-out scores for integer counts and several smoothings > 0: (n_smoothings, n, n_classes)."""
+    """Returns leave-one-out scores for integer counts and several smoothings > 0: (n_smoothings, n,
+    n_classes).
+    """
 
     def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats: ...
 
 
 class OutOfVocabularyWeight(Protocol):
-    """Returns the weight that a feature has for each row if no remaining document has it: (n, n_classes)."""
+    """Returns the weight that a feature has for each row if no remaining document has it: (n,
+    n_classes).
+    """
 
     def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats: ...
 
@@ -141,7 +151,8 @@ class SklearnClass:
     """The class of scikit-learn that is the same model.
 
     name              of the class
-    feature_log_prob  returns its `feature_log_prob_` from the weights of the scorer, (n_classes, n_features)
+    feature_log_prob  returns its `feature_log_prob_` from the weights of the scorer, (n_classes,
+                      n_features)
     has_prior         whether it uses the class prior
     needs_smoothing   whether smoothing must be > 0
     parameters        its parameters besides `alpha`: the field of ModelSettings for each name
@@ -160,23 +171,29 @@ class EventModel:
 
     compile                  see Compile
     leave_one_out            see LeaveOneOutScores
-    leave_one_out_counts     see CountedLeaveOneOutScores; None: integer counts have no faster method
-    out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all others
-    sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models can be updated
-    derivation               returns, for a number of values, how columns of the scorer are derived from features; None:
-                             each feature is a column
+    leave_one_out_counts     see CountedLeaveOneOutScores; None: integer counts have no faster
+                             method
+    out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all
+                             others
+    sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models
+                             can be updated
+    derivation               returns, for a number of values, how columns of the scorer are derived
+                             from features; None: each feature is a column
     generate                 see Generate; None: it cannot generate documents
     has_length               whether a generated document needs a length
-    log_prior_density        log p(weights) per unit of smoothing, which expectation-maximization maximizes; None: the
-                             model cannot be trained on unlabeled documents
+    log_prior_density        log p(weights) per unit of smoothing, which expectation-maximization
+                             maximizes; None: the model cannot be trained on unlabeled documents
     prior                    the default class prior, `empirical` or `uniform`
     smoothing                the default smoothing; None: leave-one-out selects it
-    has_pseudo_counts        whether smoothing adds pseudo-counts; `refit` transfers smoothing between such models
+    has_pseudo_counts        whether smoothing adds pseudo-counts; `refit` transfers smoothing
+                             between such models
     is_binary                whether it is fitted to binary counts
     is_of_counts             whether it is defined for integer counts only, not for weights
-    counts_documents         whether it counts the documents that have a feature; otherwise its occurrences
+    counts_documents         whether it counts the documents that have a feature; otherwise its
+                             occurrences
     allows_negative          whether it accepts negative weights
-    is_generative            whether its scores are log P(document | class), which gives log P(document)
+    is_generative            whether its scores are log P(document | class), which gives log
+                             P(document)
     is_in_nats               whether scores are sums of logarithms of probabilities
     normalized               the variant with normalized weights, if there is one
     sklearn                  see SklearnClass; None: scikit-learn does not have the model

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class Registry(UserDict[str, Any]):
-    """The records by name. A record's module is imported when the record is needed: names alone need no NumPy.
+    """The records by name. A record's module is imported when the record is needed: names alone
+    need no NumPy.
 
     It is made of the place of each record, by name: "module:record".
     """
@@ -32,7 +33,8 @@ EVENT_MODELS: Mapping[str, EventModel] = Registry({
     "combined": "nbtext.bayes.combination:COMBINED",
 })  # fmt: skip
 
-LINEAR_MODELS: Mapping[str, Any] = Registry({  # of nbtext.linear.data.LinearModel, which is in a later layer
+# of nbtext.linear.data.LinearModel, which is in a later layer
+LINEAR_MODELS: Mapping[str, Any] = Registry({
     "logistic": "nbtext.linear.logistic:LOGISTIC",
     "nbsvm": "nbtext.linear.nbsvm:NBSVM",
     "svm": "nbtext.linear.one_vs_rest:SVM",

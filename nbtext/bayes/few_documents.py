@@ -1,8 +1,9 @@
 """The choice of a model where classes have few documents: the log-loss of folds that are held out.
 
-Leave-one-out makes one class smaller, that of the document. With five documents in a class, it loses a fifth of its
-words, which the other classes keep, and the heavier the smoothing is, the more that counts against it: leave-one-out
-then selects too little smoothing. Folds take about as much from each class.
+Leave-one-out makes one class smaller, that of the document. With five documents in a class, it
+loses a fifth of its words, which the other classes keep, and the heavier the smoothing is, the more
+that counts against it: leave-one-out then selects too little smoothing. Folds take about as much
+from each class.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import COMPARISON_SIZE, count_at_once, deviations
 
-# Mean differences of the accuracy that this choice makes, over 20 draws of 5, 10, 20, 30 and 50 documents a label of
-# the training documents, on others of these: +0.026, +0.042, +0.018, +0.004 and −0.002 with 77 short questions as
-# labels; +0.001, +0.003, 0, −0.001 and 0 with 20 newsgroups; and +0.003, 0, +0.002, +0.002 and 0 on four corpora of
-# reviews and messages with two labels.
+# Mean differences of the accuracy that this choice makes, over 20 draws of 5, 10, 20, 30 and 50
+# documents a label of the training documents, on others of these: +0.026, +0.042, +0.018, +0.004
+# and −0.002 with 77 short questions as labels; +0.001, +0.003, 0, −0.001 and 0 with 20 newsgroups;
+# and +0.003, 0, +0.002, +0.002 and 0 on four corpora of reviews and messages with two labels.
 MAX_DOCUMENTS = 25  # of a class on average
 N_FOLDS = 5
 SMOOTHINGS = (0.3, 1.0, 3.0)
@@ -36,14 +37,17 @@ def is_few(statistics: ClassStatistics) -> bool:
 def find_better(
     current: LeaveOneOut, smoothing: float, others: Sequence[LeaveOneOut], smoothings: Sequence[float]
 ) -> tuple[int, float] | None:
-    """Return which other model, and smoothing, has the lowest log-loss on held-out documents, if it is clearly lower.
+    """Return which other model, and smoothing, has the lowest log-loss on held-out documents, if it
+    is clearly lower.
 
     Parameters
     ----------
-    current, smoothing : of the model to compare with: all documents of the corpus, weighted for it, and its smoothing
+    current, smoothing : of the model to compare with: all documents of the corpus, weighted for it,
+    and its smoothing
     others, smoothings : the documents, weighted for each other model, and the smoothings of each
     """
-    folds, size = _make_folds(current), min(COMPARISON_SIZE, count_at_once(current))
+    folds = _make_folds(current)
+    size = min(COMPARISON_SIZE, count_at_once(current))
     (own,), contents = _held_out_losses(current, [smoothing], folds, size)
     if len(own) == 0:
         return None
@@ -56,11 +60,15 @@ def find_better(
 
 
 def _make_folds(corpus: LeaveOneOut) -> NDArray[np.int64]:
-    """Return the fold of each document; those of a class take turns, and those of a content are in one fold."""
-    contents, classes = corpus.contents, corpus.documents.classes
+    """Return the fold of each document; those of a class take turns, and those of a content are in
+    one fold.
+    """
+    contents = corpus.contents
+    classes = corpus.documents.classes
     _, first, numbers = np.unique(contents, return_index=True, return_inverse=True)
     order = np.argsort(classes[first], kind="stable")
-    of_class, folds = classes[first][order], np.empty(len(order), dtype=np.int64)
+    of_class = classes[first][order]
+    folds = np.empty(len(order), dtype=np.int64)
     folds[order] = (np.arange(len(order)) - np.searchsorted(of_class, of_class)) % N_FOLDS
     return folds[numbers]
 
@@ -68,19 +76,26 @@ def _make_folds(corpus: LeaveOneOut) -> NDArray[np.int64]:
 def _held_out_losses(
     corpus: LeaveOneOut, smoothings: Sequence[float], folds: NDArray[np.int64], size: int
 ) -> tuple[list[Floats], NDArray[np.int64]]:
-    """Return calibrated −log P of the labels of documents, by models of the other folds, for each smoothing.
+    """Return calibrated −log P of the labels of documents, by models of the other folds, for each
+    smoothing.
 
-    Only the first `size` documents are scored, and of these only those with a known word and a known label.
+    Only the first `size` documents are scored, and of these only those with a known word and a
+    known label.
 
     returns  (n_scored,) for each smoothing, and the contents of the documents, (n_scored,)
     """
-    documents, n_features, n_classes = corpus.documents, corpus.statistics.n_features, corpus.statistics.n_classes
+    documents = corpus.documents
+    n_features = corpus.statistics.n_features
+    n_classes = corpus.statistics.n_classes
     classes = documents.classes[:size]
-    lengths, is_judged = np.zeros(len(classes)), np.zeros(len(classes), dtype=bool)
+    lengths = np.zeros(len(classes))
+    is_judged = np.zeros(len(classes), dtype=bool)
     scores = np.zeros((len(smoothings), len(classes), n_classes))
     for fold in range(N_FOLDS):
-        rows, others = np.flatnonzero(folds[:size] == fold), np.flatnonzero(folds != fold)
-        held_out, counts = (documents.take(rows), count_classes(documents.take(others), n_features, n_classes))
+        rows = np.flatnonzero(folds[:size] == fold)
+        others = np.flatnonzero(folds != fold)
+        held_out = documents.take(rows)
+        counts = count_classes(documents.take(others), n_features, n_classes)
         if corpus.n_hapax is not None:  # words of these documents alone are out of vocabulary
             held_out = held_out.filter_entries(np.diff(counts.indptr)[held_out.indices] > 0)
         lengths[rows] = held_out.totals
@@ -92,7 +107,9 @@ def _held_out_losses(
     judged = np.flatnonzero(is_judged)
     if len(judged) == 0:
         return [np.zeros(0)] * len(smoothings), judged
-    lengths, classes, losses = lengths[judged], classes[judged], []
+    lengths = lengths[judged]
+    classes = classes[judged]
+    losses = []
     for found in scores[:, judged]:
         log_posterior = fit_temperature(found, lengths, classes).log_posterior(found, lengths)
         losses.append(-log_posterior[np.arange(len(judged)), classes])

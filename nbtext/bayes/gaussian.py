@@ -17,7 +17,8 @@ from nbtext.records import dataclass
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
 MIN_FLOOR = 1e-14  # replaces a smoothing of 0
-UNIT_BITS = 33  # significant bits of a large 1 / 2ε: its products with counts are exact, its relative error 1e-10
+# significant bits of a large 1 / 2ε: its products with counts are exact, its relative error 1e-10
+UNIT_BITS = 33
 LARGE = 1e6  # times the inverse of the largest variance
 NEGLIGIBLE = 1e-16  # a variance below this share of ε is 0
 MAX_WEIGHTS = 1 << 24  # of squares: 2 GB while they are fitted and sorted
@@ -27,8 +28,8 @@ MAX_WEIGHTS = 1 << 24  # of squares: 2 GB while they are fitted and sorted
 class Powers:
     """A feature's weight in column 2j, and its square in column 2j + 1.
 
-    The score of a class is the sum of two partial scores: very large terms are summed separately from the others, so
-    that they cancel without a rounding error.
+    The score of a class is the sum of two partial scores: very large terms are summed separately
+    from the others, so that they cancel without a rounding error.
     """
 
     width: ClassVar[int] = 2
@@ -45,7 +46,8 @@ class Moments(ClassStatistics):
     """ClassStatistics whose `occurrences` are sums of weights, with their second moments.
 
     squares           (n_entries,) float64, sums of squared weights
-    variances         (n_entries,) float64, of the feature's weights in all documents of the class, zeros included
+    variances         (n_entries,) float64, of the feature's weights in all documents of the class,
+                      zeros included
     largest_variance  the largest variance of a feature's weights in all documents of all classes
     """
 
@@ -65,11 +67,14 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
         size = f"{statistics.n_classes:,} labels and {statistics.n_features:,} features"
         hint = "it has a weight for each pair; use --min-df, --max-features, fewer --hash-bits, or another model"
         raise ModelError(f"a gaussian model of {size} is too large", hint=hint)
-    weights, entries = documents.counts.astype(np.float64), statistics.locate(documents)
-    n_entries, n_documents = len(statistics.classes), max(1, statistics.n_documents)
+    weights = documents.counts.astype(np.float64)
+    entries = statistics.locate(documents)
+    n_entries = len(statistics.classes)
+    n_documents = max(1, statistics.n_documents)
     entry_documents = np.maximum(statistics.class_documents, 1)[statistics.classes]
     sums = statistics.occurrences.astype(np.float64)
-    means, overall = sums / entry_documents, statistics.feature_sums(sums) / n_documents
+    means = sums / entry_documents
+    overall = statistics.feature_sums(sums) / n_documents
     scatter = _sums(entries, (weights - means[entries]) ** 2, n_entries)
     overall_scatter = _sums(documents.indices, (weights - overall[documents.indices]) ** 2, statistics.n_features)
     overall_scatter += (n_documents - statistics.document_frequencies) * overall**2
@@ -87,11 +92,13 @@ def _sums(places: NDArray[Any], values: Floats, n_places: int) -> Floats:
 
 
 def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -> LinearScorer:
-    """Weigh each feature and its square by log N(x; μ, σ² + ε), with ε = `smoothing` times the largest variance.
+    """Weigh each feature and its square by log N(x; μ, σ² + ε), with ε = `smoothing` times the
+    largest variance.
 
-    Absent features are evidence too: the bias is the score of a document without features. Where a class has no
-    variance, the term is (x − μ)² / 2ε, which is very large unless it is 0. These terms are summed in rows of their own
-    (see Powers), as whole multiples of 1 / 2ε where weights are whole numbers, so that they cancel exactly.
+    Absent features are evidence too: the bias is the score of a document without features. Where a
+    class has no variance, the term is (x − μ)² / 2ε, which is very large unless it is 0. These
+    terms are summed in rows of their own (see Powers), as whole multiples of 1 / 2ε where weights
+    are whole numbers, so that they cancel exactly.
 
     Parameters
     ----------
@@ -102,23 +109,27 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     -------
     The scorer of log p(document | class), a density, without the prior.
 
-    Source: scikit-learn 1.9, GaussianNB, on the dense matrix. log p agrees to 1e-9 for counts; for weights too, except
-    where a feature has the same fractional weight in all documents of a class.
+    Source: scikit-learn 1.9, GaussianNB, on the dense matrix. log p agrees to 1e-9 for counts; for
+    weights too, except where a feature has the same fractional weight in all documents of a class.
     """
     if not isinstance(statistics, Moments):
         raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
-    n_classes, n_features, of_class = statistics.n_classes, statistics.n_features, statistics.classes
+    n_classes = statistics.n_classes
+    n_features = statistics.n_features
+    of_class = statistics.classes
     floor, unit = _floor(statistics, smoothing)
     means = statistics.occurrences / np.maximum(statistics.class_documents, 1)[of_class]
     light, heavy = _evidence(statistics.variances, means, floor)
-    scatters, doubled = _scatters(statistics.variances, floor), 2 * (statistics.variances + floor)
+    scatters = _scatters(statistics.variances, floor)
+    doubled = 2 * (statistics.variances + floor)
     bias = np.concatenate(
         (n_features * _log_density(floor) + statistics.class_sums(light), -unit * statistics.class_sums(heavy))
     )
 
     rows = np.tile(np.arange(n_classes, 2 * n_classes), (n_features, 1))
     squared = np.full(rows.shape, -unit)
-    features, scattered = statistics.entry_features, np.where(scatters, of_class, of_class + n_classes)
+    features = statistics.entry_features
+    scattered = np.where(scatters, of_class, of_class + n_classes)
     rows[features, of_class] = scattered
     squared[features, of_class] = np.where(scatters, -1 / doubled, -unit)
     columns = np.concatenate((2 * features, np.repeat(2 * np.arange(n_features) + 1, n_classes)))
@@ -131,34 +142,44 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR) -> Floats:
-    """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own classes change.
+    """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own
+    classes change.
 
-    The weights of the document and its copies are subtracted from the sums of a class, their squares from its sums
-    of squares, and the number of copies from its documents. Pairs with the same number of copies are scored together.
+    The weights of the document and its copies are subtracted from the sums of a class, their
+    squares from its sums of squares, and the number of copies from its documents. Pairs with the
+    same number of copies are scored together.
     """
     if not isinstance(statistics, Moments):
         raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
     floor, unit = _floor(statistics, smoothing)
-    documents, of_class = left_out.pairs, statistics.classes
-    sums, squares, entries = statistics.occurrences, statistics.squares, statistics.locate(documents)
+    documents = left_out.pairs
+    of_class = statistics.classes
+    sums = statistics.occurrences
+    squares = statistics.squares
+    entries = statistics.locate(documents)
     entry_copies = left_out.copies[documents.entry_documents]
     x = documents.counts.astype(np.float64)
     own = np.zeros(len(documents))
     for copies in np.unique(left_out.copies).tolist():
-        rows, is_here = left_out.copies == copies, entry_copies == copies
+        rows = left_out.copies == copies
+        is_here = entry_copies == copies
         others = np.maximum(statistics.class_documents - copies, 1)
         # evidence of the absence of a feature; 0 if the left-out documents must have it
         light, heavy = _evidence(*_remaining_moments(others[of_class], sums, squares), floor)
         may_lack = statistics.class_documents[of_class] - statistics.documents >= copies
-        light, heavy = np.where(may_lack, light, 0), np.where(may_lack, heavy, 0)
+        light = np.where(may_lack, light, 0)
+        heavy = np.where(may_lack, heavy, 0)
         empty_light = statistics.n_features * _log_density(floor) + statistics.class_sums(light)
-        here, own_x = entries[is_here], x[is_here]
+        here = entries[is_here]
+        own_x = x[is_here]
         variances, means = _remaining_moments(
             others[of_class[here]], sums[here] - copies * own_x, squares[here] - copies * own_x * own_x
         )
         light_x, heavy_x = _evidence(variances, own_x - means, floor)
-        light_sums, heavy_sums = np.zeros(len(x)), np.zeros(len(x))
-        light_sums[is_here], heavy_sums[is_here] = light_x - light[here], heavy_x - heavy[here]
+        light_sums = np.zeros(len(x))
+        heavy_sums = np.zeros(len(x))
+        light_sums[is_here] = light_x - light[here]
+        heavy_sums[is_here] = heavy_x - heavy[here]
         classes = documents.classes[rows]
         own[rows] = (empty_light[classes] + documents.sum_entries(light_sums)[rows]) - unit * (
             statistics.class_sums(heavy)[classes] + documents.sum_entries(heavy_sums)[rows]
@@ -173,7 +194,8 @@ def _remaining_moments(documents: NDArray[np.int64], sums: Floats, squares: Floa
 
 def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Floats, Floats]:
     """Return arrays a and b with log N(distance; 0, σ²) − log N(0; 0, ε) = a − b / (2ε)."""
-    squares, scatters = distances**2, _scatters(variances, floor)
+    squares = distances**2
+    scatters = _scatters(variances, floor)
     light = -np.log1p(variances / floor) / 2 - np.where(scatters, squares / (2 * (variances + floor)), 0)
     return light, np.where(scatters, 0, squares)
 
@@ -184,7 +206,9 @@ def _scatters(variances: Floats, floor: float) -> NDArray[np.bool_]:
 
 
 def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
-    """Return ε, which is added to each variance, and 1 / 2ε, rounded to UNIT_BITS bits if it is large."""
+    """Return ε, which is added to each variance, and 1 / 2ε, rounded to UNIT_BITS bits if it is
+    large.
+    """
     floor = max(smoothing, MIN_FLOOR) * (statistics.largest_variance or 1.0)
     mantissa, exponent = math.frexp(1 / (2 * floor))
     if smoothing * LARGE >= 1:

@@ -1,30 +1,35 @@
-"""The fit of a multi-label model: its probabilities, smoothing and thresholds, selected by leave-one-out.
+"""The fit of a multi-label model: its probabilities, smoothing and thresholds, selected by
+leave-one-out.
 
 Probabilities are fitted to leave-one-out scores of Naive Bayes:
 
     p_k = σ(z_k)
     z_k = (w₁ A_k + w₂ (B_k + π_k) + L^b (c + s log L + v π_k + bias_k)) / (L^b + w₁ + w₂)
 
-A, B and the prior π are those of binary_relevance, L is the number of known tokens. z is a weighted mean: of the two
-log-odds of Naive Bayes, and of log-odds that do not depend on the words. The tokens of a text are not independent (as
-in calibration.py), so the weight of Naive Bayes falls with L. Without tokens, z_k = π_k. Even if all training
-documents are long, the log-odds of a short text are not larger than those of Naive Bayes.
+A, B and the prior π are those of binary_relevance, L is the number of known tokens. z is a weighted
+mean: of the two log-odds of Naive Bayes, and of log-odds that do not depend on the words. The
+tokens of a text are not independent (as in calibration.py), so the weight of Naive Bayes falls with
+L. Without tokens, z_k = π_k. Even if all training documents are long, the log-odds of a short text
+are not larger than those of Naive Bayes.
 
-The weights are positive, and b is above ½. Weak Gaussian priors keep every parameter finite. The prior of bias_k has
-the standard deviation 1, so that the bias of a rare label stays near 0.
+The weights are positive, and b is above ½. Weak Gaussian priors keep every parameter finite. The
+prior of bias_k has the standard deviation 1, so that the bias of a rare label stays near 0.
 
-Of linear models, whose scores f are held out, in units of the margin (Platt, Probabilistic Outputs for Support Vector
-Machines, 1999): p_k = σ(a f_k + c + bias_k), with the same prior of bias_k, and weak priors of log a and c.
+Of linear models, whose scores f are held out, in units of the margin (Platt, Probabilistic Outputs
+for Support Vector Machines, 1999): p_k = σ(a f_k + c + bias_k), with the same prior of bias_k, and
+weak priors of log a and c.
 
-By default, there is one threshold for all labels that maximizes micro-F1: of all such thresholds, the one nearest to
-F1 / 2. To maximize macro-F1, there is one for each label (SCut): of all thresholds with the highest F1 of the label,
-the lowest. A label whose F1 is below 0.1 gets the probability of its highest-ranked document instead (FBR.1), because a
-threshold that was fitted to so little would let in many documents. The F1 of a label of one document of the corpus is
-0: a model without this document does not know the label. As in `evaluate`, macro-F1 is the mean over the labels that a
-scored document has or gets.
+By default, there is one threshold for all labels that maximizes micro-F1: of all such thresholds,
+the one nearest to F1 / 2. To maximize macro-F1, there is one for each label (SCut): of all
+thresholds with the highest F1 of the label, the lowest. A label whose F1 is below 0.1 gets the
+probability of its highest-ranked document instead (FBR.1), because a threshold that was fitted to
+so little would let in many documents. The F1 of a label of one document of the corpus is 0: a model
+without this document does not know the label. As in `evaluate`, macro-F1 is the mean over the
+labels that a scored document has or gets.
 
-Sources: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization Research, 2004, section 6.1;
-Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to Maximize F1 Measure, 2014 (half of F1).
+Sources: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization
+Research, 2004, section 6.1; Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to
+Maximize F1 Measure, 2014 (half of F1).
 """
 
 from __future__ import annotations
@@ -48,15 +53,21 @@ from nbtext.parallel import parallel_map
 from nbtext.records import dataclass
 
 TOLERANCE = 1e-5  # of the loss, relative
-# means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log (b − ½), c, v and s
-WEIGHT_PRIORS, OTHER_PRIORS = ((1.5, 2.0), (0.0, 2.0)), ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
-MIN_EXPONENT = 0.5  # otherwise long documents alone could take all weight from the words of short texts
+# means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log
+# (b − ½), c, v and s
+WEIGHT_PRIORS = ((1.5, 2.0), (0.0, 2.0))
+OTHER_PRIORS = ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
+# otherwise long documents alone could take all weight from the words of short texts
+MIN_EXPONENT = 0.5
 BIAS_DEVIATION = 1.0
 LARGEST = 700.0  # log-odds, so that no exponential overflows
-SCALE_MEANS, SCALE_PRECISIONS = np.array([1.5, -2.0]), np.array([1 / 4, 1 / 100])  # of the priors of log a and c
+# of the priors of log a and c
+SCALE_MEANS = np.array([1.5, -2.0])
+SCALE_PRECISIONS = np.array([1 / 4, 1 / 100])
 LARGEST_SCALE = np.array([20.0, np.inf])  # log a and c
 SCALE_TOLERANCE = 1e-7  # of the loss, relative
-MAX_LABELS = 128  # with more, at most MAX_KEPT labels of a document are kept besides its own and the sample
+# with more, at most MAX_KEPT labels of a document are kept besides its own and the sample
+MAX_LABELS = 128
 MAX_KEPT = 64
 SAMPLED = 8  # about so many of the other labels of a document are kept, too, each for several
 AT_ONCE = 1 << 14  # cells whose arrays fit into the cache of a processor
@@ -98,13 +109,15 @@ class Combination:
     biases: Floats
 
     def factors(self, lengths: NDArray[Any]) -> Factors:
-        """Return the factors of the scores. The prior that is part of A has the factor of A besides its own.
+        """Return the factors of the scores. The prior that is part of A has the factor of A besides
+        its own.
 
         lengths  (n_documents,), known tokens
         """
         powers = np.asarray(lengths, dtype=np.float64) ** self.exponent
         scales = 1 / (powers + sum(self.weights))
-        relevance, contrast = self.weights[0] * scales, sum(self.weights[1:]) * scales
+        relevance = self.weights[0] * scales
+        contrast = sum(self.weights[1:]) * scales
         return Factors(relevance, contrast, contrast + self.prior_weight * powers * scales, powers * scales)
 
     def log_odds(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
@@ -128,9 +141,8 @@ class Combination:
 
         Returns
         -------
-        log-odds (n_cells,)
-        derivatives by the logarithms of the weights and of b − ½, and by c, v and s, (n_common, n_cells)
-        derivative by the bias of the cell's label, (n_cells,)
+        log-odds (n_cells,) derivatives by the logarithms of the weights and of b − ½, and by c, v
+        and s, (n_common, n_cells) derivative by the bias of the cell's label, (n_cells,)
         """
         log_odds, baseline, factors, logs = _score(part, self)
         weights = factors[: len(part.scores)]
@@ -153,14 +165,17 @@ def sigmoid(log_odds: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels and some others.
+    """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels
+    and some others.
 
     contents    (n_cells,), ascending
     labels      (n_cells,)
     positives   (n_cells,), documents of this content that have the label
-    documents   (n_cells,), documents of this content, and those of the pairs that the cell stands for
+    documents   (n_cells,), documents of this content, and those of the pairs that the cell stands
+                for
     scores      one or two arrays (n_cells,): A and B + π
-    priors      (n_labels,), π of all documents; left out of π, a document would be recognizable by its labels
+    priors      (n_labels,), π of all documents; left out of π, a document would be recognizable by
+                its labels
     lengths     (n_contents,), known tokens of each content
     class_documents  (n_labels,), documents with each label in the whole corpus
     n_documents      whose scores these are
@@ -184,12 +199,16 @@ class Cells:
 
     @property
     def n_copies(self) -> float:
-        """The mean number of copies of a document, by which priors are multiplied: duplicates add no evidence."""
+        """The mean number of copies of a document, by which priors are multiplied: duplicates add
+        no evidence.
+        """
         return self.n_documents / max(1, len(self.lengths))
 
     @property
     def is_answered(self) -> NDArray[np.bool_]:
-        """Whether the document of each cell has a known word, (n_cells,); another document gets no label."""
+        """Whether the document of each cell has a known word, (n_cells,); another document gets no
+        label.
+        """
         return np.asarray(self.lengths[self.contents] > 0)
 
     def sum_by_label(self, values: Floats) -> Floats:
@@ -201,23 +220,30 @@ class Cells:
         return np.concatenate([np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())])
 
     def left_out_probabilities(self, fit: Combination | ScoreScaling) -> Floats:
-        """Return the probability of each pair with the bias of its label fitted without the pair, by one Newton step.
+        """Return the probability of each pair with the bias of its label fitted without the pair,
+        by one Newton step.
 
-        Otherwise the biases of rare labels would fit themselves to these pairs, and the estimate would be too high.
+        Otherwise the biases of rare labels would fit themselves to these pairs, and the estimate
+        would be too high.
 
         returns  (n_cells,)
 
-        Source: Beirami, Razaviyayn, Shahrampour and Tarokh, On Optimal Generalizability in Parametric Learning, 2017.
+        Source: Beirami, Razaviyayn, Shahrampour and Tarokh, On Optimal Generalizability in
+        Parametric Learning, 2017.
         """
 
         def weigh(part: Cells) -> tuple[Floats, Floats, Floats]:
-            """Return the log-odds, the scaled residuals, and the second derivatives of the loss by the bias."""
+            """Return the log-odds, the scaled residuals, and the second derivatives of the loss by
+            the bias.
+            """
             log_odds, _, of_bias = fit.derive(part)
             p = sigmoid(log_odds)
-            residuals, curvatures = part.documents * p - part.positives, part.documents * p * (1 - p)
+            residuals = part.documents * p - part.positives
+            curvatures = part.documents * p * (1 - p)
             return log_odds, residuals * of_bias**2, curvatures * of_bias**2
 
-        of_labels, found = np.full(self.n_labels, self.n_copies / BIAS_DEVIATION**2), [np.zeros(0)]
+        of_labels = np.full(self.n_labels, self.n_copies / BIAS_DEVIATION**2)
+        found = [np.zeros(0)]
         for part in self.parts():
             of_labels += part.sum_by_label(weigh(part)[2])
         for part in self.parts():
@@ -239,11 +265,12 @@ class Cells:
 def keep_cells(
     scores: Floats, is_own: NDArray[np.bool_], first: int, minimum: float = -np.inf
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Return the pairs to keep: the own labels of each row, those with high scores, and a sample of the others.
+    """Return the pairs to keep: the own labels of each row, those with high scores, and a sample of
+    the others.
 
-    Almost all pairs are of improbable labels that a document does not have. They hardly move a fit. But without a
-    sample of them, such a label would be kept only where it is an own one, and look probable. Returns rows, labels, and
-    how many pairs each one stands for, each (n_kept,).
+    Almost all pairs are of improbable labels that a document does not have. They hardly move a fit.
+    But without a sample of them, such a label would be kept only where it is an own one, and look
+    probable. Returns rows, labels, and how many pairs each one stands for, each (n_kept,).
 
     scores   (n_rows, n_labels)
     first    the number of the first row, on which the sample depends
@@ -268,7 +295,8 @@ def collect_cells(
     """Return the leave-one-out scores of the documents of a corpus.
 
     score       computes the scores of a block
-    fit         gives the log-odds by which improbable labels are recognized; None: the prior means, with A alone
+    fit         gives the log-odds by which improbable labels are recognized; None: the prior means,
+                with A alone
     improbable  the log-odds below which they are improbable
     blocks      those of the corpus, if the caller scores them again later; None: they are made here
     jobs        number of threads; the result does not depend on it
@@ -276,7 +304,8 @@ def collect_cells(
     known = fit or _combination(_priors(1)[0], np.zeros(corpus.statistics.n_classes))
 
     def collect(block: LeftOutBlock) -> tuple[NDArray[Any], ...]:
-        scores, positives = score(block), block.positives
+        scores = score(block)
+        positives = block.positives
         log_odds = known.log_odds(scores, corpus.lengths[block.start : block.stop])
         rows, labels, weights = keep_cells(log_odds, positives > 0, block.start, improbable)
         columns = [positives[rows, labels], block.left_out.all_copies[rows] * weights, scores.relevance[rows, labels]]
@@ -311,10 +340,12 @@ def fit_combination(
     """
     means, deviations = _priors(len(cells.scores))
     precisions = deviations**-2.0 * cells.n_copies
-    common, biases = means, np.zeros(cells.n_labels)
+    common = means
+    biases = np.zeros(cells.n_labels)
     if start is not None:
         logs = *np.log(start.weights), np.log(start.exponent - MIN_EXPONENT)
-        common, biases = np.array([*logs, start.intercept, start.prior_weight, start.slope]), start.biases
+        common = np.array([*logs, start.intercept, start.prior_weight, start.slope])
+        biases = start.biases
 
     def evaluate(common: Floats, biases: Floats) -> Bordered:
         return _evaluate(cells, _combination(common, biases), common - means, precisions)
@@ -332,9 +363,11 @@ def _combination(common: Floats, biases: Floats) -> Combination:
 
 def _score(part: Cells, fit: Combination) -> tuple[Floats, Floats, Factors, Floats]:
     """Return the log-odds of some cells, those without their words, the factors, and log L."""
-    first, rows = part.contents[0], part.contents - part.contents[0]
+    first = part.contents[0]
+    rows = part.contents - part.contents[0]
     lengths = part.lengths[first : part.contents[-1] + 1]
-    factors, logs = Factors(*(each[rows] for each in fit.factors(lengths))), log_lengths(lengths)[rows]
+    factors = Factors(*(each[rows] for each in fit.factors(lengths)))
+    logs = log_lengths(lengths)[rows]
     of_labels = fit.intercept + fit.prior_weight * part.priors + fit.biases
     baseline = of_labels[part.labels] + fit.slope * logs
     log_odds = factors.baseline * baseline
@@ -352,11 +385,14 @@ def _evaluate(cells: Cells, fit: Combination | ScoreScaling, offsets: Floats, pr
     n = len(offsets)
     of_biases = cells.n_copies / BIAS_DEVIATION**2
     loss = 0.5 * (dot(precisions, offsets**2) + dot(fit.biases, fit.biases) * of_biases)
-    gradient, hessian = precisions * offsets, np.diag(precisions)
+    gradient = precisions * offsets
+    hessian = np.diag(precisions)
     bias_gradient = fit.biases * of_biases
-    bias_hessian, mixed = np.full(cells.n_labels, of_biases), np.zeros((n, cells.n_labels))
+    bias_hessian = np.full(cells.n_labels, of_biases)
+    mixed = np.zeros((n, cells.n_labels))
     for part in cells.parts():
-        with np.errstate(over="ignore", invalid="ignore"):  # a step may go too far; then it is not taken
+        # a step may go too far; then it is not taken
+        with np.errstate(over="ignore", invalid="ignore"):
             log_odds, columns, of_bias = fit.derive(part)
             shrunk = np.exp(-np.abs(log_odds))
             loss += dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - dot(part.positives, log_odds)
@@ -397,7 +433,9 @@ class ScoreScaling:
         return 0.0
 
     def factors(self, lengths: NDArray[Any]) -> Factors:
-        """Return the factors of the scores, as those of Combination; they do not depend on the length."""
+        """Return the factors of the scores, as those of Combination; they do not depend on the
+        length.
+        """
         ones = np.ones(len(lengths))
         return Factors(self.scale * ones, 0 * ones, 0 * ones, ones)
 
@@ -410,8 +448,11 @@ class ScoreScaling:
         return sigmoid(self.log_odds(scores, lengths))
 
     def derive(self, part: Cells) -> tuple[Floats, Floats, Floats]:
-        """Return the log-odds of some cells, and their derivatives by log a and c, and by the bias; see Combination."""
-        scaled, ones = self.scale * part.scores[0], np.ones(len(part.labels))
+        """Return the log-odds of some cells, and their derivatives by log a and c, and by the bias;
+        see Combination.
+        """
+        scaled = self.scale * part.scores[0]
+        ones = np.ones(len(part.labels))
         return scaled + self.intercept + self.biases[part.labels], np.stack((scaled, ones)), ones
 
 
@@ -435,14 +476,19 @@ def fit_scaling(cells: Cells) -> tuple[ScoreScaling, float]:
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5
-MINIMUM, MAXIMUM = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of the search
+# the limits of the search
+MINIMUM = Smoothing(1.0, 1e-3)
+MAXIMUM = Smoothing(1e8, 1e2)
 STEP = 10.0  # factor of the steps of the search
 SEARCH_TOLERANCE = 1e-3  # of the losses of the search, relative
 SEARCH_SIZE = 1024  # documents that each step of the search scores; fewer with many labels
 SEARCH_SCORES = 1 << 20  # documents times labels
-MAX_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
-CALIBRATION_SIZE = 1 << 14  # documents that the parameters and one threshold for all labels are fitted to
-IMPROBABLE_BY_LABEL = -9.0  # log-odds, instead of IMPROBABLE: the threshold of a rare label may be low
+# documents times labels: with more than 4096 labels, fewer documents are left out
+MAX_SCORES = 1 << 26
+# documents that the parameters and one threshold for all labels are fitted to
+CALIBRATION_SIZE = 1 << 14
+# log-odds, instead of IMPROBABLE: the threshold of a rare label may be low
+IMPROBABLE_BY_LABEL = -9.0
 MACRO_F1 = "macro_f1"
 MIN_F1 = 0.1  # of a label with its own threshold
 
@@ -457,15 +503,18 @@ class MultilabelEstimate:
     precision_at_1  share of documents with a label whose most probable label is one of theirs
     log_loss        mean over documents of −Σ log P(label is there, or is not), in nats
     label_f1        (n_labels,)
-    unanswered      number of documents without a word that the model of the others knows; it gives them no label
+    unanswered      number of documents without a word that the model of the others knows; it gives
+                    them no label
     duplicates      number of documents that repeat another one; see `ModelSettings.duplicates`
-    other           micro F1 if duplicates are left out separately instead of together, or together instead of
-                    separately; None: it differs by no more than `error_of` micro F1
+    other           micro F1 if duplicates are left out separately instead of together, or together
+                    instead of separately; None: it differs by no more than `error_of` micro F1
     """
 
     FIGURES: ClassVar = ("micro_f1", "macro_f1", "precision_at_1", "log_loss")  # in output
-    HEADLINE: ClassVar = {"micro F1": "micro_f1", "precision at 1": "precision_at_1"}  # of a summary
-    held_out: ClassVar = 0  # documents that are not in the training set: such a model is not calibrated on any
+    # of a summary
+    HEADLINE: ClassVar = {"micro F1": "micro_f1", "precision at 1": "precision_at_1"}
+    # documents that are not in the training set: such a model is not calibrated on any
+    held_out: ClassVar = 0
     folds: ClassVar = None  # those of the settings
 
     documents: int
@@ -491,11 +540,13 @@ class MultilabelFit:
     smoothing      of the scores A and B; None: the model is linear
     combination    turns the scores into probabilities
     thresholds     (n_labels,), the probability from which each label is predicted
-    fallback       the numbers of labels whose leave-one-out F1 was too low for a threshold of their own; see
-                   label_thresholds
+    fallback       the numbers of labels whose leave-one-out F1 was too low for a threshold of their
+                   own; see label_thresholds
     estimate       None: no document could be left out
-    nonconformity  1 − p of the true pairs of a document and a label, for prediction sets; None: there was none
-    posteriors     mean probabilities of left-out documents, to estimate shares of labels; None: they are not known
+    nonconformity  1 − p of the true pairs of a document and a label, for prediction sets; None:
+                   there was none
+    posteriors     mean probabilities of left-out documents, to estimate shares of labels; None:
+                   they are not known
     """
 
     smoothing: Smoothing | None
@@ -547,10 +598,14 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
 
 
 class _Trials:
-    """Fits a model with each smoothing that is tried to the same cells of some documents, each smoothing once."""
+    """Fits a model with each smoothing that is tried to the same cells of some documents, each
+    smoothing once.
+    """
 
     def __init__(self, corpus: RelevanceLeaveOneOut, jobs: int) -> None:
-        self._corpus, self._blocks, self._jobs = corpus, list(corpus.blocks), jobs
+        self._corpus = corpus
+        self._blocks = list(corpus.blocks)
+        self._jobs = jobs
         score = corpus.scores_of(without_contrast(DEFAULT))
         self._cells = collect_cells(corpus, score, blocks=self._blocks, jobs=jobs)
         self._priors = self._take(lambda block: block.priors)
@@ -582,7 +637,8 @@ class _Trials:
 
     def _take(self, score: Callable[[LeftOutBlock], Floats]) -> Floats:
         """Return the scores of the cells, (n_cells,), from those of whole blocks."""
-        contents, labels = self._cells.contents, self._cells.labels
+        contents = self._cells.contents
+        labels = self._cells.labels
 
         def take(block: LeftOutBlock) -> Floats:
             own = slice(*np.searchsorted(contents, (block.start, block.stop)))
@@ -594,7 +650,9 @@ class _Trials:
         return self.fit(smoothing)[1]
 
     def descend(self, start: Smoothing, name: str) -> Smoothing:
-        """Return the smoothing with the lowest loss on the path of decreasing loss from a start, step by step."""
+        """Return the smoothing with the lowest loss on the path of decreasing loss from a start,
+        step by step.
+        """
         best = start
         for factor in (1 / STEP, STEP):
             while (proposal := _move(best, name, factor)) and self.loss(proposal) < self.loss(best):
@@ -603,10 +661,11 @@ class _Trials:
 
 
 def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combination]:
-    """Return the smoothing with the lowest loss on some documents, to an order of magnitude, and its parameters.
+    """Return the smoothing with the lowest loss on some documents, to an order of magnitude, and
+    its parameters.
 
-    Both scores are used, unless there is one label, or A alone has a lower loss with the same μ. Smaller steps would
-    lower the loss by less than it varies between samples of documents.
+    Both scores are used, unless there is one label, or A alone has a lower loss with the same μ.
+    Smaller steps would lower the loss by less than it varies between samples of documents.
     """
     n_labels = corpus.statistics.n_classes
     trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)), jobs)
@@ -618,7 +677,8 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
 
 
 def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
-    """Return the smoothing with one value multiplied by a factor; None if that is beyond the limits of the search.
+    """Return the smoothing with one value multiplied by a factor; None if that is beyond the limits
+    of the search.
 
     The value is rounded, so that it does not depend on the path to it.
     """
@@ -637,7 +697,8 @@ def make_multilabel_fit(
     """
     thresholds = fit_thresholds(cells, probabilities, by_label=by_label)
     with np.errstate(divide="ignore"):
-        present, absent = np.log(np.maximum(probabilities, 1e-300)), np.log1p(-np.minimum(probabilities, 1 - 1e-16))
+        present = np.log(np.maximum(probabilities, 1e-300))
+        absent = np.log1p(-np.minimum(probabilities, 1 - 1e-16))
     losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
     estimate = MultilabelEstimate(
         cells.n_documents, thresholds.micro_f1, thresholds.macro_f1, precision_at_1(cells, probabilities),
@@ -670,7 +731,8 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """The probability from which each label is predicted, and the leave-one-out metrics at these thresholds.
+    """The probability from which each label is predicted, and the leave-one-out metrics at these
+    thresholds.
 
     values     (n_labels,)
     label_f1   (n_labels,)
@@ -687,7 +749,9 @@ class Thresholds:
 
 
 def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Thresholds:
-    """Return the thresholds: one for all labels that maximizes micro-F1, or one for each; see the module."""
+    """Return the thresholds: one for all labels that maximizes micro-F1, or one for each; see the
+    module.
+    """
     is_answered = cells.is_answered
     if not by_label:
         rows = slice(None) if is_answered.all() else np.flatnonzero(is_answered)
@@ -695,14 +759,17 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
             probabilities[rows], cells.positives[rows], cells.documents[rows], true=float(cells.positives.sum())
         )
         return measure(cells, probabilities, np.full(cells.n_labels, best))
-    order, floor = np.argsort(cells.labels, kind="stable"), _highest_dropped(cells, probabilities)
+    order = np.argsort(cells.labels, kind="stable")
+    floor = _highest_dropped(cells, probabilities)
     bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
     n_contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
     is_single = (n_contents < 2) & (cells.sum_by_label(cells.positives) >= cells.class_documents)
-    values, fallback = np.empty(cells.n_labels), []
+    values = np.empty(cells.n_labels)
+    fallback = []
     for k in range(cells.n_labels):
         own = order[bounds[k] : bounds[k + 1]]
-        true, own = float(cells.positives[own].sum()), own[is_answered[own]]
+        true = float(cells.positives[own].sum())
+        own = own[is_answered[own]]
         values[k], f1 = _best_threshold(
             probabilities[own], cells.positives[own], cells.documents[own], true=true, is_lowest=True, floor=floor
         )
@@ -713,7 +780,9 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
 
 
 def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
-    """Return the highest probability of a pair that stands for others, which are dropped; 0 if there is none."""
+    """Return the highest probability of a pair that stands for others, which are dropped; 0 if
+    there is none.
+    """
     starts = run_starts(cells.contents)
     if len(starts) == 0:
         return 0.0
@@ -731,12 +800,15 @@ def measure(
     """
     is_predicted = (probabilities >= values[cells.labels]) & cells.is_answered
     by_label = cells.sum_by_label
-    correct, predicted = by_label(cells.positives * is_predicted), by_label(cells.documents * is_predicted)
+    correct = by_label(cells.positives * is_predicted)
+    predicted = by_label(cells.documents * is_predicted)
     true = by_label(cells.positives)
     label_f1 = np.divide(2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0)
     label_f1[is_single] = 0.0
-    total, measured = float((predicted + true).sum()), label_f1[predicted + true > 0]
-    micro, macro = float(2 * correct.sum() / total) if total else 0.0, float(measured.mean()) if len(measured) else 0.0
+    total = float((predicted + true).sum())
+    measured = label_f1[predicted + true > 0]
+    micro = float(2 * correct.sum() / total) if total else 0.0
+    macro = float(measured.mean()) if len(measured) else 0.0
     return Thresholds(values, label_f1, micro, macro, fallback)
 
 
@@ -747,20 +819,24 @@ def _best_threshold(
     """Return the threshold with the highest F1, and this F1.
 
     true       positive pairs, also of documents that get no label
-    is_lowest  return the lowest such threshold, at least `floor` if there is one; otherwise the one nearest to half
-               of F1, which is the best one for probabilities that are right
-    n_tried    how many of the highest probabilities are tried before all; None: four for each positive pair
+    is_lowest  return the lowest such threshold, at least `floor` if there is one; otherwise the one
+               nearest to half of F1, which is the best one for probabilities that are right
+    n_tried    how many of the highest probabilities are tried before all; None: four for each
+               positive pair
     """
     if len(probabilities) == 0 or true == 0:
         return 1.0, 0.0
     n_tried = int(4 * true) if n_tried is None else n_tried
     order = _descend(probabilities, n_tried)
     descending = probabilities[order]
-    last = np.append(run_starts(descending)[1:], len(order)) - 1  # of each run of equal probabilities
-    correct, predicted = np.cumsum(positives[order])[last], np.cumsum(documents[order])[last]
+    # of each run of equal probabilities
+    last = np.append(run_starts(descending)[1:], len(order)) - 1
+    correct = np.cumsum(positives[order])[last]
+    predicted = np.cumsum(documents[order])[last]
     f1 = 2 * correct / (predicted + true)
     best = int(f1.argmax())
-    if len(order) < len(probabilities) and 2 * true / (predicted[-1] + true) >= f1[best]:  # a lower one may be better
+    # a lower one may be better
+    if len(order) < len(probabilities) and 2 * true / (predicted[-1] + true) >= f1[best]:
         return _best_threshold(
             probabilities, positives, documents, true=true, is_lowest=is_lowest, floor=floor, n_tried=4 * n_tried
         )
@@ -774,7 +850,9 @@ def _best_threshold(
 
 
 def _descend(probabilities: Floats, n: int) -> NDArray[np.int64]:
-    """Return the places of about the n highest probabilities, the highest first; of equal ones, all or none."""
+    """Return the places of about the n highest probabilities, the highest first; of equal ones, all
+    or none.
+    """
     if n >= len(probabilities):
         return np.argsort(-probabilities, kind="stable")
     lowest = np.partition(probabilities, len(probabilities) - n)[len(probabilities) - n]
@@ -792,5 +870,6 @@ def precision_at_1(cells: Cells, probabilities: Floats) -> float:
     best = np.flatnonzero(is_best & cells.is_answered)
     first = best[run_starts(cells.contents[best])]  # of equal probabilities, the first label
     copies = np.minimum.reduceat(cells.documents, starts)
-    n_labeled = np.minimum(np.add.reduceat(cells.positives, starts), copies).sum()  # copies may differ in their labels
+    # copies may differ in their labels
+    n_labeled = np.minimum(np.add.reduceat(cells.positives, starts), copies).sum()
     return float(cells.positives[first].sum() / max(1.0, n_labeled))

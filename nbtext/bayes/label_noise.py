@@ -1,4 +1,5 @@
-"""Label noise: the probability that a given label is wrong, and how often each label is given for another one.
+"""Label noise: the probability that a given label is wrong, and how often each label is given for
+another one.
 
 Of documents with several labels: how probably a label of a document is wrong, or missing.
 """
@@ -23,7 +24,8 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
 from nbtext.features.document_counts import DocumentCounts
 
-MODELS = ("multinomial", "complement")  # that judge the labels; with two labels, the second one equals the first
+# that judge the labels; with two labels, the second one equals the first
+MODELS = ("multinomial", "complement")
 ITERATIONS = 30
 CORRECT = 0.95  # the initial share of correct labels
 MAX_LABELS = 64  # whose probabilities a document keeps, besides its given label
@@ -35,16 +37,21 @@ PSEUDO_COUNTS = 5  # of each pair of a true and a given label, on average
 class LabelNoise:
     """How probable each label of a corpus is, given the other documents.
 
-    Memory is bounded for many labels: each document keeps the probabilities of its MAX_LABELS most probable labels and
-    of its given one, and only the pairs of labels that occur among these are stored.
+    Memory is bounded for many labels: each document keeps the probabilities of its MAX_LABELS most
+    probable labels and of its given one, and only the pairs of labels that occur among these are
+    stored.
 
-    rows               (n_judged,), the documents that have been judged; a document that is alone with its label is not
-    likely             (n_judged,), the most probable true label of each; the given one if none is more probable
-    given_probability  (n_judged,), the probability that the given label is true, given the document and the noise
+    rows               (n_judged,), the documents that have been judged; a document that is alone
+                       with its label is not
+    likely             (n_judged,), the most probable true label of each; the given one if none is
+                       more probable
+    given_probability  (n_judged,), the probability that the given label is true, given the document
+                       and the noise
     true, given        (n_pairs,), pairs of a true and a given label
     expected           (n_pairs,), expected number of documents of each pair
     n_classes          number of labels
-    log_likelihoods    (n_judged,), log p(x) per distinct token in nats; NaN for a document without known tokens
+    log_likelihoods    (n_judged,), log p(x) per distinct token in nats; NaN for a document without
+                       known tokens
     """
 
     rows: NDArray[np.int64]
@@ -71,22 +78,25 @@ class LabelNoise:
 def estimate_label_noise(
     documents: DocumentCounts, n_features: int, n_classes: int, *, is_vocabulary: bool = True, jobs: int = 1
 ) -> LabelNoise:
-    """Estimate from leave-one-out posteriors which labels are wrong. Duplicates are left out together.
+    """Estimate from leave-one-out posteriors which labels are wrong. Duplicates are left out
+    together.
 
-    The posteriors are those of multinomial and complement Naive Bayes on binary counts, without the label-noise term of
-    their calibration. Their geometric mean is too certain where they disagree and their arithmetic mean too uncertain,
-    so the posterior is the mean of both.
+    The posteriors are those of multinomial and complement Naive Bayes on binary counts, without the
+    label-noise term of their calibration. Their geometric mean is too certain where they disagree
+    and their arithmetic mean too uncertain, so the posterior is the mean of both.
 
     Parameters
     ----------
     documents : counts of labeled documents
     n_classes : number of labels
-    is_vocabulary : whether the vocabulary is that of these documents, so that a feature of a single document is unknown
+    is_vocabulary : whether the vocabulary is that of these documents, so that a feature of a single
+    document is unknown
         while this document is left out
     jobs : number of threads
 
-    Source: the noise matrix is a maximum a posteriori estimate by expectation-maximization, as in Dawid and Skene,
-    Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm, 1979, with one observer.
+    Source: the noise matrix is a maximum a posteriori estimate by expectation-maximization, as in
+    Dawid and Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm,
+    1979, with one observer.
     """
     order = documents.order(documents.classes)
     documents = documents.take(order)
@@ -103,7 +113,9 @@ def estimate_label_noise(
     places = corpora[0].documents.groups
     assert places is not None  # set above
     given = documents.classes[places]
-    labels, posteriors, likelihoods = [], [], []
+    labels = []
+    posteriors = []
+    likelihoods = []
     size = max(1, BLOCK_SCORES // n_classes)
     for part in zip(*(corpus.split(size) for corpus in corpora), strict=True):
         of_models = []
@@ -121,20 +133,25 @@ def estimate_label_noise(
 
 
 def judge_none(n_classes: int) -> LabelNoise:
-    numbers, floats = np.zeros(0, dtype=np.int64), np.zeros(0)
+    numbers = np.zeros(0, dtype=np.int64)
+    floats = np.zeros(0)
     return LabelNoise(numbers, numbers, floats, numbers, numbers, floats, n_classes, floats)
 
 
 def _average(posteriors: list[Floats]) -> Floats:
-    """Return the mean of the geometric and the arithmetic mean of one or two posteriors, (n_documents, n_classes)."""
+    """Return the mean of the geometric and the arithmetic mean of one or two posteriors,
+    (n_documents, n_classes).
+    """
     if len(posteriors) == 1:
         return posteriors[0]
     one, other = posteriors
-    geometric, mean = np.sqrt(one), (one + other) / 2
+    geometric = np.sqrt(one)
+    mean = (one + other) / 2
     geometric *= np.sqrt(other)
     totals = geometric.sum(axis=1, keepdims=True)
     geometric /= np.where(totals > 0, totals, 1.0)
-    geometric += np.where(totals > 0, mean, 2 * mean)  # if the product is 0, the arithmetic mean alone
+    # if the product is 0, the arithmetic mean alone
+    geometric += np.where(totals > 0, mean, 2 * mean)
     geometric /= 2
     return geometric
 
@@ -142,8 +159,8 @@ def _average(posteriors: list[Floats]) -> Floats:
 def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
     """Return the most probable labels of each document and its given one, and their probabilities.
 
-    Both (n_documents, n_kept); all labels if there are at most MAX_LABELS. Otherwise the given label is the last one,
-    with the probability 0 if it is also among the others.
+    Both (n_documents, n_kept); all labels if there are at most MAX_LABELS. Otherwise the given
+    label is the last one, with the probability 0 if it is also among the others.
     """
     n_classes = posterior.shape[1]
     if n_classes <= MAX_LABELS:
@@ -158,17 +175,20 @@ def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.i
 def estimate_noise(
     posterior: Floats, labels: NDArray[np.int32], given: NDArray[np.int32], n_classes: int
 ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Return the likely label and the probability of the given one of each document, and the pairs of labels.
+    """Return the likely label and the probability of the given one of each document, and the pairs
+    of labels.
 
     posterior  (n_documents, n_kept), of the true label, given the document only
     labels     (n_documents, n_kept), the label of each
     given      (n_documents,), the given labels
-    returns    likely labels, probabilities of the given labels, true and given label of each pair, expected documents
+    returns    likely labels, probabilities of the given labels, true and given label of each pair,
+               expected documents
     """
     keys, places = np.unique(labels.astype(np.int64) * n_classes + given[:, None], return_inverse=True)
     places = places.reshape(posterior.shape)
     true, observed = np.divmod(keys, n_classes)
-    is_correct, others = true == observed, max(1, n_classes - 1)
+    is_correct = true == observed
+    others = max(1, n_classes - 1)
     noise = CORRECT * is_correct + (1 - CORRECT) / n_classes
     for _ in range(ITERATIONS):
         probabilities = posterior * noise[places]
@@ -185,10 +205,12 @@ def estimate_noise(
 
 
 MAX_AT_ONCE = 1 << 16  # documents that are judged at once
-MIN_DOCUMENTS = 2  # other documents of a label; with fewer, its absence from a document says nothing
+# other documents of a label; with fewer, its absence from a document says nothing
+MIN_DOCUMENTS = 2
 MIN_PROBABILITY = 1e-12
 LARGEST = 30.0  # parameter
-# of (log a, c, logit of the missing rate, logit of the added rate); wrong labels flatten the calibration, so a is large
+# of (log a, c, logit of the missing rate, logit of the added rate); wrong labels flatten the
+# calibration, so a is large
 PRIOR_MEANS = np.array([1.5, 0.0, -3.0, -4.5])
 PRIOR_DEVIATIONS = np.array([0.5, 3.0, 1.0, 1.0])
 
@@ -207,13 +229,17 @@ class NoiseRates(NamedTuple):
     added: float
 
     def wrong(self, probabilities: Floats) -> tuple[Floats, Floats]:
-        """Return how probably a given label of these pairs is wrong, and how probably a label that is not given is.
+        """Return how probably a given label of these pairs is wrong, and how probably a label that
+        is not given is.
 
-        probabilities  probabilities of the labels as they are given, from a model without the document
+        probabilities  probabilities of the labels as they are given, from a model without the
+                       document
         """
         true = sigmoid(self.slope * _log_odds(probabilities) + self.intercept)
-        added, given = self.added * (1 - true), (1 - self.missing) * true
-        missing, absent = self.missing * true, (1 - self.added) * (1 - true)
+        added = self.added * (1 - true)
+        given = (1 - self.missing) * true
+        missing = self.missing * true
+        absent = (1 - self.added) * (1 - true)
         return np.asarray(added / (added + given)), np.asarray(missing / (missing + absent))
 
 
@@ -223,7 +249,8 @@ class PairNoise:
 
     documents   (n_pairs,)
     labels      (n_pairs,)
-    is_given    (n_pairs,), whether the document has the label, which should be removed; else it should be added
+    is_given    (n_pairs,), whether the document has the label, which should be removed; else it
+                should be added
     wrong       (n_pairs,), the probability that the pair is wrong
     n_documents  number of documents that were judged
     n_given     given pairs that were judged
@@ -247,15 +274,17 @@ def estimate_pair_noise(
 ) -> PairNoise:  # fmt: skip
     """Return the pairs of a document and a label that are wrong with a probability above `minimum`.
 
-    The probability of each pair is that of the multi-label model without the document and its copies. A document
-    without a token that another one has is not judged, nor is a label that only one other document has, or none. Of the
-    labels that a document does not have, the 64 with the highest score are judged.
+    The probability of each pair is that of the multi-label model without the document and its
+    copies. A document without a token that another one has is not judged, nor is a label that only
+    one other document has, or none. Of the labels that a document does not have, the 64 with the
+    highest score are judged.
 
     Parameters
     ----------
     documents : counts of documents; the class of a document is the index of its set in `sets`
     sets : the label sets
-    is_vocabulary : whether the vocabulary is that of these documents, so that a feature of a single document is unknown
+    is_vocabulary : whether the vocabulary is that of these documents, so that a feature of a single
+    document is unknown
         while this document is left out
     """
     order = documents.order(documents.classes)
@@ -270,7 +299,8 @@ def estimate_pair_noise(
     sizes = statistics.class_documents
     cells, probabilities = _judge(corpus.first(MAX_AT_ONCE), fit, sizes)
     rates = fit_noise_rates(cells.positives, cells.documents, probabilities)
-    parts, start = [], 0
+    parts = []
+    start = 0
     for part in corpus.split(MAX_AT_ONCE):
         parts.append(_find_wrong(part, fit, rates, sizes, minimum, start))
         start += len(part.documents)
@@ -317,9 +347,11 @@ def _find_wrong(
     corpus: RelevanceLeaveOneOut, fit: MultilabelFit, rates: NoiseRates, sizes: NDArray[np.int64], minimum: float,
     start: int,
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], Floats, list[float]]:  # fmt: skip
-    """Return the wrong pairs of a part of a corpus: rows, labels, and whether they are given; their probabilities.
+    """Return the wrong pairs of a part of a corpus: rows, labels, and whether they are given; their
+    probabilities.
 
-    The last item: documents and given pairs that were judged, and the expected numbers of wrong and of missing pairs.
+    The last item: documents and given pairs that were judged, and the expected numbers of wrong and
+    of missing pairs.
 
     start  the row of the first document
     """
@@ -339,7 +371,8 @@ def _find_wrong(
     owners = np.repeat(found, copies)
     first = np.repeat(bounds[cells.contents[found]], copies)
     within = np.arange(len(owners)) - np.repeat(np.cumsum(copies) - copies, copies)
-    rows, labels = by_content[first + within], cells.labels[owners].astype(np.int64)
+    rows = by_content[first + within]
+    labels = cells.labels[owners].astype(np.int64)
     n_labels = corpus.counts.statistics.n_classes
     keys = corpus.sets.entry_sets * n_labels + corpus.sets.classes
     is_given = np.isin(corpus.documents.classes[rows].astype(np.int64) * n_labels + labels, keys)
@@ -354,7 +387,8 @@ def _log_odds(probabilities: Floats) -> Floats:
 
 
 def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats) -> NoiseRates:
-    """Return the noise rates with the least log-loss on the given labels, with weak Gaussian priors.
+    """Return the noise rates with the least log-loss on the given labels, with weak Gaussian
+    priors.
 
     Parameters
     ----------
@@ -362,8 +396,8 @@ def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats)
     documents : (n_cells,), documents of the content
     probabilities : (n_cells,), of the given labels, without the document itself
 
-    Source: Patrini, Rozza, Menon, Nock and Qu, Making Deep Neural Networks Robust to Label Noise: A Loss Correction
-    Approach, 2017, section 4.1 (forward correction), with two classes.
+    Source: Patrini, Rozza, Menon, Nock and Qu, Making Deep Neural Networks Robust to Label Noise: A
+    Loss Correction Approach, 2017, section 4.1 (forward correction), with two classes.
     """
     evaluate = partial(_evaluate, positives=positives, documents=documents, log_odds=_log_odds(probabilities))
     at = minimize(evaluate, PRIOR_MEANS.copy(), bound=LARGEST)
@@ -372,7 +406,8 @@ def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats)
 
 
 def _evaluate(at: Floats, *, positives: Floats, documents: Floats, log_odds: Floats) -> tuple[float, Floats, Floats]:
-    """Return the log-loss at (log a, c, and both logits), its gradient, and its expected Hessian, Fisher information.
+    """Return the log-loss at (log a, c, and both logits), its gradient, and its expected Hessian,
+    Fisher information.
 
     It is that of P(given) = added + (1 − added − missing) σ(a · log-odds + c).
     """

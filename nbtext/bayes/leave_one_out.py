@@ -1,8 +1,10 @@
-"""Exact leave-one-out scores: the scores of each training document under the model of all others, in one pass.
+"""Exact leave-one-out scores: the scores of each training document under the model of all others,
+in one pass.
 
-Documents with equal content are left out together, each from its own class. Otherwise a document's duplicates would
-predict it, and the estimate for new texts would be too high. Where texts repeat by nature, such as short phrases, a
-document can be left out alone instead (`is_separate`): then the estimate is for texts that repeat as they do here.
+Documents with equal content are left out together, each from its own class. Otherwise a document's
+duplicates would predict it, and the estimate for new texts would be too high. Where texts repeat by
+nature, such as short phrases, a document can be left out alone instead (`is_separate`): then the
+estimate is for texts that repeat as they do here.
 """
 
 from __future__ import annotations
@@ -25,16 +27,19 @@ from nbtext.parallel import parallel_calls
 from nbtext.records import dataclass
 
 AT_ONCE = 4096  # rows that one thread scores at once
-FEW_AT_ONCE = 256  # the same where the kernel does not score them, and there are several arrays on the way
+# the same where the kernel does not score them, and there are several arrays on the way
+FEW_AT_ONCE = 256
 
 
 class LeftOutDocuments:
-    """Some documents of a corpus, in the order of their hashes, which are left out of it with their duplicates.
+    """Some documents of a corpus, in the order of their hashes, which are left out of it with their
+    duplicates.
 
     statistics   of the corpus
     documents    of the corpus
-    n_hapax      (n_documents,), number of tokens of each document whose feature occurs only in it and its duplicates;
-                 None: the vocabulary is hashed or given, so no feature is out of vocabulary
+    n_hapax      (n_documents,), number of tokens of each document whose feature occurs only in it
+                 and its duplicates; None: the vocabulary is hashed or given, so no feature is out
+                 of vocabulary
     is_new       (n_documents,), which documents are not part of the corpus; None: none
     is_separate  whether each document is left out alone, without its duplicates
     """
@@ -59,12 +64,16 @@ class LeftOutDocuments:
 
     @cached_property
     def contents(self) -> NDArray[np.int64]:
-        """A number for what is left out with each document: its content, or only itself, (n_documents,)."""
+        """A number for what is left out with each document: its content, or only itself,
+        (n_documents,).
+        """
         return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
-        """The row of each document in `left_out`, (n_documents,); those of new documents are not of the corpus."""
+        """The row of each document in `left_out`, (n_documents,); those of new documents are not of
+        the corpus.
+        """
         contents = self.contents
         return contents if self.is_new is None else np.unique(2 * contents + self.is_new, return_inverse=True)[1]
 
@@ -81,7 +90,8 @@ class LeftOutDocuments:
     @cached_property
     def left_out(self) -> LeftOut:
         """What is left out; nothing in the rows of new documents."""
-        n_classes, (owners, classes) = max(1, self.statistics.n_classes), self.members
+        n_classes = max(1, self.statistics.n_classes)
+        owners, classes = self.members
         keys = np.sort(self.rows[owners] * n_classes + classes)
         starts = run_starts(keys)
         rows, own = np.divmod(keys[starts], n_classes)
@@ -94,7 +104,9 @@ class LeftOutDocuments:
 
     @cached_property
     def copies(self) -> NDArray[np.int64]:
-        """The number of documents of the corpus with the content of each document, (n_documents,); 0 for a new one."""
+        """The number of documents of the corpus with the content of each document, (n_documents,);
+        0 for a new one.
+        """
         numbers = number_contents(self.documents)
         return np.bincount(numbers[self.is_old], minlength=len(numbers))[numbers] * self.is_old
 
@@ -103,11 +115,14 @@ class LeftOutDocuments:
         return self._select(documents, self.documents.take(documents))
 
     def slice(self, start: int, stop: int) -> Self:
-        """Return only the documents from `start` up to `stop`, whose counts are not copied; see `take`."""
+        """Return only the documents from `start` up to `stop`, whose counts are not copied; see
+        `take`.
+        """
         selected = self._select(slice(start, stop), self.documents.slice(start, stop))
         if "left_out" in self.__dict__ and start < stop:
             rows = self.rows[start:stop]
-            first, last = int(rows.min()), int(rows.max()) + 1
+            first = int(rows.min())
+            last = int(rows.max()) + 1
             selected.__dict__.update(rows=rows - first, left_out=self.left_out.slice(first, last))
         return selected
 
@@ -124,7 +139,9 @@ class LeftOutDocuments:
         return self if size >= len(self.documents) else self.slice(0, len(self.documents.first(max(1, size))))
 
     def split(self, size: int, start: int = 0) -> Iterator[Self]:
-        """Yield the documents from `start` on in parts of about `size`, each up to the end of a group of duplicates."""
+        """Yield the documents from `start` on in parts of about `size`, each up to the end of a
+        group of duplicates.
+        """
         hashes = self.documents.hashes
         while start < len(hashes):
             last = hashes[min(start + size, len(hashes)) - 1]
@@ -133,7 +150,9 @@ class LeftOutDocuments:
             start = stop
 
     def _unseen(self, counts: NDArray[Any]) -> NDArray[Any]:
-        """Return the counts of features that are out of vocabulary when a document is left out; see `is_separate`."""
+        """Return the counts of features that are out of vocabulary when a document is left out; see
+        `is_separate`.
+        """
         return np.where(self.copies > 1, 0, counts) if self.is_separate else counts
 
 
@@ -141,19 +160,24 @@ class LeftOutDocuments:
 class LeaveOneOut(LeftOutDocuments):
     """The documents of a corpus, for leave-one-out scores with one event model and prior.
 
-    A feature that occurs only in a document and its duplicates is out of vocabulary when they are left out. It is
-    ignored for the label, and used only for the likelihood of the document. A document without any other feature has no
-    known word, and is unanswered, as it is by a model of the other documents that is fitted anew.
+    A feature that occurs only in a document and its duplicates is out of vocabulary when they are
+    left out. It is ignored for the label, and used only for the likelihood of the document. A
+    document without any other feature has no known word, and is unanswered, as it is by a model of
+    the other documents that is fitted anew.
 
     statistics  sufficient statistics of the corpus for the event model
     documents   of the corpus, in the order of their hashes
-    n_hapax     (n_documents,), number of tokens of each document whose feature occurs only in it and its duplicates;
-                None: the vocabulary is hashed or given, so no feature is out of vocabulary
+    n_hapax     (n_documents,), number of tokens of each document whose feature occurs only in it
+                and its duplicates; None: the vocabulary is hashed or given, so no feature is out of
+                vocabulary
     is_new      (n_documents,), which documents are not part of the corpus; None: none
-    n_hapax_features  (n_documents,), number of these features in each document; None: counted if it is needed
-    empty       (n_classes,), documents of each class of the corpus without a token; None: those among the documents
-    is_separate  whether each document is left out alone, without its duplicates; then the features of a document that
-                 has some remain in the vocabulary, and those that `n_hapax` counts are ignored
+    n_hapax_features  (n_documents,), number of these features in each document; None: counted if it
+                      is needed
+    empty       (n_classes,), documents of each class of the corpus without a token; None: those
+                among the documents
+    is_separate  whether each document is left out alone, without its duplicates; then the features
+                 of a document that has some remain in the vocabulary, and those that `n_hapax`
+                 counts are ignored
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "n_hapax_features")
@@ -177,7 +201,9 @@ class LeaveOneOut(LeftOutDocuments):
 
     @property
     def n_duplicates(self) -> int:
-        """The number of documents of the corpus that repeat another one: all minus the distinct ones."""
+        """The number of documents of the corpus that repeat another one: all minus the distinct
+        ones.
+        """
         old = self.copies[self.copies > 0]
         return len(old) - round(float((1 / old).sum()))
 
@@ -186,8 +212,8 @@ class LeaveOneOut(LeftOutDocuments):
         return list(replace(self, jobs=1).split(-(-len(self.documents) // number)))
 
     def complete(self) -> LeaveOneOut:
-        """Return a sample without its last group of duplicates if that may be incomplete, because the sample ends
-        there.
+        """Return a sample without its last group of duplicates if that may be incomplete, because
+        the sample ends there.
 
         The group is complete if one of its features occurs in no other document.
         """
@@ -201,23 +227,28 @@ class LeaveOneOut(LeftOutDocuments):
 
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""
-        left_out, is_judged = self.left_out, np.ones(len(self.left_out), dtype=bool)
+        left_out = self.left_out
+        is_judged = np.ones(len(self.left_out), dtype=bool)
         is_judged[left_out.rows[left_out.copies >= self.statistics.class_documents[left_out.classes]]] = False
         return self if is_judged.all() else self.take(np.flatnonzero(is_judged[self.rows]))
 
     def scores(self, *smoothings: float) -> Floats:
         """Return the scores of each document under the model of all documents with other content.
 
-        The scores of counts equal those of refitted models to 1e-9, those of weights up to the rounding of their sums.
-        The vocabulary, the labels, the idf and the ε of a gaussian model are those of the whole corpus. A class without
-        another document has score −∞, unless the prior does not depend on the documents.
+        The scores of counts equal those of refitted models to 1e-9, those of weights up to the
+        rounding of their sums. The vocabulary, the labels, the idf and the ε of a gaussian model
+        are those of the whole corpus. A class without another document has score −∞, unless the
+        prior does not depend on the documents.
 
         Returns
         -------
         (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
         """
-        statistics, left_out, prior = self.statistics, self.left_out, self.prior
-        counted, is_whole = self.model.leave_one_out_counts, statistics.occurrences.dtype.kind == "i"
+        statistics = self.statistics
+        left_out = self.left_out
+        prior = self.prior
+        counted = self.model.leave_one_out_counts
+        is_whole = statistics.occurrences.dtype.kind == "i"
         is_compiled = counted is not None and is_whole and self.documents.is_counted and min(smoothings) > 0
         parts = left_out.split(min(AT_ONCE if is_compiled else FEW_AT_ONCE, len(left_out) // self.jobs + 1))
         if counted is not None and is_compiled:
@@ -228,8 +259,10 @@ class LeaveOneOut(LeftOutDocuments):
         scores += log_prior(statistics.class_documents, prior)
         if prior == "empirical" or isinstance(prior, WeightedPrior):
             weights = np.array(prior.weights) if isinstance(prior, WeightedPrior) else np.ones(statistics.n_classes)
-            rows, own = left_out.rows, left_out.classes
-            n, of_class = weights @ statistics.class_documents, statistics.class_documents[own]
+            rows = left_out.rows
+            own = left_out.classes
+            n = weights @ statistics.class_documents
+            of_class = statistics.class_documents[own]
             gone = np.bincount(rows, weights=left_out.copies * weights[own], minlength=len(left_out))
             with np.errstate(divide="ignore"):  # a class that loses all of its documents has log 0
                 scores += np.log(n / np.maximum(weights.min(), n - gone))[:, None]
@@ -237,7 +270,9 @@ class LeaveOneOut(LeftOutDocuments):
         return self._spread(scores)
 
     def _score_by_scorer(self, parts: Sequence[LeftOut], smoothing: float) -> Floats:
-        """Return leave-one-out scores without the prior, computed from the scores of the model of all documents."""
+        """Return leave-one-out scores without the prior, computed from the scores of the model of
+        all documents.
+        """
         scorer = self.model.compile(self.statistics, smoothing=smoothing)
 
         def of_part(part: LeftOut) -> Floats:
@@ -248,12 +283,16 @@ class LeaveOneOut(LeftOutDocuments):
         return np.concatenate(parallel_calls([partial(of_part, part) for part in parts], jobs=self.jobs))
 
     def _spread(self, values: Floats) -> Floats:
-        """Return the values (..., n_rows, n_classes) for each document, shape (..., n_documents, n_classes)."""
+        """Return the values (..., n_rows, n_classes) for each document, shape (..., n_documents,
+        n_classes).
+        """
         return values if self.is_each_alone else values[..., self.rows, :]
 
     @property
     def n_known(self) -> NDArray[Any]:
-        """The number of tokens of each document that are in the vocabulary of the others, shape (n_documents,)."""
+        """The number of tokens of each document that are in the vocabulary of the others, shape
+        (n_documents,).
+        """
         return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self._unseen(self.n_hapax)))
 
     @property
@@ -267,7 +306,8 @@ class LeaveOneOut(LeftOutDocuments):
         return np.asarray((np.diff(self.documents.indptr) > 0) & (self.n_known > 0))
 
     def unanswered_log_posterior(self) -> Floats:
-        """Return the log-probabilities of documents without a known word: the prior without each, and its duplicates.
+        """Return the log-probabilities of documents without a known word: the prior without each,
+        and its duplicates.
 
         Shape (n_documents, n_classes); −∞ of a class without another document.
         """
@@ -285,7 +325,9 @@ class LeaveOneOut(LeftOutDocuments):
 
     @cached_property
     def _hapax_counts(self) -> NDArray[Any]:
-        """What the features that `n_hapax` counts amount to in the counts or weights of each document."""
+        """What the features that `n_hapax` counts amount to in the counts or weights of each
+        document.
+        """
         assert self.n_hapax is not None  # else nothing is ignored
         if self.documents.token_lengths is None and not self.model.is_of_counts:
             return self.n_hapax
@@ -312,7 +354,8 @@ def count_hapaxes(
 ) -> Hapaxes:
     """Count the features that occur only in a document and its duplicates.
 
-    is_new  (n_documents,), which documents are not part of the statistics; they have none; None: all are part of them
+    is_new  (n_documents,), which documents are not part of the statistics; they have none; None:
+            all are part of them
     """
     if is_new is not None:
         hapaxes = Hapaxes(np.zeros(len(documents)), np.zeros(len(documents)))
@@ -325,7 +368,8 @@ def count_hapaxes(
     entries = np.flatnonzero((frequencies <= maximum)[documents.indices])
     owners = entry_rows(np.searchsorted(entries, documents.indptr))
     is_hapax = frequencies[documents.indices[entries]] == copies[owners]
-    entries, owners = entries[is_hapax], owners[is_hapax]
+    entries = entries[is_hapax]
+    owners = owners[is_hapax]
     tokens = np.bincount(owners, weights=documents.counts[entries], minlength=len(documents)).astype(np.float64)
     return Hapaxes(tokens, np.bincount(owners, minlength=len(documents)).astype(np.float64))
 
@@ -333,8 +377,10 @@ def count_hapaxes(
 class ScoredCorpus:
     """The documents of a corpus that can be left out, each scored at most once with each smoothing.
 
-    corpus        the documents whose labels have other documents too, and that share a word with another document
-    unanswered    those that share none, so that a model of the others gives them no label; None: none
+    corpus        the documents whose labels have other documents too, and that share a word with
+                  another document
+    unanswered    those that share none, so that a model of the others gives them no label; None:
+                  none
     n_unjudged    number of documents that are the only ones of their label
     n_duplicates  number of documents that repeat another one
     """
@@ -351,18 +397,22 @@ class ScoredCorpus:
     @classmethod
     def of(cls, corpus: LeaveOneOut, size: int | None = None) -> ScoredCorpus:
         """Return about the first `size` documents of a corpus; None: all."""
-        complete, is_told = corpus.complete(), corpus.empty is not None and corpus.empty.any() and corpus.is_new is None
+        complete = corpus.complete()
+        is_told = corpus.empty is not None and corpus.empty.any() and corpus.is_new is None
         if is_told:  # then the documents without a token, which are the last ones, are added below
             complete = complete.slice(0, int(np.searchsorted(complete.documents.hashes, np.uint64(EMPTY_HASH))))
         first = complete if size is None else complete.first(size)
         judged = first.drop_single_documents()
-        n_unjudged, n_duplicates = len(first.documents) - len(judged.documents), first.n_duplicates
-        unanswered, is_known = None, judged.is_known
+        n_unjudged = len(first.documents) - len(judged.documents)
+        n_duplicates = first.n_duplicates
+        unanswered = None
+        is_known = judged.is_known
         if not is_known.all():
             judged, unanswered = (judged.take(np.flatnonzero(each)) for each in (is_known, ~is_known))
         if is_told:
             empty, n_last = _represent_empty(corpus, len(first.documents))
-            n_unjudged, n_duplicates = n_unjudged + n_last, n_duplicates + max(0, len(empty.documents) + n_last - 1)
+            n_unjudged = n_unjudged + n_last
+            n_duplicates = n_duplicates + max(0, len(empty.documents) + n_last - 1)
             unanswered = empty if unanswered is None else _join(unanswered, empty)
         return cls(judged, unanswered, n_unjudged=n_unjudged, n_duplicates=n_duplicates)
 
@@ -370,7 +420,9 @@ class ScoredCorpus:
         return len(self.corpus.documents)
 
     def scores(self, size: int, *smoothings: float) -> list[Floats]:
-        """Return the leave-one-out scores of about the first `size` documents, (n, n_classes) for each smoothing."""
+        """Return the leave-one-out scores of about the first `size` documents, (n, n_classes) for
+        each smoothing.
+        """
         score_first([self], size, [smoothings], jobs=self.corpus.jobs)
         stop = len(self.corpus.first(size).documents)
         return [self._joined(smoothing)[:stop] for smoothing in smoothings]
@@ -382,7 +434,9 @@ class ScoredCorpus:
         return parts[0]
 
     def missing(self, size: int, smoothings: Sequence[float]) -> Iterator[tuple[LeaveOneOut, list[float]]]:
-        """Yield those of about the first `size` documents, with the smoothings, for which there are no scores yet."""
+        """Yield those of about the first `size` documents, with the smoothings, for which there are
+        no scores yet.
+        """
         stop = len(self.corpus.first(size).documents)
         starts = [sum(map(len, self._scores.setdefault(smoothing, []))) for smoothing in smoothings]
         for start in sorted(set(starts)):
@@ -401,12 +455,15 @@ class ScoredCorpus:
 
 
 def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, int]:
-    """Return as large a share of the documents without a token as `n_others` are of the other documents.
+    """Return as large a share of the documents without a token as `n_others` are of the other
+    documents.
 
-    All of them have the same hash, so that a sample of documents may hold none of them. Those of a label that no other
-    document has cannot be judged, and are only counted.
+    All of them have the same hash, so that a sample of documents may hold none of them. Those of a
+    label that no other document has cannot be judged, and are only counted.
     """
-    documents, statistics, empty = corpus.documents, corpus.statistics, corpus.empty
+    documents = corpus.documents
+    statistics = corpus.statistics
+    empty = corpus.empty
     assert empty is not None
     n_all = statistics.n_documents - int(empty.sum())
     numbers = np.rint(empty * n_others / n_all).astype(np.int64) if n_all else empty
@@ -434,8 +491,11 @@ def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
 def score_first(
     corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]], *, jobs: int
 ) -> None:
-    """Score about the first `size` documents of some corpora, each with its own smoothings, in `jobs` threads."""
-    number = jobs // math.gcd(jobs, len(corpora))  # of parts of each corpus, so that all threads have the same work
+    """Score about the first `size` documents of some corpora, each with its own smoothings, in
+    `jobs` threads.
+    """
+    # of parts of each corpus, so that all threads have the same work
+    number = jobs // math.gcd(jobs, len(corpora))
     parts = [
         (corpus, own, part)
         for corpus, each in zip(corpora, smoothings, strict=True)

@@ -1,4 +1,6 @@
-"""Multinomial Naive Bayes: a class draws each token of a document from its distribution over the vocabulary."""
+"""Multinomial Naive Bayes: a class draws each token of a document from its distribution over the
+vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from nbtext.kernel import choose_version
 
 left_out_sums = choose_version(plain.left_out_sums)
 
-TABLE_SIZE, REST_TABLE_SIZE = 4096, 1 << 16  # counts of a class, or of its rest, whose logarithms are in a table
+# counts of a class, or of its rest, whose logarithms are in a table
+TABLE_SIZE = 4096
+REST_TABLE_SIZE = 1 << 16
 
 
 def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
@@ -39,7 +43,9 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
-    """Return leave-one-out scores. Only the own classes change: the document's counts and length are subtracted."""
+    """Return leave-one-out scores. Only the own classes change: the document's counts and length
+    are subtracted.
+    """
     pairs = left_out.pairs
     totals = statistics.class_occurrences[pairs.classes] - left_out.copies * pairs.totals
     gone = left_out.copies[pairs.entry_documents] * pairs.counts
@@ -53,16 +59,18 @@ def leave_out_counts(
 ) -> Floats:
     """Return leave-one-out scores for integer counts and several smoothings > 0, without a scorer.
 
-    A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α). The first
-    sum needs only the features that the class has. With `of_rest`, t_kj and T_k are those of all other classes, and the
-    score is negated.
+    A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k +
+    αV) / α). The first sum needs only the features that the class has. With `of_rest`, t_kj and T_k
+    are those of all other classes, and the score is negated.
     """
-    documents, alphas = left_out.documents, np.array(smoothings, dtype=np.float64)
+    documents = left_out.documents
+    alphas = np.array(smoothings, dtype=np.float64)
     everywhere = statistics.feature_occurrences if of_rest else None
     most = statistics.occurrences.max(initial=0) if everywhere is None else everywhere.max(initial=0)
     counts = np.arange(min(REST_TABLE_SIZE if of_rest else TABLE_SIZE, int(most) + 1), dtype=np.float64)
     rows = documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)
-    own, n_classes = (left_out.indptr, left_out.classes, left_out.copies), statistics.n_classes
+    own = (left_out.indptr, left_out.classes, left_out.copies)
+    n_classes = statistics.n_classes
     logs = alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)
     sums = left_out_sums(rows, own, left_out.all_copies, statistics.entries, everywhere, n_classes, logs)
     tokens = statistics.class_occurrences.astype(np.float64)

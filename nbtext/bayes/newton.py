@@ -1,4 +1,6 @@
-"""Damped Newton minimization: of a few parameters, of many by conjugate gradients, or with one for each label."""
+"""Damped Newton minimization: of a few parameters, of many by conjugate gradients, or with one for
+each label.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,16 @@ MAX_PRODUCTS = 100  # of the Hessian and a vector in one step
 ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
 MIN_EIGENVALUE = 1e-12  # of a Hessian that is used without a shift
 MAX_PROPOSALS = 60  # steps of the Levenberg-Marquardt method
-DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-9, 1e8  # of its first step, and the limits of further ones
+# of its first step, and the limits of further ones
+DAMPING = 1e-3
+MIN_DAMPING = 1e-9
+MAX_DAMPING = 1e8
 
 
 def dot(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """Return the sum of products of two vectors, which BLAS would add up in another order with more threads."""
+    """Return the sum of products of two vectors, which BLAS would add up in another order with more
+    threads.
+    """
     return float(np.einsum("i,i->", one, other))
 
 
@@ -38,7 +45,8 @@ def solve_densely(hessian: Floats, gradient: Floats) -> Floats:
 
 
 def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: Floats, *, scale: Floats) -> Floats:
-    """Return Newton's step for a positive definite Hessian of which only products with vectors are known.
+    """Return Newton's step for a positive definite Hessian of which only products with vectors are
+    known.
 
     The step is exact to ACCURACY of the gradient, which is enough for Newton's method to converge.
 
@@ -49,7 +57,8 @@ def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: 
     step = np.zeros_like(gradient)
     residual = gradient.copy()
     scaled = residual / scale
-    direction, power = scaled, dot(residual, scaled)
+    direction = scaled
+    power = dot(residual, scaled)
     goal = ACCURACY**2 * power
     for _ in range(MAX_PRODUCTS):
         if power <= goal:
@@ -59,7 +68,8 @@ def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: 
         step += length * direction
         residual = residual - length * image
         scaled = residual / scale
-        power, before = dot(residual, scaled), power
+        before = power
+        power = dot(residual, scaled)
         direction = scaled + power / before * direction
     return step
 
@@ -74,16 +84,18 @@ def minimize(  # noqa: PLR0913 - the limits and the ends of the search
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
 
     bound      upper bound of the absolute value of each parameter
-    lower      their lower bounds; None: −bound. At its lower bound, a parameter that should decrease must have the
-               gradient 0
-    solve      returns Newton's step, not negated, from the third value of `evaluate` and the gradient
+    lower      their lower bounds; None: −bound. At its lower bound, a parameter that should
+               decrease must have the gradient 0
+    solve      returns Newton's step, not negated, from the third value of `evaluate` and the
+               gradient
     tolerance  of the loss, in its units: a step that gains no more is the last one
     is_minimum
                whether a loss and its gradient are close enough to the minimum
     raises  ModelError: the loss is not finite at the start
     """
     at = start
-    with np.errstate(over="ignore", invalid="ignore"):  # a step is halved if the loss is not finite after it
+    # a step is halved if the loss is not finite after it
+    with np.errstate(over="ignore", invalid="ignore"):
         loss, gradient, hessian = evaluate(at)
         if not (np.isfinite(loss) and np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             raise ModelError("the loss is not finite", hint="scores or weights are too large")
@@ -100,12 +112,14 @@ def minimize(  # noqa: PLR0913 - the limits and the ends of the search
             is_finite = np.isfinite(new[1]).all() and np.isfinite(new[2]).all()
             if not (new[0] < loss - tolerance and is_finite):
                 break
-            at, (loss, gradient, hessian) = candidate, new
+            at = candidate
+            loss, gradient, hessian = new
     return at
 
 
 class Bordered(NamedTuple):
-    """A loss of a few common parameters and of one bias for each label; biases of different labels do not interact.
+    """A loss of a few common parameters and of one bias for each label; biases of different labels
+    do not interact.
 
     gradient, hessian            of the common parameters
     bias_gradient, bias_hessian  (n_labels,)
@@ -131,20 +145,25 @@ class Bordered(NamedTuple):
 def minimize_bordered(
     evaluate: Callable[[Floats, Floats], Bordered], common: Floats, biases: Floats, *, tolerance: float
 ) -> tuple[Floats, Floats, float]:
-    """Return the common parameters and the biases that minimize a loss, and the loss, to a relative tolerance.
+    """Return the common parameters and the biases that minimize a loss, and the loss, to a relative
+    tolerance.
 
-    By the Levenberg-Marquardt method. A bias is coupled with the common parameters only, so a step takes time in
-    proportion to the labels.
+    By the Levenberg-Marquardt method. A bias is coupled with the common parameters only, so a step
+    takes time in proportion to the labels.
     """
-    state, damping = evaluate(common, biases), DAMPING
+    state = evaluate(common, biases)
+    damping = DAMPING
     for _ in range(MAX_PROPOSALS):
         step = state.step(damping)
         gain = -0.5 * (dot(state.gradient, step[0]) + dot(state.bias_gradient, step[1]))
-        if damping <= DAMPING and gain < tolerance * state.loss:  # the quadratic approximation is exact enough
+        # the quadratic approximation is exact enough
+        if damping <= DAMPING and gain < tolerance * state.loss:
             return common + step[0], biases + step[1], state.loss - gain
         proposal = evaluate(common + step[0], biases + step[1])
         if proposal.loss < state.loss:
-            common, biases, state = common + step[0], biases + step[1], proposal
+            common = common + step[0]
+            biases = biases + step[1]
+            state = proposal
             damping = max(damping / 10, MIN_DAMPING)
             continue
         damping *= 10

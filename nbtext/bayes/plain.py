@@ -21,7 +21,8 @@ Shares = tuple[Integers, Indices, Floats]
 def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
     """Return the entries of a + sign * b that are not zero, or None if one is negative.
 
-    An entry without documents is zero, unless neither a nor b counts its documents, as scikit-learn's models do not.
+    An entry without documents is zero, unless neither a nor b counts its documents, as
+    scikit-learn's models do not.
     """
     n_classes = max(int(a[1].max(initial=0)), int(b[1].max(initial=0))) + 1
     keys = np.concatenate((_keys(a, n_classes), _keys(b, n_classes)))
@@ -33,7 +34,8 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
         values = np.concatenate((own, sign * others))[order]
         return np.add.reduceat(values, starts) if len(starts) else values
 
-    documents, occurrences = total(a[2], b[2]), total(a[3], b[3])
+    documents = total(a[2], b[2])
+    occurrences = total(a[3], b[3])
     if min(documents.min(initial=0), occurrences.min(initial=0)) < 0:
         return None
     counted = total(a[2], sign * b[2])  # documents of both
@@ -58,7 +60,8 @@ def sum_classes(
     """
     from scipy.sparse import csr_array
 
-    n, dtype = len(classes), np.int64 if counts.dtype.kind == "i" else np.float64
+    n = len(classes)
+    dtype = np.int64 if counts.dtype.kind == "i" else np.float64
 
     def add_up(values: NDArray[Any]) -> Any:
         """Return the sums by feature and class, (n_classes, n_features), in compressed columns."""
@@ -66,7 +69,8 @@ def sum_classes(
         rows = csr_array((values, indices, indptr), shape=(n, n_features))
         return (of_class @ rows).tocsc()
 
-    found, sums = add_up(np.ones(len(indices), dtype=np.int64)), add_up(counts.astype(dtype))
+    found = add_up(np.ones(len(indices), dtype=np.int64))
+    sums = add_up(counts.astype(dtype))
     occurrences = sums.data
     if sums.nnz < found.nnz:  # without weights whose sum is 0
         keys = [each.indices + n_classes * entry_rows(each.indptr) for each in (found, sums)]
@@ -81,15 +85,17 @@ def left_out_sums(
 ) -> Floats:  # fmt: skip
     """Return Σ counts · log(1 + t / smoothing) of each document for each class.
 
-    t is the occurrences of a feature in the class, without the copies of the document in it; or, with `everywhere`, in
-    all other classes, without the copies of the document in them.
+    t is the occurrences of a feature in the class, without the copies of the document in it; or,
+    with `everywhere`, in all other classes, without the copies of the document in them.
 
     rows        (indptr, indices, counts), int32 counts: documents that the corpus holds
-    own         (indptr, classes, copies): the classes of each document, ascending, and its copies in each, int64
+    own         (indptr, classes, copies): the classes of each document, ascending, and its copies
+                in each, int64
     all_copies  (n_documents,) int64, copies in all classes
     corpus      (indptr, classes, documents, occurrences), int64 occurrences
     everywhere  (n_features,) int64, the occurrences of each feature in all classes
-    logarithms  smoothings, their logarithms, and the table (n, n_smoothings) of log(1 + t / smoothing), t = 0 ... n - 1
+    logarithms  smoothings, their logarithms, and the table (n, n_smoothings) of log(1 + t /
+                smoothing), t = 0 ... n - 1
     returns     (n_documents, n_classes, n_smoothings)
     raises      ValueError: a document is not part of the corpus
     """
@@ -102,10 +108,13 @@ def left_out_sums(
         raise ValueError("the classes of the rows must be below n_classes")
     if indices.min(initial=0) < 0 or indices.max(initial=-1) >= len(w_indptr) - 1:
         raise ValueError("a document is not part of the corpus")
-    n_rows, lengths = len(all_copies), np.diff(indptr)
-    owners, widths = entry_rows(indptr), np.diff(w_indptr)[indices]
+    n_rows = len(all_copies)
+    lengths = np.diff(indptr)
+    owners = entry_rows(indptr)
+    widths = np.diff(w_indptr)[indices]
     _, entries = entries_of(w_indptr, indices)
-    documents, times = np.repeat(owners, widths), np.repeat(counts, widths)
+    documents = np.repeat(owners, widths)
+    times = np.repeat(counts, widths)
     places = documents * n_classes + w_classes[entries]
     pairs = np.append(entry_rows(own[0]) * n_classes + own[1], -1)
     found = np.searchsorted(pairs[:-1], places)
@@ -142,8 +151,11 @@ def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: floa
 def check_products(
     rows: Counted, own: Own, corpus: Shares, mu: Floats, left: tuple[Floats, Floats], totals: Floats, limits: Integers
 ) -> None:
-    """Raise ValueError unless the arguments of `left_out_products` fit each other; the kernel calls it, too."""
-    n_rows, n_entries = len(rows[0]) - 1, len(rows[1])
+    """Raise ValueError unless the arguments of `left_out_products` fit each other; the kernel calls
+    it, too.
+    """
+    n_rows = len(rows[0]) - 1
+    n_entries = len(rows[1])
     if not all(map(are_offsets, (rows[0], own[0], corpus[0]), (n_entries, len(own[3]), len(corpus[1])))):
         raise ValueError("the arrays of the rows do not fit each other")
     if not len(rows[2]) == n_entries == len(left[0]) == len(left[1]) or len(corpus[2]) != len(corpus[1]):
@@ -165,25 +177,30 @@ MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not under
 def left_out_products(
     rows: Counted, own: Own, corpus: Shares, mu: Floats, left: tuple[Floats, Floats], totals: Floats, limits: Integers
 ) -> tuple[Floats, Floats]:
-    """Return Π factor^count of each document in each class as mantissas and exponents of 2, (n_documents, n_classes).
+    """Return Π factor^count of each document in each class as mantissas and exponents of 2,
+    (n_documents, n_classes).
 
-    The factor of a feature that a class has is (t + share · μ) (T + μ) / ((left − t + share · μ) μ). A product takes
-    one logarithm, where a sum takes many. Powers of 2 are exact, so splitting them off does not change the rounding.
+    The factor of a feature that a class has is (t + share · μ) (T + μ) / ((left − t + share · μ)
+    μ). A product takes one logarithm, where a sum takes many. Powers of 2 are exact, so splitting
+    them off does not change the rounding.
 
     rows    (indptr, indices, counts): documents that the corpus holds
-    own     (indptr, places, t, μ): the classes of each document; for each entry of the document in each of them, its
-            place among the entries of the corpus, and its t without the document; μ of each class without it
+    own     (indptr, places, t, μ): the classes of each document; for each entry of the document in
+            each of them, its place among the entries of the corpus, and its t without the document;
+            μ of each class without it
     corpus  (indptr, classes, t): the occurrences of each feature in each class
     mu      (n_classes,), μ of each class
-    left    two arrays (n_entries,): the occurrences of the feature in all other documents, and its share of them;
-            without occurrences, the factor is 1
+    left    two arrays (n_entries,): the occurrences of the feature in all other documents, and its
+            share of them; without occurrences, the factor is 1
     totals  (n_documents,), T, the occurrences of all features in all other documents
     limits  (n_documents,), the number of factors whose product is surely below 2^500, at least 1
     raises  ValueError: a document is not part of the corpus
     """
     check_products(rows, own, corpus, mu, left, totals, limits)
-    n_rows, owners = len(rows[0]) - 1, entry_rows(rows[0])
-    (remaining, shares), n_classes = left, len(mu)
+    n_rows = len(rows[0]) - 1
+    owners = entry_rows(rows[0])
+    remaining, shares = left
+    n_classes = len(mu)
     pieces = np.where(remaining > 0, -(-rows[2] // limits[owners]), 0)
     entries = np.repeat(np.arange(len(rows[1])), pieces)
     documents = owners[entries]
@@ -191,25 +208,30 @@ def left_out_products(
     bounds = running_sums(pieces)[entries]
     repeats = np.minimum(limits[documents], rows[2][entries] - (np.arange(len(entries)) - bounds) * limits[documents])
     _, own_entries = entries_of(rows[0], entry_rows(own[0]))
-    own_features, n_places = rows[1][own_entries], len(corpus[1])
+    own_features = rows[1][own_entries]
+    n_places = len(corpus[1])
     if not ((own[1] >= corpus[0][own_features]) & (own[1] < corpus[0][own_features + 1])).all():
         raise ValueError("a document is not part of the corpus")
     own_order = np.argsort(own_entries * n_places + own[1])
     own_keys = np.append((own_entries * n_places + own[1])[own_order], -1)
     own_mu = np.repeat(own[3], np.repeat(np.diff(rows[0]), np.diff(own[0])))[own_order]
-    mantissas, exponents = np.ones(n_rows * n_classes), np.zeros(n_rows * n_classes)
+    mantissas = np.ones(n_rows * n_classes)
+    exponents = np.zeros(n_rows * n_classes)
     for start in range(0, int(ranks.max(initial=-1)) + 1, MAX_FACTORS):
         chosen = np.flatnonzero((ranks >= start) & (ranks < start + MAX_FACTORS))
         widths = np.diff(corpus[0])[rows[1][entries[chosen]]]
         _, found = entries_of(corpus[0], rows[1][entries[chosen]])
         pairs = np.repeat(chosen, widths)
         cells = documents[pairs] * n_classes + corpus[1][found]
-        t, keys = corpus[2][found], entries[pairs] * n_places + found
+        t = corpus[2][found]
+        keys = entries[pairs] * n_places + found
         places = np.searchsorted(own_keys[:-1], keys)
         is_own = own_keys[places] == keys
-        t[is_own], of_classes = own[2][own_order][places[is_own]], mu[corpus[1][found]]
+        t[is_own] = own[2][own_order][places[is_own]]
+        of_classes = mu[corpus[1][found]]
         of_classes[is_own] = own_mu[places[is_own]]
-        a, T = shares[entries[pairs]] * of_classes, totals[documents[pairs]]
+        a = shares[entries[pairs]] * of_classes
+        T = totals[documents[pairs]]
         factors = (t + a) * (T + of_classes) / ((remaining[entries[pairs]] - t + a) * of_classes)
         values, powers = np.frexp(_powers(factors, repeats[pairs]))
         np.multiply.at(mantissas, cells, values)  # in the order of the entries
@@ -220,7 +242,9 @@ def left_out_products(
 
 def _powers(bases: Floats, exponents: NDArray[Any]) -> Floats:
     """Return the powers, by squaring, with the rounding of the kernel."""
-    results, bases, exponents = np.ones(len(bases)), bases.copy(), exponents.copy()
+    results = np.ones(len(bases))
+    bases = bases.copy()
+    exponents = exponents.copy()
     remaining = np.arange(len(bases))
     while len(remaining):
         is_odd = remaining[(exponents[remaining] & 1) > 0]

@@ -1,4 +1,6 @@
-"""The sparse linear scorer to which every model compiles, and the contributions of features to its scores."""
+"""The sparse linear scorer to which every model compiles, and the contributions of features to its
+scores.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from nbtext.records import dataclass
 Floats = NDArray[np.float64]
 Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices, values
 ALL = slice(None)
-CLIP = 1e-14  # without smoothing, probabilities stay within [CLIP, 1 - CLIP], so that each has a finite logarithm
+# without smoothing, probabilities stay within [CLIP, 1 - CLIP], so that each has a finite logarithm
+CLIP = 1e-14
 MAX_COLUMNS = 2**31 - 1  # that int32 can number
 MAX_CODE = 127  # of a weight in 8 bits
 SMALLEST_SCALE = 1e-100  # so that weights divided by it are finite
@@ -34,7 +37,9 @@ class Derivation(Protocol):
 
     @property
     def height(self) -> int:
-        """Number of partial scores whose sum is a class's score: k, k + n_classes, and so on for class k."""
+        """Number of partial scores whose sum is a class's score: k, k + n_classes, and so on for
+        class k.
+        """
 
     def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
         """Return the rows over the derived columns; they are ascending if the given ones are."""
@@ -42,11 +47,13 @@ class Derivation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearScorer(SparseWeights):
-    """The weights by which a model scores classes. The scores of a probabilistic model are natural logarithms.
+    """The weights by which a model scores classes. The scores of a probabilistic model are natural
+    logarithms.
 
-    derivation  derives columns from features; None: each feature is a column. With a derivation, the "features" of
-                SparseWeights are columns, and its "classes" are partial scores
-    scales      (K,), by class, what the deltas are whole multiples of, from −127 to 127; None: they are any numbers
+    derivation  derives columns from features; None: each feature is a column. With a derivation,
+                the "features" of SparseWeights are columns, and its "classes" are partial scores
+    scales      (K,), by class, what the deltas are whole multiples of, from −127 to 127; None: they
+                are any numbers
     """
 
     derivation: Derivation | None = None
@@ -65,14 +72,17 @@ class LinearScorer(SparseWeights):
         return replace(self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior))))
 
     def round(self) -> LinearScorer:
-        """Return the scorer with weights that float32 holds, so that a file of float32 loses nothing."""
+        """Return the scorer with weights that float32 holds, so that a file of float32 loses
+        nothing.
+        """
         return replace(self, deltas=round_to_float32(self.deltas))
 
     def quantize(self, steps: Floats | float = 0.0) -> LinearScorer:
-        """Return the scorer with deltas in 8 bits, a scale for each class, and without those that become 0; no `rows`.
+        """Return the scorer with deltas in 8 bits, a scale for each class, and without those that
+        become 0; no `rows`.
 
-        steps  (n_features,): a delta becomes a multiple of a number of at most this size, the scale times a power of
-               two, so that few different ones are left. 0: as exact as 8 bits are
+        steps  (n_features,): a delta becomes a multiple of a number of at most this size, the scale
+               times a power of two, so that few different ones are left. 0: as exact as 8 bits are
         """
         largest = np.zeros(len(self.bias))
         np.maximum.at(largest, self.classes, np.abs(self.deltas))
@@ -83,7 +93,8 @@ class LinearScorer(SparseWeights):
         codes = np.clip(np.rint(self.deltas / own_scales / units) * units, -MAX_CODE, MAX_CODE)
         is_kept = codes != 0
         classes = self.classes[is_kept]
-        bounds, deltas = running_sums(is_kept)[self.indptr], codes[is_kept] * scales[classes]
+        bounds = running_sums(is_kept)[self.indptr]
+        deltas = codes[is_kept] * scales[classes]
         return replace(self, indptr=bounds, classes=classes, deltas=deltas, scales=scales)
 
     @property
@@ -102,9 +113,11 @@ class LinearScorer(SparseWeights):
         )  # fmt: skip
 
     def share_rows(self) -> LinearScorer:
-        """Return the scorer with equal entries of several features stored once; not with a derivation.
+        """Return the scorer with equal entries of several features stored once; not with a
+        derivation.
 
-        In a linear model, the features that only one document holds have equal entries, if it holds them equally often.
+        In a linear model, the features that only one document holds have equal entries, if it holds
+        them equally often.
         """
         keys = np.zeros(self.n_columns, dtype=np.uint64)
         blocks = [slice(start, start + BLOCK) for start in range(0, self.n_columns, BLOCK)]
@@ -133,7 +146,9 @@ class LinearScorer(SparseWeights):
         return shared
 
     def scores(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Floats:
-        """Return the scores of documents in compressed sparse rows of features, shape (n_documents, n_classes)."""
+        """Return the scores of documents in compressed sparse rows of features, shape (n_documents,
+        n_classes).
+        """
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(indptr, indices, values)
         if self.bounds is not None:
@@ -149,7 +164,8 @@ class LinearScorer(SparseWeights):
         return float(sum(self.bias[row] for row in self.rows_of_class(k)))
 
     def contributions(self, indices: NDArray[np.int32], values: NDArray[Any], k: int) -> Floats:
-        """Return what each feature of one document adds to the score of class k, shape (n_entries,).
+        """Return what each feature of one document adds to the score of class k, shape
+        (n_entries,).
 
         The sum of the contributions and `bias_of(k)` is the score.
 
@@ -174,7 +190,9 @@ class LinearScorer(SparseWeights):
         return self.absent(columns, row) + own
 
     def absent(self, columns: NDArray[np.integer], row: int) -> Floats:
-        """Return the weights of some columns in a partial score that stores none for them, shape (n,)."""
+        """Return the weights of some columns in a partial score that stores none for them, shape
+        (n,).
+        """
         weights = self.default_of(columns, row)
         if self.base is not None and self.base_scale is not None:
             weights += self.base_scale[row] * self.base[columns]
@@ -182,7 +200,8 @@ class LinearScorer(SparseWeights):
 
 
 class ClassWeights:
-    """Computes dense weights, one class at a time, so that the inspection of many classes takes little memory.
+    """Computes dense weights, one class at a time, so that the inspection of many classes takes
+    little memory.
 
     With derived columns, the weight of a feature is what a value of 1 adds to the score.
     """
@@ -192,15 +211,18 @@ class ClassWeights:
         self._order = np.argsort(scorer.classes, kind="stable")
         self._bounds = np.searchsorted(scorer.classes[self._order], np.arange(len(scorer.bias) + 1))
         self._rows = entry_rows(scorer.indptr)[self._order]
-        self._features = np.argsort(scorer.rows_of(np.arange(scorer.n_columns)), kind="stable")  # row by row
+        # row by row
+        self._features = np.argsort(scorer.rows_of(np.arange(scorer.n_columns)), kind="stable")
         self._of_rows = np.searchsorted(scorer.rows_of(self._features), np.arange(len(scorer.indptr)))
 
     def of(self, k: int) -> Floats:
         """Return the weights of class k, shape (n_features,)."""
-        derivation, n_features = self._scorer.derivation, self._scorer.n_features
+        derivation = self._scorer.derivation
+        n_features = self._scorer.n_features
         if derivation is None:
             return self.row(k)
-        features, ones = np.arange(n_features + 1), np.ones(n_features, dtype=np.int32)
+        features = np.arange(n_features + 1)
+        ones = np.ones(n_features, dtype=np.int32)
         indptr, columns, values = derivation.rows(features, features[:-1].astype(np.int32), ones)
         rows = map(self.row, self._scorer.rows_of_class(k))
         total = sum((weights[columns] * values for weights in rows), np.zeros(len(columns)))
@@ -211,12 +233,16 @@ class ClassWeights:
         return self._scorer.column_weights(columns, k) if self._scorer.derivation is None else self.of(k)[columns]
 
     def entries(self, k: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return the features for which class k stores a weight, and these weights; only without a derivation."""
+        """Return the features for which class k stores a weight, and these weights; only without a
+        derivation.
+        """
         columns, deltas = self._own(k)
         return columns, self._scorer.absent(columns, k) + deltas
 
     def _own(self, k: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return the features, ascending, for which a partial score stores a weight, and what it adds."""
+        """Return the features, ascending, for which a partial score stores a weight, and what it
+        adds.
+        """
         own = slice(self._bounds[k], self._bounds[k + 1])
         bounds, places = entries_of(self._of_rows, self._rows[own])
         deltas = np.repeat(self._scorer.deltas[self._order[own]], np.diff(bounds))
@@ -224,7 +250,8 @@ class ClassWeights:
         return self._features[places][order], deltas[order]
 
     def common(self) -> Floats | None:
-        """Return the weights, (n_features,), of features in a class that does not have them, up to a constant.
+        """Return the weights, (n_features,), of features in a class that does not have them, up to
+        a constant.
 
         None: classes differ in more than a constant.
         """
@@ -262,7 +289,9 @@ def derive(documents: DocumentCounts, derivation: Derivation) -> DocumentCounts:
 
 
 def round_to_float32(numbers: Floats) -> Floats:
-    """Return numbers rounded to those of float32; those that are too large for it become its largest."""
+    """Return numbers rounded to those of float32; those that are too large for it become its
+    largest.
+    """
     largest = np.finfo(np.float32).max
     return np.clip(numbers, -largest, largest).astype(np.float32).astype(np.float64)
 
@@ -276,7 +305,9 @@ def check_columns(n_features: int, derivation: Derivation) -> None:
 
 
 def log_posterior(scores: Floats) -> Floats:
-    """Return each row of scores normalized to log-probabilities over the classes, without overflow or underflow."""
+    """Return each row of scores normalized to log-probabilities over the classes, without overflow
+    or underflow.
+    """
     shifted = subtract_maxima(scores)
     shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return shifted
@@ -284,16 +315,19 @@ def log_posterior(scores: Floats) -> Floats:
 
 def subtract_maxima(scores: Floats) -> Floats:
     """Return each row of scores minus its largest one, (n_documents, n_classes)."""
-    largest = scores[np.arange(len(scores)), scores.argmax(axis=1)]  # several times as fast as the maxima of short rows
+    # several times as fast as the maxima of short rows
+    largest = scores[np.arange(len(scores)), scores.argmax(axis=1)]
     return np.asarray(scores - largest[:, None])
 
 
 def log_share(
     counts: NDArray[Any], totals: NDArray[Any], smoothing: float, *, of: NDArray[Any] | slice = ALL
 ) -> Floats:
-    """Return log((counts + smoothing) / totals[of]), element by element; the totals include their smoothing.
+    """Return log((counts + smoothing) / totals[of]), element by element; the totals include their
+    smoothing.
 
-    With smoothing 0 this is the maximum-likelihood estimate, clipped to [CLIP, 1 - CLIP]; 0 of 0 counts as 0.
+    With smoothing 0 this is the maximum-likelihood estimate, clipped to [CLIP, 1 - CLIP]; 0 of 0
+    counts as 0.
     """
     if smoothing > 0:
         return np.asarray(np.log(counts + smoothing) - np.log(totals)[of], dtype=np.float64)

@@ -23,16 +23,23 @@ BEST = "best"  # the model that a search selects
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
     "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",
 )  # fmt: skip
-OF_CHOSEN_MODELS = tuple(name for name in OF_SOME_MODELS if name not in ("smoothing", "prior"))  # not of `auto`
+# not of `auto`
+OF_CHOSEN_MODELS = tuple(name for name in OF_SOME_MODELS if name not in ("smoothing", "prior"))
 NOT_SEARCHED = "a search chooses the settings that only some models take"
 COMPARED_MODELS = ("multinomial", "complement")  # by the model `auto`, by leave-one-out
-FEW_DOCUMENTS_MODEL = "dirichlet"  # that `auto` also tries where labels have few documents; see `few_documents`
+# that `auto` also tries where labels have few documents; see `few_documents`
+FEW_DOCUMENTS_MODEL = "dirichlet"
 SELECTABLE_MODELS = (*COMPARED_MODELS, FEW_DOCUMENTS_MODEL)
 MAX_VALUES = 1000  # of a feature, 0 included
 MAX_KEPT = 2**62  # documents of a retained sample
-SMALLEST, LARGEST = 1e-100, 1e100  # of smoothing and priors, so that their ratios and sums are finite
-SMALLEST_C, LARGEST_C = 1e-20, 1e20  # outside this range, weights lose precision
-DECISION_METRICS = ("accuracy", "macro_f1")  # that decision offsets optimize; see `decision_offsets.STEP_METRICS`
+# of smoothing and priors, so that their ratios and sums are finite
+SMALLEST = 1e-100
+LARGEST = 1e100
+# outside this range, weights lose precision
+SMALLEST_C = 1e-20
+LARGEST_C = 1e20
+# that decision offsets optimize; see `decision_offsets.STEP_METRICS`
+DECISION_METRICS = ("accuracy", "macro_f1")
 METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustment of the prior
 PRIORS = ("empirical", "uniform")
 CONFIDENCE = 0.95  # of a target of recall or precision
@@ -83,13 +90,14 @@ class LinearSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings(LinearSettings):
-    """The settings of a model: its event model, smoothing and prior, its calibration and its decision offsets.
+    """The settings of a model: its event model, smoothing and prior, its calibration and its
+    decision offsets.
 
     min_recall, min_precision  labels with their minimum recall or precision on new documents
     confidence                 the confidence in each of these targets
-    duplicates                 whether documents of equal content are left out, or held out, together, which estimates
-                               how good predictions for new texts are; or separately, for texts that repeat as they do
-                               in the training set
+    duplicates                 whether documents of equal content are left out, or held out,
+                               together, which estimates how good predictions for new texts are; or
+                               separately, for texts that repeat as they do in the training set
     """
 
     TITLE = "Model"
@@ -201,7 +209,9 @@ class ModelSettings(LinearSettings):
         return self.duplicates == SEPARATE
 
     def swap_duplicates(self) -> ModelSettings:
-        """Return the settings with duplicates left out separately instead of together, or the other way round."""
+        """Return the settings with duplicates left out separately instead of together, or the other
+        way round.
+        """
         return replace(self, duplicates=TOGETHER if self.is_separate else SEPARATE)
 
     @property
@@ -217,7 +227,9 @@ class ModelSettings(LinearSettings):
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a discriminative model, which is fitted to documents, not to class statistics."""
+        """Whether it is a discriminative model, which is fitted to documents, not to class
+        statistics.
+        """
         return self.model in LINEAR_MODELS
 
     @property
@@ -226,7 +238,9 @@ class ModelSettings(LinearSettings):
 
     @property
     def event_model(self) -> EventModel:
-        """The record of the event model, with normalized weights if set; KeyError for a linear model."""
+        """The record of the event model, with normalized weights if set; KeyError for a linear
+        model.
+        """
         normalized = self._record.normalized
         return normalized if self.normalize_weights and normalized is not None else self._record
 
@@ -240,8 +254,8 @@ class ModelSettings(LinearSettings):
     def prior_of(self, labels: Sequence[str]) -> Prior:
         """Return the prior of a model of these labels.
 
-        With class weights, a label with n documents of weight w has the prior of n · w documents. "balanced" weights
-        all labels alike. A label that is not listed has weight 1.
+        With class weights, a label with n documents of weight w has the prior of n · w documents.
+        "balanced" weights all labels alike. A label that is not listed has weight 1.
 
         raises  SettingsError: a weight is for a label that does not exist
         """
@@ -249,22 +263,25 @@ class ModelSettings(LinearSettings):
             return self.effective_prior
         if isinstance(self.class_weight, str):
             return "uniform"
-        from nbtext.bayes.class_statistics import WeightedPrior  # only then, because it imports NumPy
+        # only then, because it imports NumPy
+        from nbtext.bayes.class_statistics import WeightedPrior
 
         return WeightedPrior(tuple(self.class_weights_of(labels, [1] * len(labels)) or ()))
 
     def deciding_prior_of(self, labels: Sequence[str]) -> Prior:
-        """Return the prior whose most probable label is that of a document without a known word, if it must have one.
+        """Return the prior whose most probable label is that of a document without a known word, if
+        it must have one.
 
-        It is the one that is given, and otherwise the share of each label: the default of complement is uniform.
+        It is the one that is given, and otherwise the share of each label: the default of
+        complement is uniform.
         """
         return self.prior_of(labels) if self.prior is not None or self.class_weight is not None else "empirical"
 
     def class_weights_of(self, labels: Sequence[str], n_documents: Sequence[int]) -> list[float] | None:
         """Return the weight of the documents of each label; None: 1.
 
-        "balanced" is scikit-learn's: all documents / (labels · documents of the label). A label that is not listed has
-        weight 1.
+        "balanced" is scikit-learn's: all documents / (labels · documents of the label). A label
+        that is not listed has weight 1.
 
         raises  SettingsError: a weight is for a label that does not exist
         """

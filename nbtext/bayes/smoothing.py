@@ -1,4 +1,6 @@
-"""Selection of the smoothing, its calibration and the estimate for new documents, from leave-one-out scores."""
+"""Selection of the smoothing, its calibration and the estimate for new documents, from
+leave-one-out scores.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +25,31 @@ from nbtext.bayes.settings import DECISION_METRICS
 from nbtext.parallel import parallel_calls
 
 LAPLACE = 1.0  # if no document can be left out to select a smoothing
-# The search covers 10^-2 to 10^1. If documents quote one another, leave-one-out prefers smaller values, which are worse
-# on new documents (20 Newsgroups by date: accuracy 0.804 at 10^-2, 0.801 at 10^-3, 0.791 at 10^-6).
+# The search covers 10^-2 to 10^1. If documents quote one another, leave-one-out prefers smaller
+# values, which are worse on new documents (20 Newsgroups by date: accuracy 0.804 at 10^-2, 0.801 at
+# 10^-3, 0.791 at 10^-6).
 DECADES = (-2, 1)
 STARTS = (-1.5, -0.5, 0.5)  # exponents that are tried first, also by the comparison of event models
 STEPS = (0.5, 0.25)  # in decades; each is taken around the best value so far
-# Documents times labels that are scored at once: with more than 1,024 labels, the calibration is fitted to fewer
-# documents, and the estimate for new documents is computed in blocks.
+# Documents times labels that are scored at once: with more than 1,024 labels, the calibration is
+# fitted to fewer documents, and the estimate for new documents is computed in blocks.
 MAX_SCORES = 1 << 24
 BLOCK_SCORES = 1 << 21  # of each further block: small arrays are allocated faster
 NO_GOALS = Goals()
 RACE_SIZE = 512  # documents that all event models are compared on
 COMPARISON_SIZE = 2048  # documents that those are compared on which are not clearly less accurate
-# Standard deviations from which a lower log-loss outweighs a higher accuracy that is within the noise. Of 13 choices on
-# the usual corpora, the largest is 2.2, by chance (the other model is as good in 10 folds). On tables of repeated texts
-# with several labels each, complement has 4 to 5.5, and in 10 folds a log-loss of 2.8 where multinomial has 2.0.
+# Standard deviations from which a lower log-loss outweighs a higher accuracy that is within the
+# noise. Of 13 choices on the usual corpora, the largest is 2.2, by chance (the other model is as
+# good in 10 folds). On tables of repeated texts with several labels each, complement has 4 to 5.5,
+# and in 10 folds a log-loss of 2.8 where multinomial has 2.0.
 CLEAR = 3.0
-KEPT_SCORES = 1 << 22  # documents times labels times smoothings, of which the comparison keeps the scores
-LOW_TEMPERATURE = 4.0  # the second search for label noise starts at the found temperature divided by this
+# documents times labels times smoothings, of which the comparison keeps the scores
+KEPT_SCORES = 1 << 22
+# the second search for label noise starts at the found temperature divided by this
+LOW_TEMPERATURE = 4.0
 MIN_NOISE = 0.001
-SEARCH_SIZE = 1024  # documents that the search scores; more of them hardly move the minimum of the log-loss
+# documents that the search scores; more of them hardly move the minimum of the log-loss
+SEARCH_SIZE = 1024
 
 
 class Selection(NamedTuple):
@@ -53,7 +60,8 @@ class Selection(NamedTuple):
     estimate: LeaveOneOutEstimate | None = None  # None: no document could be left out
 
 
-Answer = tuple[NDArray[np.bool_], float]  # which documents are predicted correctly, and the smoothing
+# which documents are predicted correctly, and the smoothing
+Answer = tuple[NDArray[np.bool_], float]
 Together = NDArray[np.int64]  # (n_documents,), equal for documents that are left out together
 
 
@@ -85,15 +93,18 @@ def judge(
     selection: Selection, first: Scored, unanswered: Unanswered, *, n_unjudged: int = 0,
     contents: NDArray[Any] | None = None, goals: Goals = NO_GOALS, others: Iterable[Scored] = (),
 ) -> Selection:  # fmt: skip
-    """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good predictions are.
+    """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good
+    predictions are.
 
     Parameters
     ----------
     selection : hyperparameters, and the temperature if one is fitted
     first : the documents that decision offsets are fitted to
     unanswered : more documents, which count as errors, and not for the offsets
-    n_unjudged : documents that are the only ones of their label; for prediction sets their labels conform least
-    contents : (n_documents,), a number of each document's content; of duplicates, one counts for the targets
+    n_unjudged : documents that are the only ones of their label; for prediction sets their labels
+    conform least
+    contents : (n_documents,), a number of each document's content; of duplicates, one counts for
+    the targets
     goals : what the decision offsets have to achieve
     others : more documents for the estimate and the nonconformity scores, block by block
 
@@ -101,7 +112,8 @@ def judge(
     ------
     SettingsError : a target cannot be met
     """
-    (scores, lengths, classes), calibration = first, selection.calibration
+    scores, lengths, classes = first
+    calibration = selection.calibration
     optimized: tuple[float, float] | None = None
     proportions: tuple[Proportion, ...] = ()
     missed = np.bincount(unanswered.classes, minlength=scores.shape[1])
@@ -110,7 +122,8 @@ def judge(
         refuse_targets(goals.targets)
         goals = NO_GOALS
     if goals.adjusts_prior:
-        is_linear, log_posterior = selection.hyperparameters.C is not None, calibration.log_posterior(scores, lengths)
+        is_linear = selection.hyperparameters.C is not None
+        log_posterior = calibration.log_posterior(scores, lengths)
         adjustment = adjust_prior(log_posterior, classes, is_linear=is_linear)
         calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
@@ -119,7 +132,8 @@ def judge(
         if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
         else:  # it is a log-loss
-            calibration, n = replace(calibration, prior_adjustment=offsets), len(classes) + len(lost)
+            calibration = replace(calibration, prior_adjustment=offsets)
+            n = len(classes) + len(lost)
             before, after = ((len(classes) * each - lost.sum()) / n for each in (before, after))
         optimized = before, after
     log_posterior = calibration.log_posterior(scores, lengths)
@@ -156,7 +170,9 @@ def judge(
 
 
 def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
-    """Return the selection with the distribution of log p(x) per token of left-out documents, (n_documents,)."""
+    """Return the selection with the distribution of log p(x) per token of left-out documents,
+    (n_documents,).
+    """
     found = conformal.typical(likelihoods)
     if found is None:
         return selection
@@ -165,12 +181,14 @@ def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
 
 
 def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | None) -> int:
-    """Return the index of the event model with the highest leave-one-out accuracy; ties are broken by log-loss.
+    """Return the index of the event model with the highest leave-one-out accuracy; ties are broken
+    by log-loss.
 
-    The estimates are exact. The first documents select the smoothing of each event model in STARTS, and show which
-    event models are significantly less accurate than the best one. The others are compared on more documents. If one
-    of them has a clearly lower calibrated log-loss than the most accurate one, and its accuracy is not significantly
-    lower, it is selected: where the same text has several labels, accuracy hardly tells models apart.
+    The estimates are exact. The first documents select the smoothing of each event model in STARTS,
+    and show which event models are significantly less accurate than the best one. The others are
+    compared on more documents. If one of them has a clearly lower calibrated log-loss than the most
+    accurate one, and its accuracy is not significantly lower, it is selected: where the same text
+    has several labels, accuracy hardly tells models apart.
 
     Parameters
     ----------
@@ -201,7 +219,9 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
 
 
 def _answer(corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]]) -> list[Answer]:
-    """Return which documents are predicted correctly if they are left out, with the smoothing that is best for them."""
+    """Return which documents are predicted correctly if they are left out, with the smoothing that
+    is best for them.
+    """
     n_scores = size * corpora[0].corpus.statistics.n_classes * sum(map(len, smoothings))
     if n_scores > KEPT_SCORES and len(corpora) > 1:
         return [_answer([corpus], size, [own])[0] for corpus, own in zip(corpora, smoothings, strict=True)]
@@ -219,10 +239,11 @@ def _answer(corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Seq
 
 
 def _remaining(found: Mapping[int, Answer], together: Together) -> list[int]:
-    """Return the indices of the event models that are not significantly less accurate than the best one.
+    """Return the indices of the event models that are not significantly less accurate than the best
+    one.
 
-    Without duplicates, this is McNemar's test; Dietterich, Approximate Statistical Tests for Comparing Supervised
-    Classification Learning Algorithms, 1998, section 3.1.
+    Without duplicates, this is McNemar's test; Dietterich, Approximate Statistical Tests for
+    Comparing Supervised Classification Learning Algorithms, 1998, section 3.1.
     """
     best, _ = max(found.values(), key=lambda answer: int(answer[0].sum()))
     differences = {i: best.astype(np.float64) - is_correct for i, (is_correct, _) in found.items()}
@@ -230,7 +251,8 @@ def _remaining(found: Mapping[int, Answer], together: Together) -> list[int]:
 
 
 def deviations(differences: Floats, together: Together) -> float:
-    """Return the sum of the differences of documents in its standard deviations; 0 without a difference.
+    """Return the sum of the differences of documents in its standard deviations; 0 without a
+    difference.
 
     Documents that are left out together are right or wrong together, so they are one observation.
     """
@@ -251,10 +273,12 @@ def count_at_once(corpus: LeaveOneOut) -> int:
 
 
 def choose_documents(corpus: LeaveOneOut, goals: Goals, size: int | None) -> ScoredCorpus:
-    """Return the documents that select the smoothing and fit the calibration: about the first `size`; None: all.
+    """Return the documents that select the smoothing and fit the calibration: about the first
+    `size`; None: all.
 
-    If decisions have to achieve something, it is achieved on documents that are scored at once. Targets need as many of
-    them as possible: with four times as many documents, a bound is twice as near to what is measured.
+    If decisions have to achieve something, it is achieved on documents that are scored at once.
+    Targets need as many of them as possible: with four times as many documents, a bound is twice as
+    near to what is measured.
     """
     if goals.optimize is not None or goals.targets:
         at_once = count_at_once(corpus)
@@ -265,11 +289,12 @@ def choose_documents(corpus: LeaveOneOut, goals: Goals, size: int | None) -> Sco
 def select_smoothing(
     corpus: ScoredCorpus, smoothing: float | None, *, calibrate: bool, goals: Goals = NO_GOALS
 ) -> Selection:
-    """Return the smoothing with the lowest calibrated log-loss (or the given one), its calibration and estimate.
+    """Return the smoothing with the lowest calibrated log-loss (or the given one), its calibration
+    and estimate.
 
-    Without calibration, log-loss depends more on overconfidence than on the order of the labels, and would select too
-    much smoothing. With very many labels, only the first documents are scored at once: everything is fitted to them,
-    and the others count for the estimate, block by block.
+    Without calibration, log-loss depends more on overconfidence than on the order of the labels,
+    and would select too much smoothing. With very many labels, only the first documents are scored
+    at once: everything is fitted to them, and the others count for the estimate, block by block.
 
     corpus  see `choose_documents`
     """
@@ -280,7 +305,8 @@ def select_smoothing(
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
     without = corpus.unanswered
-    best, near = (LAPLACE if smoothing is None else smoothing), None
+    best = LAPLACE if smoothing is None else smoothing
+    near = None
     if smoothing is None and len(corpus):
         best, near = search_smoothing(corpus)
     prior = without.unanswered_log_posterior()
@@ -321,11 +347,15 @@ def select_smoothing(
 
 
 def _estimate_other(corpus: ScoredCorpus, selection: Selection, estimate: LeaveOneOutEstimate) -> float | None:
-    """Return the accuracy of the model if duplicates are left out the other way; see LeaveOneOutEstimate.
+    """Return the accuracy of the model if duplicates are left out the other way; see
+    LeaveOneOutEstimate.
 
-    Only the documents that have duplicates are scored again, and only if they are so many that it can differ.
+    Only the documents that have duplicates are scored again, and only if they are so many that it
+    can differ.
     """
-    error, calibration, change = error_of(estimate.accuracy, estimate.documents), selection.calibration, 0
+    error = error_of(estimate.accuracy, estimate.documents)
+    calibration = selection.calibration
+    change = 0
     old = [each for each in (corpus.corpus, corpus.unanswered) if each.is_new is None]
     parts = [each.take(np.flatnonzero((each.copies > 1) & (np.diff(each.documents.indptr) > 0))) for each in old]
     if sum(len(each.documents) for each in parts) <= error * estimate.documents:
@@ -341,14 +371,17 @@ def _estimate_other(corpus: ScoredCorpus, selection: Selection, estimate: LeaveO
 
 
 def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling]:
-    """Return the smoothing and the calibration with the lowest log-loss, also if many labels are wrong.
+    """Return the smoothing and the calibration with the lowest log-loss, also if many labels are
+    wrong.
 
-    A high temperature and a high label-noise rate can both explain wrong labels: the log-loss has a minimum for each.
-    The search for the second one starts at a low temperature, and at the error rate as the label-noise rate.
+    A high temperature and a high label-noise rate can both explain wrong labels: the log-loss has a
+    minimum for each. The search for the second one starts at a low temperature, and at the error
+    rate as the label-noise rate.
     """
     smoothing, near = search_smoothing(ScoredCorpus(corpus))
     (scores,) = corpus.scores(smoothing)
-    known, classes = corpus.ignore_hapaxes(scores, smoothing), corpus.documents.classes
+    known = corpus.ignore_hapaxes(scores, smoothing)
+    classes = corpus.documents.classes
     n_classes = known.shape[1]
     wrong = float((known.argmax(axis=1) != classes).mean()) * n_classes / max(1, n_classes - 1)
     noisy = replace(near, a=near.a / LOW_TEMPERATURE, noise=min(max(wrong, MIN_NOISE), 1 - MIN_NOISE))
@@ -361,11 +394,15 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
 
 
 def search_smoothing(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
-    """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
-    size, jobs = min(SEARCH_SIZE, count_at_once(corpus.corpus)), corpus.corpus.jobs
+    """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and
+    that calibration.
+    """
+    size = min(SEARCH_SIZE, count_at_once(corpus.corpus))
+    jobs = corpus.corpus.jobs
     searched = corpus.corpus.first(size)
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
-    best, near = 0.0, None
+    best = 0.0
+    near = None
     for step in (None, *STEPS):
         around = STARTS if step is None else (best - step, best + step)
         exponents = [exponent for exponent in around if DECADES[0] <= exponent <= DECADES[1]]
@@ -383,7 +420,9 @@ def search_smoothing(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
 def _calibrated_losses(
     corpus: LeaveOneOut, scores: Floats, smoothing: float, near: TemperatureScaling | None
 ) -> tuple[Floats, TemperatureScaling]:
-    """Return −log P of the label of each document by its calibrated leave-one-out scores, and the calibration."""
+    """Return −log P of the label of each document by its calibrated leave-one-out scores, and the
+    calibration.
+    """
     scores = corpus.ignore_hapaxes(scores, smoothing)
     calibration = _calibrate(corpus, scores, near)
     log_posterior = calibration.log_posterior(scores, corpus.lengths)
@@ -391,6 +430,8 @@ def _calibrated_losses(
 
 
 def _calibrate(corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | None) -> TemperatureScaling:
-    """Fit the calibration; scores that are not in nats are scaled first (see `fit_scaled_temperature`)."""
+    """Fit the calibration; scores that are not in nats are scaled first (see
+    `fit_scaled_temperature`).
+    """
     fit = fit_temperature if corpus.model.is_in_nats else fit_scaled_temperature
     return fit(scores, corpus.lengths, corpus.documents.classes, near=near)

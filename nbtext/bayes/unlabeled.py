@@ -1,7 +1,8 @@
-"""Training on unlabeled documents: expectation-maximization, and the comparison of candidates on held-out documents.
+"""Training on unlabeled documents: expectation-maximization, and the comparison of candidates on
+held-out documents.
 
-Expectation-maximization fits a generative model also to unlabeled documents. Held-out labeled documents show which
-weight of the unlabeled ones is the best.
+Expectation-maximization fits a generative model also to unlabeled documents. Held-out labeled
+documents show which weight of the unlabeled ones is the best.
 """
 
 from __future__ import annotations
@@ -56,18 +57,19 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Labeled documents for k-fold cross-validation: each fold is subtracted from the counts and scored.
+    """Labeled documents for k-fold cross-validation: each fold is subtracted from the counts and
+    scored.
 
-    Leave-one-out is fast only if the probabilities of the unlabeled documents' labels stay fixed. But they depend on
-    the left-out document: for 20 Newsgroups with 15 labeled documents per class, leave-one-out estimates an accuracy of
-    0.89, the folds 0.68, and the test accuracy is 0.66. So each fold fits a new model. The only document of a class is
-    never held out.
+    Leave-one-out is fast only if the probabilities of the unlabeled documents' labels stay fixed.
+    But they depend on the left-out document: for 20 Newsgroups with 15 labeled documents per class,
+    leave-one-out estimates an accuracy of 0.89, the folds 0.68, and the test accuracy is 0.66. So
+    each fold fits a new model. The only document of a class is never held out.
 
     statistics  counts of all labeled documents; binary counts if the model is binary
     sample      the labeled documents that are held out
     lengths     (n_documents,), tokens of each document of the sample
-    is_hapax    (n_features,), whether only one document, labeled or unlabeled, has the feature. It is out of vocabulary
-                when that document is held out
+    is_hapax    (n_features,), whether only one document, labeled or unlabeled, has the feature. It
+                is out of vocabulary when that document is held out
     is_separate  whether duplicates may be in different folds
     """
 
@@ -89,7 +91,9 @@ class HeldOut:
 
     @cached_property
     def held_out(self) -> NDArray[np.int64]:
-        """The indices of the documents that are held out, and share a word with another document, ascending."""
+        """The indices of the documents that are held out, and share a word with another document,
+        ascending.
+        """
         return np.flatnonzero((self.folds != NEVER_HELD_OUT) & (self._n_known > 0))
 
     @cached_property
@@ -104,13 +108,16 @@ class HeldOut:
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
         parts = [part for part in parts if len(part)]
         calls = [partial(self._score_part, part, candidate) for candidate in candidates for part in parts]
-        found, trials = iter(parallel_calls(calls, jobs=self.jobs)), []
-        classes, n_known = self.sample.classes[self.held_out], self._n_known[self.held_out]
+        found = iter(parallel_calls(calls, jobs=self.jobs))
+        trials = []
+        classes = self.sample.classes[self.held_out]
+        n_known = self._n_known[self.held_out]
         for candidate in candidates:
             scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
             for part in parts:
                 scores[:, part] = next(found)
-            complete, known = scores[0, self.folds != NEVER_HELD_OUT], scores[1, self.held_out]
+            complete = scores[0, self.folds != NEVER_HELD_OUT]
+            known = scores[1, self.held_out]
             temperature = fit_temperature(known, n_known, classes) if len(classes) else None
             selection = self._select(candidate.smoothing, complete, known, temperature, optimize)
             trials.append(Trial(candidate, complete, known, selection))
@@ -121,12 +128,15 @@ class HeldOut:
         return self._select(trial.candidate.smoothing, trial.complete, trial.known, None, optimize)
 
     def _score_part(self, part: NDArray[np.int64], candidate: ExpectationMaximization) -> Floats:
-        """Return the scores of a part by a model of all others, (2, n_part, n_classes): all and known features."""
+        """Return the scores of a part by a model of all others, (2, n_part, n_classes): all and
+        known features.
+        """
         held_out = self.sample.take(part)
         rest = self.statistics - count_classes(held_out, self.statistics.n_features, self.statistics.n_classes)
         scorer = candidate.fit(rest, is_watched=False).scorer
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
-        n_hapax = held_out.sum_features(self.is_hapax)  # a hapax has the weight of a feature that no class has
+        # a hapax has the weight of a feature that no class has
+        n_hapax = held_out.sum_features(self.is_hapax)
         return np.stack((scores, scores - n_hapax[:, None] * scorer.default))
 
     @cached_property
@@ -161,7 +171,8 @@ class Mixture:
 
     scorer           of log P(document, class), the prior included
     log_prior        (n_classes,), of each class's prior probability
-    log_likelihoods  penalized, in nats: of the model of the labeled documents alone, then after each step
+    log_likelihoods  penalized, in nats: of the model of the labeled documents alone, then after
+                     each step
     """
 
     scorer: LinearScorer
@@ -171,27 +182,28 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class ExpectationMaximization:
-    """Fits a model to labeled documents, and to unlabeled documents by the probabilities of their labels.
+    """Fits a model to labeled documents, and to unlabeled documents by the probabilities of their
+    labels.
 
-    Let x be the labeled documents and y their labels, u the unlabeled ones with weight λ, θ a model and π its prior. A
-    step increases the log-posterior of the model,
+    Let x be the labeled documents and y their labels, u the unlabeled ones with weight λ, θ a model
+    and π its prior. A step increases the log-posterior of the model,
 
         l(θ) = Σ_x log π_y P(x | y, θ) + λ Σ_u log Σ_k π_k P(u | k, θ) + log p(θ),
 
-    where p(θ) is the prior that smoothing by α implies: Dirichlet(α + 1) for the words of each class of the
-    multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is
-    α Σ_kj log(p_kj (1 − p_kj)). A step computes the probability of each label of each unlabeled document,
-    r_uk = P(k | u, θ), and adds λ r_uk times the counts of u to each class k. Then the model is fitted to the sums. No
-    step decreases l(θ).
+    where p(θ) is the prior that smoothing by α implies: Dirichlet(α + 1) for the words of each
+    class of the multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of
+    the Bernoulli model, which is α Σ_kj log(p_kj (1 − p_kj)). A step computes the probability of
+    each label of each unlabeled document, r_uk = P(k | u, θ), and adds λ r_uk times the counts of u
+    to each class k. Then the model is fitted to the sums. No step decreases l(θ).
 
     unlabeled  the documents without labels; their classes are ignored
     model      an event model with a `log_prior_density`
     smoothing  α > 0
     weight     λ >= 0; with 0 only the labeled documents are used
     steps      maximum number of steps; a step without a gain is the last one
-    source     Nigam, McCallum, Thrun, Mitchell, Text Classification from Labeled and Unlabeled Documents using EM,
-               2000, sections 4 and 5.3 (λ); monotonicity: Dempster, Laird, Rubin, Maximum Likelihood from Incomplete
-               Data via the EM Algorithm, 1977
+    source     Nigam, McCallum, Thrun, Mitchell, Text Classification from Labeled and Unlabeled
+               Documents using EM, 2000, sections 4 and 5.3 (λ); monotonicity: Dempster, Laird,
+               Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, 1977
     """
 
     unlabeled: DocumentCounts
@@ -213,10 +225,12 @@ class ExpectationMaximization:
 
         labeled     counts of the labeled documents; binary counts if the model is binary
         jobs        number of threads
-        is_watched  whether to compute the log-likelihood after the last step as well; it takes half the time of a step
+        is_watched  whether to compute the log-likelihood after the last step as well; it takes half
+                    the time of a step
         """
         log_likelihoods: list[float] = []
-        statistics, steps = labeled, self.steps if self.weight > 0 else 0
+        statistics = labeled
+        steps = self.steps if self.weight > 0 else 0
         for step in range(steps + 1):
             log_priors = log_prior(statistics.class_documents, self.prior)
             scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(log_priors)
@@ -233,13 +247,17 @@ class ExpectationMaximization:
             expected.sort_indices()
             total = _matrix(labeled) + self.weight * expected
             documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
-            # the multinomial model ignores documents; in the Bernoulli model they equal the occurrences
-            indptr, classes = total.indptr.astype(np.int64), total.indices.astype(np.int32)
+            # the multinomial model ignores documents; in the Bernoulli model they equal the
+            # occurrences
+            indptr = total.indptr.astype(np.int64)
+            classes = total.indices.astype(np.int32)
             statistics = ClassStatistics(documents, indptr, classes, total.data, total.data)
         return Mixture(scorer, log_priors, tuple(log_likelihoods))
 
     def compute_posteriors(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
-        """Return the probabilities of the labels of the unlabeled documents, and the documents' log-likelihood."""
+        """Return the probabilities of the labels of the unlabeled documents, and the documents'
+        log-likelihood.
+        """
         from scipy.sparse import vstack
 
         calls = [partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)]
@@ -248,8 +266,10 @@ class ExpectationMaximization:
 
     def _log_posterior(self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
         """Return l(θ), up to a constant that does not depend on the model."""
-        of_classes = _matrix(labeled).T.tocsr()  # the likelihood of documents of a class is that of their summed counts
-        indptr, indices = of_classes.indptr.astype(np.int64), of_classes.indices.astype(np.int32)
+        # the likelihood of documents of a class is that of their summed counts
+        of_classes = _matrix(labeled).T.tocsr()
+        indptr = of_classes.indptr.astype(np.int64)
+        indices = of_classes.indices.astype(np.int32)
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
         log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
         if self.model.log_prior_density is None:
@@ -258,7 +278,9 @@ class ExpectationMaximization:
 
 
 def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
-    """Return the probabilities of the labels of some documents, negligible ones as 0, and their log-likelihood."""
+    """Return the probabilities of the labels of some documents, negligible ones as 0, and their
+    log-likelihood.
+    """
     from scipy.sparse import csr_array
 
     scores = scorer.scores(part.indptr, part.indices, part.counts)

@@ -1,8 +1,9 @@
 """Commands, their options and their help.
 
-A command is a function with a settings record, of which the command line makes an instance. Each field of the record is
-an option or an argument, or a record whose fields are options. `-h` prints the options that most people need, `--help`
-prints all. Options and arguments that name files have a type of their own, so that no output replaces an input.
+A command is a function with a settings record, of which the command line makes an instance. Each
+field of the record is an option or an argument, or a record whose fields are options. `-h` prints
+the options that most people need, `--help` prints all. Options and arguments that name files have a
+type of their own, so that no output replaces an input.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ else:  # before click 8.5 it takes no parameter
 TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
 AHEAD = "nbtext.ahead"  # the key under which click keeps the sources that are being read
 MODEL_FORMAT = "joblib"  # of a model file, as `nbtext export --to` names it
-MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also accept MODEL as an argument
+# the parameter of -m, in commands that also accept MODEL as an argument
+MODEL_OPTION = "model_option"
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
     ".mbox, .eml, each also compressed as .gz, .bz2, .xz or .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
@@ -89,10 +91,12 @@ class Parsed(ParamType):
 
 @dataclass(eq=False, kw_only=True)
 class FileType(Parsed):
-    """The value of an option or argument that names a file; the command remembers it for `check_files`.
+    """The value of an option or argument that names a file; the command remembers it for
+    `check_files`.
 
     is_output     whether the command writes it
-    is_model      whether the command writes a model to it; None: if that is the format of --to, or of its suffix
+    is_model      whether the command writes a model to it; None: if that is the format of --to, or
+                  of its suffix
     is_rewritten  whether it is a model that the command reads and may replace
     not_files     values that are not files
     """
@@ -155,7 +159,9 @@ TOPICS = {
 
 
 class NamedFile(NamedTuple):
-    """A file that the command line names: as it was typed, and the option or argument that names it."""
+    """A file that the command line names: as it was typed, and the option or argument that names
+    it.
+    """
 
     path: str
     option: str
@@ -177,9 +183,9 @@ def named_sources() -> set[str]:
 def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None = None) -> None:
     """Refuse a command that would destroy a file.
 
-    An output must not be an input, or a document in an input directory. Files are compared by identity, so links are
-    recognized. A model must not replace a file of another kind, and other outputs must not replace a model. Sockets and
-    block devices are refused.
+    An output must not be an input, or a document in an input directory. Files are compared by
+    identity, so links are recognized. A model must not replace a file of another kind, and other
+    outputs must not replace a model. Sockets and block devices are refused.
 
     is_forced      whether --force was given: it allows the replacement of a file of another kind
     output_format  the one of --to
@@ -261,8 +267,11 @@ def _descriptor_status(descriptor: int) -> os.stat_result | None:
 
 
 def _files_in(folder: str, inode: int) -> Iterator[os.stat_result]:
-    """Return the files below a folder that may be the file of this inode: those with it, and targets of links."""
-    folders, known = [folder], set[tuple[int, int]]()
+    """Return the files below a folder that may be the file of this inode: those with it, and
+    targets of links.
+    """
+    folders = [folder]
+    known = set[tuple[int, int]]()
     while folders:
         try:
             entries = list(os.scandir(folders.pop()))
@@ -286,7 +295,8 @@ def _warn_of_word_lists(given: Any) -> None:
     from nbtext.features.settings import FeatureSettings
     from nbtext.features.word_lists import describe_unmatched
 
-    features, read = getattr(given, "features", None), getattr(given, "input", None)
+    features = getattr(given, "features", None)
+    read = getattr(given, "input", None)
     if not isinstance(features, FeatureSettings):
         return
     if read is not None and read.separate_fields:
@@ -300,7 +310,8 @@ def complete_labels(ctx: click.Context, parameter: click.Parameter, incomplete: 
     """Return the labels of the model on the command line; none if it cannot be read."""
     model = ctx.params.get("model") or ctx.params.get("model_option")
     if model is None and any(isinstance(each, click.Argument) and each.name == "model" for each in ctx.command.params):
-        model = next(iter(ctx.args), None)  # click keeps arguments there while the line is incomplete
+        # click keeps arguments there while the line is incomplete
+        model = next(iter(ctx.args), None)
     if model in (None, "-"):
         return []
     from click.shell_completion import CompletionItem
@@ -415,7 +426,8 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
 
 
 class Command(click.Command):
-    """A command of nbtext. It makes the settings record of its options, and refuses to overwrite its inputs.
+    """A command of nbtext. It makes the settings record of its options, and refuses to overwrite
+    its inputs.
 
     function  gets the record; its name and docstring are those of the command
     record    the settings record of the command
@@ -423,14 +435,16 @@ class Command(click.Command):
     notes     paragraphs at the end of the help, such as the memory that the command needs
     common    the options that -h shows
     rules     settings of different parts that exclude or need each other
-    referred  the groups of options that --help leaves to `nbtext help`: the uses that need them, by title
+    referred  the groups of options that --help leaves to `nbtext help`: the uses that need them, by
+              title
     """
 
     def __init__(
         self, function: Callable[[Any], int | None], record: type[Any], *, example: str, common: str, notes: str = "",
         rules: Iterable[Rule] = (), referred: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
-        self.record, self.rules = record, tuple(rules)
+        self.record = record
+        self.rules = tuple(rules)
         parameters = list(_list_parameters(record))
         if any(isinstance(each.type, FileType) and each.type.is_output for each in parameters):
             parameters.append(
@@ -449,7 +463,9 @@ class Command(click.Command):
         super().__init__(
             function.__name__, callback=function, params=parameters, help=function.__doc__, add_help_option=False
         )
-        self.example, self.notes, self.common = example, notes, common.split()
+        self.example = example
+        self.notes = notes
+        self.common = common.split()
         self.referred = referred or {}
 
     def list_group(self, title: str) -> list[Option]:
@@ -480,7 +496,8 @@ class Command(click.Command):
             if takes_one and order.count(parameter) > 1:
                 raise click.UsageError(f"{parameter.opts[0]} is given more than once; it takes one value", ctx)
         ctx.meta[MODEL_OPTION] = values.get(MODEL_OPTION) is not None
-        if values.get("exit_status") is not None and isinstance(ctx.obj, set):  # 1 is an answer, errors are higher
+        # 1 is an answer, errors are higher
+        if values.get("exit_status") is not None and isinstance(ctx.obj, set):
             ctx.obj.add("exit_status")  # before the values are read, which can fail
         return super().parse_args(ctx, args)
 
@@ -488,16 +505,20 @@ class Command(click.Command):
         try:
             assert self.callback is not None  # of each command
             return ctx.invoke(self.callback, self._make_record(ctx))
-        except SettingsError as error:  # an error of the library names a field; the command line names its option
+        except SettingsError as error:
+            # an error of the library names a field; the command line names its option
             flags = {each.name: each.flag for each in self.params if isinstance(each, Option)}
             error.where = flags.get(error.where, error.where)
             raise
 
     def _make_record(self, ctx: click.Context) -> Any:
-        """Check the files of the command and its rules, and return the settings record of the option values."""
+        """Check the files of the command and its rules, and return the settings record of the
+        option values.
+        """
         if ctx.params.get("quiet") and isinstance(ctx.obj, set):
             ctx.obj.add("quiet")  # for the whole run, so that warnings stay away
-        is_forced, output_format = ctx.params.pop("force", False), ctx.params.get("to")
+        is_forced = ctx.params.pop("force", False)
+        output_format = ctx.params.get("to")
         check_files(ctx.meta.get(NAMED, []), is_forced=is_forced, output_format=output_format)
         if MODEL_OPTION in ctx.params:
             ctx.params["model"] = ctx.params.pop(MODEL_OPTION) or ctx.params.get("model")
@@ -509,14 +530,16 @@ class Command(click.Command):
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
         check_settings(made)
-        if getattr(made, "run", None) is not None and made.run.verbose:  # print the log messages of the library
+        # print the log messages of the library
+        if getattr(made, "run", None) is not None and made.run.verbose:
             import logging
 
             from nbtext.kernel import kernel_name
 
             logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
             logging.getLogger("nbtext").info("kernel: %s", kernel_name())
-        if self.takes_sources and made.run.jobs > 1:  # a thread reads, for `open_documents`, while this imports NumPy
+        # a thread reads, for `open_documents`, while this imports NumPy
+        if self.takes_sources and made.run.jobs > 1:
             from nbtext.documents.files import ReadAhead
 
             share_heap()

@@ -68,15 +68,18 @@ class Compare:
 def compare(given: Compare) -> None:
     """Compare trained models, learning curves, or all candidates of a model search.
 
-    With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss with bootstrap
-    intervals, the differences with McNemar's test, the prediction time on one core, and the file size.
+    With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss
+    with bootstrap intervals, the differences with McNemar's test, the prediction time on one core,
+    and the file size.
 
-    Without -m, each of --models is trained on more and more documents of SOURCE, and tested on the rest. The result is
-    the mean and the standard deviation of accuracy and log-loss over the random splits.
+    Without -m, each of --models is trained on more and more documents of SOURCE, and tested on the
+    rest. The result is the mean and the standard deviation of accuracy and log-loss over the random
+    splits.
 
-    With --models best, all candidates of `nbtext train --model best` are compared. The result is the accuracy of each,
-    estimated by leave-one-out or cross-validation, with a 95 % interval. Candidates that are clearly less accurate on a
-    part of the documents are not fitted to all of them.
+    With --models best, all candidates of `nbtext train --model best` are compared. The result is
+    the accuracy of each, estimated by leave-one-out or cross-validation, with a 95 % interval.
+    Candidates that are clearly less accurate on a part of the documents are not fitted to all of
+    them.
     """
     from nbtext.report.comparison import comparison_result, render_comparison_page
     from nbtext.report.learning_curves import (
@@ -89,9 +92,13 @@ def compare(given: Compare) -> None:
 
     chosen = running.result_format(given.result)
     running.check_report(given.report, (*HTML_SUFFIXES, ".svg"))
-    models, sources, test = given.model_files, given.sources, given.test
+    models = given.model_files
+    sources = given.sources
+    test = given.test
     if test is not None and not models and all(map(is_model, sources)):
-        models, sources, test = sources, (test,), None
+        models = sources
+        sources = (test,)
+        test = None
     for path in filter(is_model, sources):
         hint = " ".join(f"-m {each}" for each in (*models, path)) + (" -m ANOTHER" if not models else "")
         what = "this is a model; SOURCE must be documents"

@@ -39,8 +39,8 @@ class Demo:
 def demo(given: Demo) -> None:
     """Write a small corpus of labeled texts, to try the commands on.
 
-    The corpus has letters to a town hall, labeled with the department that should answer: 336 letters in DIR/train and
-    84 in DIR/test. DIR must not exist; it is `letters` by default.
+    The corpus has letters to a town hall, labeled with the department that should answer: 336
+    letters in DIR/train and 84 in DIR/test. DIR must not exist; it is `letters` by default.
     """
     directory = given.directory
     corpus = next((path for path in CORPORA if (path / "train").is_dir()), None)

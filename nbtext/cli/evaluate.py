@@ -96,7 +96,9 @@ class Evaluate:
 
     @property
     def trained(self) -> ModelSettings:
-        """The settings of the models of cross-validation; of a search, those of its first candidate."""
+        """The settings of the models of cross-validation; of a search, those of its first
+        candidate.
+        """
         return ModelSettings(**{**self.model_settings, **({"model": AUTO} if self.is_search else {})})
 
 
@@ -119,9 +121,9 @@ class Evaluate:
 def evaluate(given: Evaluate) -> None:
     """Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.
 
-    Evaluate a model (-m), a file of predictions (--predictions), predictions in the documents themselves
-    (--predicted-field), or, by cross-validation, the models that `nbtext train` would train with the same options
-    (--folds, --group-field, --order-field).
+    Evaluate a model (-m), a file of predictions (--predictions), predictions in the documents
+    themselves (--predicted-field), or, by cross-validation, the models that `nbtext train` would
+    train with the same options (--folds, --group-field, --order-field).
     """
     from nbtext.evaluation.tasks import TASKS
     from nbtext.model.predictions import NO_TOKEN
@@ -131,7 +133,8 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.report.label_mistakes import name_unknown
 
     running.check_report(given.report)
-    decisions, quiet = given.decisions, given.run.quiet
+    decisions = given.decisions
+    quiet = given.run.quiet
     chosen, table, held_out = _check_outputs(given)
     model, file = _load_subject(given)
     corpora: list[CorpusCounts] = []
@@ -167,23 +170,27 @@ def evaluate(given: Evaluate) -> None:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
         running.say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
     if given.foreign is not None and model is not None:  # the rules say so
-        foreign, jobs = (given.foreign,), given.run.jobs
+        foreign = (given.foreign,)
+        jobs = given.run.jobs
         with running.open_documents(foreign, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
             evaluator.add_foreign(predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch))
     evaluation = replace(evaluator.evaluation(), repeated=repeated[0] if repeated else None)
     if not has_any:
         evaluation = without_probabilities(evaluation)
-    result, failure = evaluation_result(evaluation), None
+    result = evaluation_result(evaluation)
+    failure = None
     try:
         check_thresholds(evaluation, given.fail_under or {})
-    except BelowThreshold as error:  # nothing is written, so that a file which exists has passed the gate
+    except BelowThreshold as error:
+        # nothing is written, so that a file which exists has passed the gate
         failure = error
     if failure is None and given.report is not None:
         from nbtext.features.analyzer import Locator
         from nbtext.report.evaluation_page import render_evaluation_page
         from nbtext.report.page.rendering import write_page
 
-        diagnosis, names = log.diagnose(evaluation, model, has_all_probabilities=has_all), ", ".join(given.sources)
+        diagnosis = log.diagnose(evaluation, model, has_all_probabilities=has_all)
+        names = ", ".join(given.sources)
         typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
         locate = Locator(model.fitted.feature_settings) if model is not None else None
         page = render_evaluation_page(diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate)
@@ -210,7 +217,9 @@ def evaluate(given: Evaluate) -> None:
 
 
 def _check_outputs(given: Evaluate) -> tuple[str, tuple[options.ResultSettings, str], HeldOut | None]:
-    """Return the format of the result, the settings and the format of --held-out, and what collects its rows."""
+    """Return the format of the result, the settings and the format of --held-out, and what collects
+    its rows.
+    """
     if given.held_out is None:
         return running.result_format(given.result), (given.result, ""), None
     from nbtext.report.held_out import HeldOut
@@ -226,7 +235,8 @@ def _check_outputs(given: Evaluate) -> tuple[str, tuple[options.ResultSettings, 
 
 
 def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:
-    """Load what is evaluated: a model, a file of predictions, or (neither) models of cross-validation.
+    """Load what is evaluated: a model, a file of predictions, or (neither) models of
+    cross-validation.
 
     raises  SettingsError: none or several of them are given, or options that have no effect
     """
@@ -253,7 +263,8 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
 
 
 def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:
-    """Return the settings of a source whose documents have their predictions, and need no text but for the page.
+    """Return the settings of a source whose documents have their predictions, and need no text but
+    for the page.
 
     raises  SettingsError: options that have no effect
     """
@@ -268,13 +279,16 @@ def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:
 def _predict(
     given: Evaluate, model: TrainedModel | None, file: PredictionsFile | None, source: Source, **listeners: Any
 ) -> Iterator[PredictedBatch]:
-    """Predict the documents of a source by a model, or each fold by a model of the others; or read the predictions.
+    """Predict the documents of a source by a model, or each fold by a model of the others; or read
+    the predictions.
 
     listeners  see `cross_validate_source`
     """
     from nbtext.evaluation.predicted import predict_by_model, predict_from_file
 
-    decisions, jobs, trained = given.decisions, given.run.jobs, given.trained
+    decisions = given.decisions
+    jobs = given.run.jobs
+    trained = given.trained
     if model is not None:
         return predict_by_model(model.fitted, source, jobs=jobs, decisions=decisions, on_batch=listeners["on_batch"])
     if file is not None:
@@ -287,7 +301,8 @@ def _predict(
             has_ids=given.held_out is not None, **listeners,
         )  # fmt: skip
     candidates = running.list_searched(given.features, trained, source)
-    search, duplicates = partial(_search_fold, given, candidates), trained.duplicates
+    search = partial(_search_fold, given, candidates)
+    duplicates = trained.duplicates
     return cross_validate_search(
         source, given.folds, candidates[0].features, search, decisions=decisions, jobs=jobs, duplicates=duplicates,
         **listeners,

@@ -60,10 +60,11 @@ class Explain:
 def explain(given: Explain) -> None:
     """Explain why documents get their labels, feature by feature.
 
-    The log-odds of the label against the other label are the sum of the contributions of the features and of a few
-    terms: the prior, the absent features, and the changes by calibration and by the prior adjustment. A multi-label
-    model explains each predicted label against its absence. On a terminal and on a page, the words of the text are
-    colored: blue words support the label, and yellow and orange words support the other label.
+    The log-odds of the label against the other label are the sum of the contributions of the
+    features and of a few terms: the prior, the absent features, and the changes by calibration and
+    by the prior adjustment. A multi-label model explains each predicted label against its absence.
+    On a terminal and on a page, the words of the text are colored: blue words support the label,
+    and yellow and orange words support the other label.
     """
     from nbtext.artifact.model import load_model
     from nbtext.features.analyzer import Locator
@@ -86,7 +87,8 @@ def explain(given: Explain) -> None:
             fitted, source, label=given.label, against=given.against, jobs=run.jobs, on_batch=on_batch
         )
         explanations = _check_ids(explanations, given.id)
-        locate, n_features = Locator(fitted.feature_settings), given.features
+        locate = Locator(fitted.feature_settings)
+        n_features = given.features
         if chosen == "html":
             from nbtext.report.explanation import render_explanation_page
             from nbtext.report.page.rendering import write_page

@@ -46,13 +46,15 @@ class Export:
     rules=[Needs("documents", "max_model_bytes")],
 )
 def export(given: Export) -> None:
-    """Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets. Or make it smaller.
+    """Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets. Or make it
+    smaller.
 
-    The exported model predicts the same labels and calibrated probabilities, unless it is made smaller. In
-    scikit-learn, the calibration is a separate step. Models with --hash-bits, gaussian models and categorical models
-    cannot be exported. Multi-label models can be exported as sklearn-json, and those of Naive Bayes also as c and js.
-    Models with --stem or --separate-fields cannot be exported as c, js and sklearn-json; those with their own
-    --token-pattern not as c and js; those with --view not as sklearn-json.
+    The exported model predicts the same labels and calibrated probabilities, unless it is made
+    smaller. In scikit-learn, the calibration is a separate step. Models with --hash-bits, gaussian
+    models and categorical models cannot be exported. Multi-label models can be exported as
+    sklearn-json, and those of Naive Bayes also as c and js. Models with --stem or --separate-fields
+    cannot be exported as c, js and sklearn-json; those with their own --token-pattern not as c and
+    js; those with --view not as sklearn-json.
     """
     from nbtext.artifact.model import load_model, save_model
     from nbtext.export import formats
@@ -70,7 +72,8 @@ def export(given: Export) -> None:
     if not given.documents:
         refuse_settings(InputSettings, because="there are no --documents to read")
     escape = escape_formulas if given.result.spreadsheet_safe else None
-    target, trained = running.binary_output(given.output), load_model(given.model)
+    target = running.binary_output(given.output)
+    trained = load_model(given.model)
     if given.max_model_bytes is not None:
         from nbtext.artifact.reduction import limit_size
         from nbtext.model.growth import count_documents
@@ -78,7 +81,8 @@ def export(given: Export) -> None:
 
         counts = None
         if given.documents:
-            documents, trained_on = given.documents, trained.fitted.input
+            documents = given.documents
+            trained_on = trained.fitted.input
             with running.open_documents(documents, given.input, given.run, trained_on=trained_on) as (source, on_batch):
                 counts = count_documents(
                     trained, source, jobs=given.run.jobs, sample_size=None, on_batch=on_batch, name="--documents"

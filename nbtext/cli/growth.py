@@ -46,15 +46,16 @@ class Merge:
 def update(given: Update) -> None:
     """Train a model further on new documents, which may have new words and labels.
 
-    With --half-life and --elapsed, the weight of all earlier documents is multiplied by 0.5 ** (elapsed / half-life).
-    MODEL is replaced atomically, unless -o names another file.
+    With --half-life and --elapsed, the weight of all earlier documents is multiplied by 0.5 **
+    (elapsed / half-life). MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import update_source
     from nbtext.report.label_mistakes import name_new
 
     def change(trained: TrainedModel, source: Source, on_batch: OnBatch) -> TrainedModel:
         updated = update_source(trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch)
-        known, new = trained.fitted.labels, sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
+        known = trained.fitted.labels
+        new = sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
         if new:
             running.say(f"new labels: {name_new(new, known)}", quiet=given.run.quiet)
         return updated
@@ -74,9 +75,9 @@ def update(given: Update) -> None:
 def forget(given: options.Change) -> None:
     """Remove documents from a model, as if it had not been trained on them.
 
-    The model must have been trained on these documents with the same labels. If its counts show that it was not, the
-    command fails and the model does not change. Words and labels that occur in no other document are removed, too.
-    MODEL is replaced atomically, unless -o names another file.
+    The model must have been trained on these documents with the same labels. If its counts show
+    that it was not, the command fails and the model does not change. Words and labels that occur in
+    no other document are removed, too. MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import forget_source
 
@@ -118,9 +119,9 @@ def merge(given: Merge) -> None:
 def calibrate(given: options.Change) -> None:
     """Refit smoothing and calibration of a model on labeled documents.
 
-    The counts of the model do not change. SOURCE is the training documents, other documents, or both. A document that,
-    by the counts of the model, may be a training document is left out of the model before it is scored. MODEL is
-    replaced atomically, unless -o names another file.
+    The counts of the model do not change. SOURCE is the training documents, other documents, or
+    both. A document that, by the counts of the model, may be a training document is left out of the
+    model before it is scored. MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import calibrate_source
 

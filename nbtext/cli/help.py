@@ -29,7 +29,9 @@ def list_commands(ctx: click.Context) -> dict[str, Command]:
 )
 @click.pass_context
 def help_command(ctx: click.Context, topic: str | None) -> None:
-    """Show a group of options that several commands share, or the help of a command: nbtext help TOPIC|COMMAND."""
+    """Show a group of options that several commands share, or the help of a command: nbtext help
+    TOPIC|COMMAND.
+    """
     assert ctx.parent is not None
     commands = list_commands(ctx)
     formatter = ctx.make_formatter()

@@ -1,4 +1,6 @@
-"""`nbtext inspect` and `nbtext diff`: summaries of models and matrix files, and differences between models."""
+"""`nbtext inspect` and `nbtext diff`: summaries of models and matrix files, and differences between
+models.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,9 @@ class Inspect:
 def inspect(given: Inspect) -> None:
     """Show the settings and the most important features of a model.
 
-    For a model file, the result is the settings, the leave-one-out estimate, the confusions of labels, and for each
-    label the features with the highest score of --by. MODEL may also be a matrix file of `nbtext vectorize`.
+    For a model file, the result is the settings, the leave-one-out estimate, the confusions of
+    labels, and for each label the features with the highest score of --by. MODEL may also be a
+    matrix file of `nbtext vectorize`.
     """
     from nbtext.report.inspection import inspection_result, matrix_result
 
@@ -110,8 +113,8 @@ class Diff:
 def diff(given: Diff) -> None:
     """Show the differences between two models.
 
-    The result is what changed from model A to model B: sizes, settings, labels, features that were added or removed,
-    and the features whose log-odds changed most.
+    The result is what changed from model A to model B: sizes, settings, labels, features that were
+    added or removed, and the features whose log-odds changed most.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.difference import compare_models

@@ -10,14 +10,24 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-ENTER, ESCAPE, BACKSPACE, TAB, END_OF_INPUT = "\r", "\x1b", "\x7f", "\t", ""
-UP, DOWN, PAGE_UP, PAGE_DOWN, HOME, END = "up", "down", "page up", "page down", "home", "end"
+ENTER = "\r"
+ESCAPE = "\x1b"
+BACKSPACE = "\x7f"
+TAB = "\t"
+END_OF_INPUT = ""
+UP = "up"
+DOWN = "down"
+PAGE_UP = "page up"
+PAGE_DOWN = "page down"
+HOME = "home"
+END = "end"
 OTHER = "other"  # a key without a meaning
 SEQUENCES = {
     "[A": UP, "[B": DOWN, "OA": UP, "OB": DOWN, "[5~": PAGE_UP, "[6~": PAGE_DOWN, "[H": HOME, "[F": END,
     "OH": HOME, "OF": END, "[1~": HOME, "[4~": END,
 }  # fmt: skip
-SEQUENCE = r"\x1b[\[O][^@-~]*[@-~]?|."  # an escape sequence, which ends with a character from @ to ~, or a character
+# an escape sequence, which ends with a character from @ to ~, or a character
+SEQUENCE = r"\x1b[\[O][^@-~]*[@-~]?|."
 WINDOWS_KEYS = {"H": UP, "P": DOWN, "I": PAGE_UP, "Q": PAGE_DOWN, "G": HOME, "O": END}
 WAIT = 0.25  # seconds after which a key that was not pressed is no longer waited for
 
@@ -54,7 +64,9 @@ class Keyboard:
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._saved)
 
     def read(self) -> str | None:
-        """Return the next key; None if there is none for a moment, END_OF_INPUT if the terminal is gone."""
+        """Return the next key; None if there is none for a moment, END_OF_INPUT if the terminal is
+        gone.
+        """
         if not self._pending:
             found = _read_windows() if sys.platform == "win32" else self._read_posix()
             if not found:

@@ -74,13 +74,13 @@ class Label:
 def label(given: Label) -> None:
     """Label documents in the terminal, starting with those from which the model learns most.
 
-    The screen shows a document with its most important words marked, the prediction of the model, and a key for each
-    label. Enter accepts the prediction, s skips, u undoes, / searches, n adds a label, q quits, ? shows all keys. The
-    model learns each answer before it chooses the next document: one that is uncertain, resembles many others, and is
-    unlike those that have an answer.
+    The screen shows a document with its most important words marked, the prediction of the model,
+    and a key for each label. Enter accepts the prediction, s skips, u undoes, / searches, n adds a
+    label, q quits, ? shows all keys. The model learns each answer before it chooses the next
+    document: one that is uncertain, resembles many others, and is unlike those that have an answer.
 
-    Each answer is on the disk before the next document is shown. Run the same command again to continue. `nbtext train`
-    reads the file of answers as it is; skipped documents are not in it.
+    Each answer is on the disk before the next document is shown. Run the same command again to
+    continue. `nbtext train` reads the file of answers as it is; skipped documents are not in it.
     """
     from nbtext.artifact.model import load_model
     from nbtext.bayes.settings import ModelSettings
@@ -92,7 +92,9 @@ def label(given: Label) -> None:
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import read_batches
 
-    output, features, quiet = given.output, given.features, given.run.quiet
+    output = given.output
+    features = given.features
+    quiet = given.run.quiet
     check_suffix(output, FORMATS["jsonl"].suffixes, "answers are JSON lines")
     if output in STANDARD_OUTPUT:
         what = "answers cannot be written to standard output, because they are read again"
@@ -154,7 +156,8 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
     words = ["nbtext", "train", given.output]
     if given.model is not None:
         words = ["nbtext", "update", given.model, given.output]
-    elif given.keywords is not None and given.input.text_field == names:  # else no field has the texts of both
+    elif given.keywords is not None and given.input.text_field == names:
+        # else no field has the texts of both
         words += [part for source in given.sources for part in ("--unlabeled", source)]
         words += ["--keywords", given.keywords.path]
     known = trained_on or UNKNOWN_INPUT

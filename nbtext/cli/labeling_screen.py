@@ -29,7 +29,8 @@ COMMANDS = "nqsu"  # letters that are not keys of labels
 KEYS = "1234567890" + "".join(c for c in string.ascii_lowercase if c not in COMMANDS) + string.ascii_uppercase
 FOOTER = "Enter accept  s skip  u undo  / search  n new label  q quit  ? help"
 FOOTER_SEVERAL = "1… switch  Enter save  s skip  u undo  / search  n new label  q quit  ? help"
-ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+ENTER_SCREEN = "\x1b[?1049h\x1b[?25l"
+LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l"
 OUTCOME = "no document is left: all have an answer; q quits, u undoes"
 AGAIN = "all other documents have an answer: skipped documents come again"
 UNDONE = {"answer": "the last answer is removed", "skip": "back to the skipped document", "": "nothing to undo"}
@@ -49,8 +50,11 @@ class LabelingScreen:
     """
 
     def __init__(self, session: Session, locate: Locator, screen: Screen) -> None:
-        self._session, self._locate, self._screen = session, locate, screen
-        self._is_switched = session.file.has_lists  # the key of a label switches it on or off, and gives no answer
+        self._session = session
+        self._locate = locate
+        self._screen = screen
+        # the key of a label switches it on or off, and gives no answer
+        self._is_switched = session.file.has_lists
         self._message = ""
         self._prompt: tuple[str, str] | None = None  # what is asked for, and what was typed
         self._is_help = self._is_finished = False
@@ -162,7 +166,8 @@ class LabelingScreen:
     def _show_document(self) -> None:
         """Explain the current document, and begin a new view."""
         explanations = self._session.explain()
-        minimum = 0.5 if self._is_switched else 0.0  # one label is predicted whatever its probability is
+        # one label is predicted whatever its probability is
+        minimum = 0.5 if self._is_switched else 0.0
         self._chosen = {
             each.label for each in explanations if each.label is not None and (each.probability or 0) >= minimum
         }
@@ -212,7 +217,9 @@ SCROLL: dict[str, Callable[[Drawing], int]] = {
 
 @contextmanager
 def _full_screen() -> Iterator[None]:
-    """Show another screen of the terminal, and the one before at the end, also if a signal ends the program."""
+    """Show another screen of the terminal, and the one before at the end, also if a signal ends the
+    program.
+    """
 
     def stop(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)

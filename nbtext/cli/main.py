@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
-# group: command: the first line of its help. `nbtext --help` needs them without importing the commands.
+# group: command: the first line of its help. `nbtext --help` needs them without importing the
+# commands.
 COMMANDS = {
     "Train and predict": {
         "train": "Train a model on labeled documents, and save it.",
@@ -65,7 +66,9 @@ fish  _NBTEXT_COMPLETE=fish_source nbtext | source
 
 @contextlib.contextmanager
 def _without_empty_line() -> Iterator[None]:
-    """Pass an interrupt to click as `Abort`, for which it does not print an empty line on standard error."""
+    """Pass an interrupt to click as `Abort`, for which it does not print an empty line on standard
+    error.
+    """
     try:
         yield
     except KeyboardInterrupt as error:
@@ -143,8 +146,8 @@ def cli(ctx: click.Context, debug: bool) -> None:
     nbtext predict  letters/test  -m letters.joblib
     nbtext evaluate letters/test  -m letters.joblib
 
-    `nbtext COMMAND -h` shows the most common options of a command, `nbtext COMMAND --help` shows all.
-    `nbtext help` lists topics: groups of options that several commands share.
+    `nbtext COMMAND -h` shows the most common options of a command, `nbtext COMMAND --help` shows
+    all. `nbtext help` lists topics: groups of options that several commands share.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -176,13 +179,14 @@ def main() -> NoReturn:
     """Run the command line, and exit with its status."""
     if sys.stderr is not None:
         sys.stderr = cast(TextIO, _Messages(sys.stderr))
-    # NumPy's BLAS would start a spinning thread for each core, but nothing here multiplies large dense matrices
+    # NumPy's BLAS would start a spinning thread for each core, but nothing here multiplies large
+    # dense matrices
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = run(sys.argv[1:])
     if sys.stderr is not None:
         sys.stderr.flush()
-    # A normal exit of Python would take a tenth of a short command's time to free its memory, would wait for threads
-    # after Ctrl-C, and could end by a signal that arrived within exec().
+    # A normal exit of Python would take a tenth of a short command's time to free its memory, would
+    # wait for threads after Ctrl-C, and could end by a signal that arrived within exec().
     os._exit(status)
 
 
@@ -195,12 +199,15 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str], given: set[str]) -> tuple[int, bool]:
     """Run one command; return its exit status, and whether it is that of an error."""
-    if sys.stdout is None:  # standard output was closed at the start; writing results to it is an error
+    # standard output was closed at the start; writing results to it is an error
+    if sys.stdout is None:
         sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    # print each kind of warning of nbtext once, as one line on standard error; what was assumed, once for each file
-    show_others, shown = warnings.showwarning, set[object]()
+    # print each kind of warning of nbtext once, as one line on standard error; what was assumed,
+    # once for each file
+    show_others = warnings.showwarning
+    shown = set[object]()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
         key = str(message) if category is AssumptionWarning else category
@@ -224,7 +231,8 @@ def _run(arguments: list[str], given: set[str]) -> tuple[int, bool]:
     except (KeyboardInterrupt, click.Abort):
         return _print_error("interrupted", INTERRUPTED), True
     except Exception as error:
-        if any(isinstance(each, KeyboardInterrupt) for each in _list_causes(error)):  # during the creation of a class
+        # during the creation of a class
+        if any(isinstance(each, KeyboardInterrupt) for each in _list_causes(error)):
             return _print_error("interrupted", INTERRUPTED), True
         if "--debug" in arguments:
             sys.excepthook(type(error), error, error.__traceback__)

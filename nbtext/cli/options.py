@@ -114,7 +114,9 @@ def unlabeled_input() -> Any:
 
 
 def trained_model(*without: str) -> Any:
-    """Return the settings of a model that is trained or searched; the command gets the given values by name."""
+    """Return the settings of a model that is trained or searched; the command gets the given values
+    by name.
+    """
     help = "`best` compares `auto` with `stacked`, with characters for short texts; of several labels, nbsvm and svm."
     model = next(found for field, found in list_settings(ModelSettings) if field.name == "model")
     facts = {"choices": (*model.choices, BEST), "help": f"{model.help} {help}"}
@@ -137,7 +139,8 @@ def result(formats: tuple[str, ...] = OUTPUT_FORMATS, piped: str = "tsv", notes:
     piped  the format by default if a program reads the result
     notes  further sentences of the help of the format
     """
-    help, default_help = f"Output format. {notes}", f"table on a terminal, else {piped}"
+    help = f"Output format. {notes}"
+    default_help = f"table on a terminal, else {piped}"
     return part(ResultSettings, to={"choices": formats, "help": help, "default_help": default_help})
 
 
@@ -147,7 +150,8 @@ def report(notes: str = "") -> Any:
 
 
 def refuse_for_counts(what: str) -> None:
-    """Raise SettingsError if settings of texts, or of a cluster that counts them, were given for counts.
+    """Raise SettingsError if settings of texts, or of a cluster that counts them, were given for
+    counts.
 
     what  what SOURCE is, such as "a matrix"
     """

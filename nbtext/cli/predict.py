@@ -79,15 +79,17 @@ class Predict:
 def predict(given: Predict) -> int:
     """Predict the labels of documents, and print one record for each, in order.
 
-    A document that cannot be read, has no known word, or has a probability below --min-probability gets a record with
-    an empty label. jsonl, json, table and header also have the reason; with --add-columns,
-    --columns label,reason adds it to others.
+    A document that cannot be read, has no known word, or has a probability below --min-probability
+    gets a record with an empty label. jsonl, json, table and header also have the reason; with
+    --add-columns, --columns label,reason adds it to others.
     """
     from nbtext.documents.streams import STANDARD_INPUT, is_regular
     from nbtext.model.source_prediction import predict_source, rank_by_uncertainty
     from nbtext.report.predictions import predictions_result
 
-    decisions, output, is_adding = given.decisions, given.result.output, given.columns.add_columns
+    decisions = given.decisions
+    output = given.result.output
+    is_adding = given.columns.add_columns
     if given.adapt_prior:
         paths = (path for path in given.sources if os.path.exists(path) and not os.path.isdir(path))
         if STANDARD_INPUT in given.sources or not all(map(is_regular, paths)):
@@ -120,11 +122,13 @@ def predict(given: Predict) -> int:
             from nbtext.documents.rows import Target
             from nbtext.report.columns import write_columns
 
-            is_terminal, table = running.is_watched(output), given.columns.table
+            is_terminal = running.is_watched(output)
+            table = given.columns.table
             target = Target(output, lambda: running.result_file(given.result, "jsonl"), is_terminal, table)
             write_columns(predictions, target, given.columns, decisions)
         else:
-            if given.rank is not None:  # all predictions as one batch, the most uncertain ones first
+            # all predictions as one batch, the most uncertain ones first
+            if given.rank is not None:
                 ranked = rank_by_uncertainty(predictions)
                 predictions = iter(() if ranked is None else (ranked,))
             found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
@@ -154,7 +158,9 @@ class Answer:
             yield batch
 
     def status(self) -> int:
-        """Return 0 if all documents have the label, else 1; raise InputError where that is not known."""
+        """Return 0 if all documents have the label, else 1; raise InputError where that is not
+        known.
+        """
         if not self._n_documents:
             raise InputError("SOURCE has no documents", where="--exit-status")
         if self._n_unread:
@@ -164,7 +170,9 @@ class Answer:
 
 
 def _load(given: Predict) -> FittedModel:
-    """Return the model, with --adapt-prior with probabilities for the shares of labels among the documents."""
+    """Return the model, with --adapt-prior with probabilities for the shares of labels among the
+    documents.
+    """
     from nbtext.artifact.model import load_model
 
     trained = load_model(given.model)
@@ -192,7 +200,9 @@ def _check_format(output_format: str, decisions: DecisionSettings) -> None:
 
 
 def _predict_on_cluster(given: Predict, output_format: str) -> None:
-    """Write the records to a file, or to one file per shard in a directory, on the workers of a cluster."""
+    """Write the records to a file, or to one file per shard in a directory, on the workers of a
+    cluster.
+    """
     from nbtext.artifact.model import load_model
     from nbtext.cluster.executor import prediction_task
 

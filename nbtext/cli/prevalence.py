@@ -45,15 +45,17 @@ class Prevalence:
 def prevalence(given: Prevalence) -> None:
     """Estimate the share of each label among unlabeled documents.
 
-    The number of predictions of each label is biased towards the shares in training. This command corrects it by the
-    leave-one-out errors of the model on its training documents (probabilistic adjusted classify and count, PACC), and
-    prints a 95 % interval. The labels of SOURCE are ignored. If documents have several labels, each has its own share.
+    The number of predictions of each label is biased towards the shares in training. This command
+    corrects it by the leave-one-out errors of the model on its training documents (probabilistic
+    adjusted classify and count, PACC), and prints a 95 % interval. The labels of SOURCE are
+    ignored. If documents have several labels, each has its own share.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.prevalence import estimate_prevalence
     from nbtext.report.prevalence import describe_doubts, prevalence_result
 
-    chosen, input_settings = running.result_format(given.result), given.input
+    chosen = running.result_format(given.result)
+    input_settings = given.input
     trained = load_model(given.model)
     if given.group_field is not None:
         if not given.group_field:

@@ -60,18 +60,21 @@ class Review:
 def review(given: Review) -> None:
     """Find probable label errors, duplicates and outliers in documents, without changing them.
 
-    There is one record for each finding, most certain first: label_error (another label is more probable, given all
-    other documents), conflicting_duplicates (same words, different labels), duplicate (same words, same label),
-    near_duplicate (sets of words with a Jaccard similarity of 0.8 or more), leak (also in --against), outlier (less
-    probable than 99 % of the documents), and not_text (empty, unreadable, encoded data such as base64, or a table of
-    numbers). If documents have several labels, a label_error is a label to remove (label) or to add (likely_label).
+    There is one record for each finding, most certain first: label_error (another label is more
+    probable, given all other documents), conflicting_duplicates (same words, different labels),
+    duplicate (same words, same label), near_duplicate (sets of words with a Jaccard similarity of
+    0.8 or more), leak (also in --against), outlier (less probable than 99 % of the documents), and
+    not_text (empty, unreadable, encoded data such as base64, or a table of numbers). If documents
+    have several labels, a label_error is a label to remove (label) or to add (likely_label).
 
-    With -m, a model judges the labels, so that a few new documents can be reviewed. Its features, labels, smoothing and
-    calibration are used. A training document of the model is subtracted from its counts first, together with its
-    copies. Without --keep-sample, every document whose words all occur in its label counts as a training document.
+    With -m, a model judges the labels, so that a few new documents can be reviewed. Its features,
+    labels, smoothing and calibration are used. A training document of the model is subtracted from
+    its counts first, together with its copies. Without --keep-sample, every document whose words
+    all occur in its label counts as a training document.
 
-    --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id of a document (also
-    file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label or all labels.
+    --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id
+    of a document (also file and line, if ids are not unique) and a decision: keep, remove, or
+    relabel with the new label or all labels.
     """
     from nbtext.artifact.model import load_model
     from nbtext.features.analyzer import Locator
@@ -88,11 +91,14 @@ def review(given: Review) -> None:
     if given.report is not None and any(STANDARD_INPUT in paths for paths in inputs):
         what = "reads SOURCE twice, so SOURCE cannot be standard input"
         raise SettingsError(what, where="--report", hint="name a file instead of -")
-    judge, features, trained_on = None, given.features, None
+    judge = None
+    features = given.features
+    trained_on = None
     if given.model is not None:
         refuse_settings(FeatureSettings, because="the features are those of the model")
         judge = ModelJudge(load_model(given.model), given.run.jobs)
-        features, trained_on = judge.model.fitted.feature_settings, judge.model.fitted.input
+        features = judge.model.fitted.feature_settings
+        trained_on = judge.model.fitted.input
     reader: ReviewReader | None = None
     for paths in inputs:
         with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
@@ -108,7 +114,8 @@ def review(given: Review) -> None:
     corpus = reader.finish()
     if all(document.is_other for document in (*corpus.documents, *corpus.unreadable)):
         raise InputError("SOURCE has no documents to review")
-    found, wanted = review_corpus(corpus, judge, jobs=given.run.jobs), given.only or FINDINGS
+    found = review_corpus(corpus, judge, jobs=given.run.jobs)
+    wanted = given.only or FINDINGS
     found = replace(found, findings=tuple(each for each in found.findings if each.finding in wanted))
     running.say(*summarize_review(found), quiet=given.run.quiet)
     if given.report is not None:  # the texts are read again
@@ -122,14 +129,17 @@ def review(given: Review) -> None:
             with running.open_documents(paths, given.input, run, trained_on=trained_on) as (source, _):
                 for batch in source.batches():
                     collector.add(batch, is_other=paths is not given.sources)
-        weights, locate, names = list(weigh_words(corpus, findings, judge)), Locator(features), ", ".join(given.sources)
+        weights = list(weigh_words(corpus, findings, judge))
+        locate = Locator(features)
+        names = ", ".join(given.sources)
         page = render_review_page(found, subject=names, texts=collector.texts, weights=weights, locate=locate)
         write_page(given.report, page)
     running.write_result(review_result(found), given.result, chosen)
 
 
 def _apply(given: Review, decisions: str) -> None:
-    """Write the documents of some sources after the decisions of a review, in the format of the sources if it can be.
+    """Write the documents of some sources after the decisions of a review, in the format of the
+    sources if it can be.
 
     raises  SettingsError: the output is to have another format
     """
@@ -143,7 +153,8 @@ def _apply(given: Review, decisions: str) -> None:
     refuse_settings(FeatureSettings, because="--apply searches no findings")
     if given.result.spreadsheet_safe:
         raise refuse("spreadsheet_safe", "the documents keep their cells")
-    output, output_format = given.result.output, given.result.to
+    output = given.result.output
+    output_format = given.result.to
     if output_format not in (None, "jsonl"):
         what = f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines"
         raise SettingsError(what, where="--to", hint="leave out --to for the format of SOURCE, or use --to jsonl")
@@ -156,7 +167,8 @@ def _apply(given: Review, decisions: str) -> None:
         rows = first[0].rows if first is not None else None
         if given.input.separate_fields and rows is not None:
             raise refuse("separate_fields", "the documents keep their fields")
-        suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
+        suffix = content_suffix(output) if output != STANDARD_INPUT else ""
+        lines = FORMATS["jsonl"]
         own = lines if rows is None or not FORMATS[rows.format].writes("labels") else FORMATS[rows.format]
         written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines
         check_suffix(output, written.suffixes, f"the documents are written as {written.name}")

@@ -73,7 +73,9 @@ def is_watched(output: str = "-") -> bool:
 
 
 def format_of(output: str, formats: Sequence[str]) -> str | None:
-    """Return the one of these formats that the suffix of a file name implies; None if it implies no format."""
+    """Return the one of these formats that the suffix of a file name implies; None if it implies no
+    format.
+    """
     own = [suffix for suffix, name in SUFFIXES.items() if name in formats]
     check_suffix(output, own, "the result cannot have this format")
     return SUFFIXES.get(content_suffix(output)) if content_suffix(output) in own else None
@@ -86,7 +88,8 @@ def result_format(
     piped: str = "tsv",
     may_be_folder: bool = False,
 ) -> str:
-    """Return the format of a result: the given one, that of the file name, a table on a terminal, or `piped`.
+    """Return the format of a result: the given one, that of the file name, a table on a terminal,
+    or `piped`.
 
     That the output can be written is checked, too, before the work begins.
     """
@@ -100,7 +103,9 @@ def result_format(
 
 
 def screen(output: str = "-") -> Screen:
-    """Return the width and the styles of standard output; NO_COLOR disables colors, TERM=dumb all styles."""
+    """Return the width and the styles of standard output; NO_COLOR disables colors, TERM=dumb all
+    styles.
+    """
     import shutil
 
     from nbtext.report.terminal import Screen
@@ -113,8 +118,8 @@ def screen(output: str = "-") -> Screen:
 def result_file(settings: ResultSettings, output_format: str) -> Iterator[Writer]:
     """Open the file of a result, which is written completely or not at all.
 
-    On a terminal, control characters in data are written as escapes. A file with the suffix of a compression is
-    compressed.
+    On a terminal, control characters in data are written as escapes. A file with the suffix of a
+    compression is compressed.
     """
     compression = suffix_compression(settings.output)[1]
     with atomic_output(settings.output) as plain, compress(plain, compression) as file:
@@ -172,7 +177,8 @@ class _EscapedTerminal:
 
 
 def binary_output(output: str | None) -> str:
-    """Open the output of a binary result: the named file, or standard output if it is not a terminal.
+    """Open the output of a binary result: the named file, or standard output if it is not a
+    terminal.
 
     raises  OutputError: the file cannot be written; this is checked before the work
     """
@@ -187,7 +193,9 @@ def binary_output(output: str | None) -> str:
 
 
 def refuse_compression(output: str, where: str = "-o") -> None:
-    """Raise SettingsError if the suffix of an output that is not compressed is that of a compression."""
+    """Raise SettingsError if the suffix of an output that is not compressed is that of a
+    compression.
+    """
     name, compression = suffix_compression(output)
     if compression is not None:
         hint = f"leave out {output[len(name) :]}, and compress the file afterwards"
@@ -215,7 +223,9 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
 
 
 def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch], TrainedModel]) -> None:
-    """Change a model with the documents of some sources, and save it to the output, or in its place."""
+    """Change a model with the documents of some sources, and save it to the output, or in its
+    place.
+    """
     from nbtext.artifact.model import load_model
 
     is_replaced = given.output is None and given.model != "-"
@@ -230,7 +240,9 @@ def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch
 
 
 def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: bool) -> None:
-    """Name the labels that --cost never lets the model predict, with the probabilities that are the reason."""
+    """Name the labels that --cost never lets the model predict, with the probabilities that are the
+    reason.
+    """
     from nbtext.model.task import find_unpredicted
 
     for label, needed, highest in find_unpredicted(model.task, decisions.cost) if decisions.cost is not None else ():
@@ -249,7 +261,9 @@ def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
 
 
 def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> InputSettings:
-    """Return the settings with the unit and the fields of the training documents, unless options name other fields."""
+    """Return the settings with the unit and the fields of the training documents, unless options
+    name other fields.
+    """
     if trained_on is None:
         return settings
     typed = typed_options()
@@ -261,7 +275,8 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
         is_remembered = "--label-separator" not in typed
         settings = replace(settings, label_field=trained_on.label_field, is_label_remembered=is_remembered)
         if is_remembered:
-            separator, names = trained_on.label_separator, trained_on.label_fields
+            separator = trained_on.label_separator
+            names = trained_on.label_fields
             settings = replace(settings, label_separator=separator, label_fields=names)
     return replace(settings, input_unit=trained_on.unit, fields_of=trained_on.unit)
 
@@ -272,9 +287,11 @@ def open_documents(
 ) -> Iterator[tuple[Source, OnBatch]]:
     """Open the documents of a command; yield the source, and a callback that shows the progress.
 
-    At the end, lines on standard error count the documents that were skipped, unreadable or repaired.
+    At the end, lines on standard error count the documents that were skipped, unreadable or
+    repaired.
 
-    trained_on  the input of the training documents of the model; these documents are read in the same way
+    trained_on  the input of the training documents of the model; these documents are read in the
+                same way
     """
     from nbtext.documents.batch import EXCLUDED_IDS
     from nbtext.documents.settings import DEFAULT_ENCODING
@@ -323,18 +340,21 @@ def open_documents(
                 say(f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}", quiet=run.quiet)
 
         def list_skipped() -> list[str]:
-            skipped, missed = sorted(source.skipped.items()), source.missed
+            skipped = sorted(source.skipped.items())
+            missed = source.missed
             return [f"skipped {number:,}: {reason}{missed.get(reason, '')}" for reason, number in skipped]
 
         try:
             yield source, on_batch
         except NbtextError as error:
             report_repairs(min_share=MAX_INVALID)  # which may be the reason
-            if isinstance(error, InputError) and first_id is None and not (error.where or error.hint):  # no documents
+            # no documents
+            if isinstance(error, InputError) and first_id is None and not (error.where or error.hint):
                 error.hint = ", ".join(list_skipped())
             raise
     say(*list_skipped(), quiet=run.quiet)
-    n_listed, n_excluded = len(settings.exclude_ids), source.skipped[EXCLUDED_IDS]
+    n_listed = len(settings.exclude_ids)
+    n_excluded = source.skipped[EXCLUDED_IDS]
     if n_excluded < n_listed:
         say(f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
             + (f"; the first id of the others is {first_id}" if first_id else ""), quiet=run.quiet)  # fmt: skip
@@ -344,13 +364,15 @@ def open_documents(
 
 
 def _check_places(source: Source, sources: tuple[str, ...]) -> None:
-    """Raise SettingsError if a setting of directories, or of fields, was typed, and no source has them.
+    """Raise SettingsError if a setting of directories, or of fields, was typed, and no source has
+    them.
 
     A setting may be for another source of the command, such as that of --unlabeled.
     """
     from nbtext.documents.streams import is_url
 
-    typed, named = typed_settings(InputSettings), {*named_sources(), *sources}
+    typed = typed_settings(InputSettings)
+    named = {*named_sources(), *sources}
     if "exclude" in typed and not any(os.path.isdir(path) or is_url(path) for path in named):
         raise refuse("exclude", "SOURCE is not a directory")
     of_fields = [name for name in typed if name in OF_FIELDS]
@@ -359,7 +381,9 @@ def _check_places(source: Source, sources: tuple[str, ...]) -> None:
 
 
 def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: float) -> str:
-    """Return what to do about invalid bytes; if they are more than 1 % of the text, with the encoding that fits."""
+    """Return what to do about invalid bytes; if they are more than 1 % of the text, with the
+    encoding that fits.
+    """
     if share <= MAX_INVALID or "--encoding" in typed_options():
         return "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict"
     from nbtext.documents.recognition import guess_encodings
@@ -387,9 +411,9 @@ def open_workers(paths: tuple[str, ...], settings: ClusterSettings, run: RunSett
 def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> None:
     """Check, before anything is read, that the requested page can be written.
 
-    raises  SettingsError: the page and the result would both go to standard output, or the file has another suffix
-            MissingExtra: a library is missing
-            OutputError: the file cannot be written
+    raises  SettingsError: the page and the result would both go to standard output, or the file has
+            another suffix MissingExtra: a library is missing OutputError: the file cannot be
+            written
     """
     if path is None:
         return
@@ -406,7 +430,9 @@ def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> N
 def list_searched(
     features: FeatureSettings, model_settings: ModelSettings, source: Source, *, where: str = "model"
 ) -> list[Candidate]:
-    """Return the candidates of a model search for the documents of a source; typed settings are those of all."""
+    """Return the candidates of a model search for the documents of a source; typed settings are
+    those of all.
+    """
     from nbtext.evaluation.search import list_candidates
 
     if source.first_matrix() is not None:
@@ -422,11 +448,13 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     searching: SearchSettings, run: RunSettings, *, where: str, workers: Workers | None = None,
     is_sampled: bool = False,
 ) -> tuple[TrainedModel, Search]:  # fmt: skip
-    """Search the most accurate model for labeled documents; return it, and the results of all candidates.
+    """Search the most accurate model for labeled documents; return it, and the results of all
+    candidates.
 
     where       the setting that asks for the search, for messages
     workers     count the documents
-    is_sampled  whether they are a sample of so many that only models are tried that need not all of them in memory
+    is_sampled  whether they are a sample of so many that only models are tried that need not all of
+                them in memory
     """
     from time import monotonic
 

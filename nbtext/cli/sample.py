@@ -38,8 +38,9 @@ class Sample:
 def sample(given: Sample) -> None:
     """Generate documents from a model.
 
-    A multinomial model draws each word from the word distribution of the label. A bernoulli model draws whether each
-    word occurs, and a categorical model draws how often it occurs. Other models cannot generate documents.
+    A multinomial model draws each word from the word distribution of the label. A bernoulli model
+    draws whether each word occurs, and a categorical model draws how often it occurs. Other models
+    cannot generate documents.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.generation import generate_documents

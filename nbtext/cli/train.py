@@ -98,13 +98,15 @@ class Train:
 def train(given: Train) -> None:
     """Train a model on labeled documents, and save it.
 
-    SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with its settings, except
-    for the options of the group Model that you give. No text is read. Files of linear models hold counts only with
-    --keep-sample, and those of a limited size hold none.
+    SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with its
+    settings, except for the options of the group Model that you give. No text is read. Files of
+    linear models hold counts only with --keep-sample, and those of a limited size hold none.
     """
     with running.model_output(given.output) as target:
         trained = _train(replace(given, input=replace(given.input, holdout=given.holdout)))
-        saved, reduction, evaluation = trained, None, None
+        saved = trained
+        reduction = None
+        evaluation = None
         if given.max_model_bytes is not None:
             from nbtext.artifact.reduction import limit_size
 
@@ -115,7 +117,8 @@ def train(given: Train) -> None:
 
             from nbtext.evaluation.predicted import evaluate_model
 
-            held_out, run = replace(given.input, holdout=given.holdout, is_holdout=True), replace(given.run, quiet=True)
+            held_out = replace(given.input, holdout=given.holdout, is_holdout=True)
+            run = replace(given.run, quiet=True)
             with running.open_documents(given.sources, held_out, run) as (source, on_batch):
 
                 def name_held_out(block: Block, batch: Batch) -> None:
@@ -159,7 +162,8 @@ def _train(given: Train) -> TrainedModel:
     if given.unlabeled:
         return _learn_unlabeled(given)
     if is_model and given.is_search:
-        what, hint = "best needs texts, but SOURCE is a model, which holds only counts", "name a model"
+        what = "best needs texts, but SOURCE is a model, which holds only counts"
+        hint = "name a model"
         raise SettingsError(what, where="model", hint=f"{hint}, or train on the documents")
     if is_model:
         from nbtext.artifact.model import load_model
@@ -173,7 +177,8 @@ def _fit(given: Train) -> TrainedModel:
     """Fit a model to documents."""
     from nbtext.model.training import train_on_source
 
-    model_settings, jobs = ModelSettings(**given.model_settings), given.run.jobs
+    model_settings = ModelSettings(**given.model_settings)
+    jobs = given.run.jobs
 
     def say_stored(n_bytes: int | None, folder: str) -> None:
         needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
@@ -218,18 +223,22 @@ def _search(given: Train) -> TrainedModel:
     from nbtext.report.terminal import format_screen
     from nbtext.report.training import search_parts
 
-    model_settings, share = ModelSettings(**{**given.model_settings, "model": AUTO}), 1.0
+    model_settings = ModelSettings(**{**given.model_settings, "model": AUTO})
+    share = 1.0
     has_cluster = given.cluster.cluster is not None
     if has_cluster or running.are_read_again(given.sources):
         with running.open_documents(given.sources, given.input, replace(given.run, quiet=True)) as (source, _):
             if (source.size or 0) > (SAMPLE_SIZES if has_cluster else MAX_SIZES)[source.unit]:
                 share = SAMPLE_SIZES[source.unit] / (source.size or 1)
-    read, run, is_sampled = given.input, given.run, share < 1
+    read = given.input
+    run = given.run
+    is_sampled = share < 1
     if is_sampled:
         if given.holdout:
             where = "with --cluster" if has_cluster else "on so much text"
             raise refuse("holdout", f"--model best {where} searches on a sample that is chosen in the same way")
-        read, run = replace(read, holdout=share, is_holdout=True), replace(run, quiet=True)
+        read = replace(read, holdout=share, is_holdout=True)
+        run = replace(run, quiet=True)
     with running.open_workers(given.sources, given.cluster, run) if is_sampled else nullcontext() as workers:
         trained, found = running.search_documents(
             given.sources, read, given.features, model_settings, given.search, run, where="model", workers=workers,
@@ -253,7 +262,9 @@ def _learn_unlabeled(given: Train) -> TrainedModel:
     from nbtext.report.training import format_candidate
 
     _check_texts(given, where="unlabeled")
-    quiet, jobs, features = given.run.quiet, given.run.jobs, given.features
+    quiet = given.run.quiet
+    jobs = given.run.jobs
+    features = given.features
     model_settings = ModelSettings(**given.model_settings)
     check_semi_supervised(features, model_settings)
     listener = Listener(
@@ -272,7 +283,9 @@ def _learn_unlabeled(given: Train) -> TrainedModel:
 
 
 def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
-    """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other unlabeled ones."""
+    """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other
+    unlabeled ones.
+    """
     from nbtext.model.corpus_counts import SAMPLE_SIZE
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.semi_supervised import count_unlabeled
@@ -280,10 +293,13 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
     from nbtext.report.training import format_keywords
 
     _check_texts(given, where="keywords")
-    quiet, jobs, unlabeled = given.run.quiet, given.run.jobs, given.unlabeled
+    quiet = given.run.quiet
+    jobs = given.run.jobs
+    unlabeled = given.unlabeled
     if given.input.label is not None and not unlabeled:
         raise refuse("label", "with --keywords, SOURCE holds unlabeled documents")
-    features, labeled = extend_ngrams(keywords, given.features), None
+    features = extend_ngrams(keywords, given.features)
+    labeled = None
     with running.open_documents(unlabeled or given.sources, given.input, given.run) as (source, on_batch):
         features = extend_ngrams(keywords, source_features(source, given.features))
         counts = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)

@@ -51,8 +51,8 @@ class Vectorize:
 def vectorize(given: Vectorize) -> None:
     """Convert documents to a sparse matrix, and save it.
 
-    Commands that need no text read the file as SOURCE: `train`, `predict`, `evaluate` and others. With .npz, their
-    results are those of the texts. scipy.sparse.load_npz reads .npz, too.
+    Commands that need no text read the file as SOURCE: `train`, `predict`, `evaluate` and others.
+    With .npz, their results are those of the texts. scipy.sparse.load_npz reads .npz, too.
     """
     from nbtext.documents.matrix import write_matrix
     from nbtext.model.matrices import vectorize_source
@@ -64,7 +64,8 @@ def vectorize(given: Vectorize) -> None:
         for name in ("label", "label_separator", "label_fields"):
             if getattr(given.input, name):
                 raise refuse(name, "the format mtx has no labels")
-    like, run = _load_like(given.like), given.run
+    like = _load_like(given.like)
+    run = given.run
     trained_on = None if like is None else like.input
     with running.open_documents(given.sources, given.input, run, trained_on=trained_on) as (source, on_batch):
         matrix = vectorize_source(source, given.features, like=like, jobs=run.jobs, on_batch=on_batch)

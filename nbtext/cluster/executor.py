@@ -1,7 +1,8 @@
-"""The workers of a Dask cluster, or of one that is started for a command: they count and predict shards of a source.
+"""The workers of a Dask cluster, or of one that is started for a command: they count and predict
+shards of a source.
 
-Counts are added in a tree. Dask's scheduler assigns the work, and repeats the work of a worker that is lost. The
-result has the same bytes in any order, because counts add exactly.
+Counts are added in a tree. Dask's scheduler assigns the work, and repeats the work of a worker that
+is lost. The result has the same bytes in any order, because counts add exactly.
 """
 
 from __future__ import annotations
@@ -45,21 +46,26 @@ if TYPE_CHECKING:
     from nbtext.model.source_counting import CountingTask, OnBatch
 
 N_ADDED = 4  # counts of shards, which a worker holds in memory
-AHEAD = 4  # shards for each thread of the cluster that may be predicted before an earlier one is written
+# shards for each thread of the cluster that may be predicted before an earlier one is written
+AHEAD = 4
 PART = "part-{:05}.{}"  # the file of a shard's records
 MAX_LOSSES = 10  # of workers in one round, after which the command ends
 LOSS_SECONDS = 0.2  # after which the scheduler knows of a loss
-TIMEOUT = "10s"  # for the scheduler to answer, and to have a worker; `nbtext.timeout` in Dask's configuration
+# for the scheduler to answer, and to have a worker; `nbtext.timeout` in Dask's configuration
+TIMEOUT = "10s"
 
-# reuse memory from batch to batch; with Dask's settings, malloc returns each large allocation to the system
+# reuse memory from batch to batch; with Dask's settings, malloc returns each large allocation to
+# the system
 MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
-# with Dask's settings, monitoring, whose results are unused here, takes 3 % of the time of each process
+# with Dask's settings, monitoring, whose results are unused here, takes 3 % of the time of each
+# process
 LESS_MONITORING = {
     "distributed.worker.profile.enabled": False, "distributed.worker.profile.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s", "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.tick.interval": "2s", "distributed.admin.tick.limit": "60s",
 }  # fmt: skip
-NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any port, so that two commands can run
+# any port, so that two commands can run
+NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +80,17 @@ class Workers:
     shard_bytes: int | None
 
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
-        """Return the counts of all documents of a source; see nbtext.model.source_counting.Executor."""
+        """Return the counts of all documents of a source; see
+        nbtext.model.source_counting.Executor.
+        """
         if has_own_pattern(task.settings):
             hint = "leave out --token-pattern or --cluster"
             what = "a custom pattern cannot be used with --cluster, because workers cannot limit its running time"
             raise SettingsError(what, where="--token-pattern", hint=hint)
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS) for each in shards]
-        reports = [self._submit(itemgetter("report"), each, priority=1) for each in counted]  # which are small
+        # which are small
+        reports = [self._submit(itemgetter("report"), each, priority=1) for each in counted]
         if task.n_returned is None:
             total = self._add(work.add_counts, counted)
             del counted  # each is freed as soon as it is added
@@ -98,7 +107,9 @@ class Workers:
         return read_counts(self._add(work.add_counts, parts).result()["counts"])
 
     def _add(self, add: Callable[[Sequence[Any]], Any], parts: list[Future]) -> Future:
-        """Return the sum of parts, by a tree of additions; those near the root have priority, so that few wait."""
+        """Return the sum of parts, by a tree of additions; those near the root have priority, so
+        that few wait.
+        """
         priority = 0
         while len(parts) > 1:
             priority += 1
@@ -107,15 +118,21 @@ class Workers:
         return parts[0]
 
     def _group(self, results: list[Future]) -> list[list[Future]]:
-        """Return the results that the same worker holds together, in as many groups as it has threads."""
-        holders, n_threads, held = self.client.who_has(results), self.client.nthreads(), dict[str, list[Any]]()
+        """Return the results that the same worker holds together, in as many groups as it has
+        threads.
+        """
+        holders = self.client.who_has(results)
+        n_threads = self.client.nthreads()
+        held = dict[str, list[Any]]()
         for each in results:
             held.setdefault(next(iter(holders[each.key]), ""), []).append(each)
         sizes = {worker: min(n_threads.get(worker, 1), len(own)) for worker, own in held.items()}
         return [own[first :: sizes[worker]] for worker, own in held.items() for first in range(sizes[worker])]
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
-        """Wait for all shards; raise the first problem in the order of the documents, as one thread would."""
+        """Wait for all shards; raise the first problem in the order of the documents, as one thread
+        would.
+        """
         from distributed import as_completed
 
         places = {report.key: place for place, report in enumerate(reports)}
@@ -138,8 +155,8 @@ class Workers:
         Parameters
         ----------
         output : str
-            A file; or a folder (an existing one, or a name that ends with /), into which the workers write one file
-            for each shard. Each file is written completely or not at all.
+            A file; or a folder (an existing one, or a name that ends with /), into which the
+            workers write one file for each shard. Each file is written completely or not at all.
 
         Raises
         ------
@@ -210,13 +227,16 @@ class Workers:
 
 
 class WorkerDocuments:
-    """All documents of a corpus, which workers keep in parts; nbtext.features.stored_documents.DocumentParts.
+    """All documents of a corpus, which workers keep in parts;
+    nbtext.features.stored_documents.DocumentParts.
 
-    A part of a lost worker is made again from its texts. What cannot be made again, its state, begins again.
+    A part of a lost worker is made again from its texts. What cannot be made again, its state,
+    begins again.
     """
 
     def __init__(self, workers: Workers, counted: list[Future]) -> None:
-        self._workers, self._parts = workers, counted
+        self._workers = workers
+        self._parts = counted
         self._results: list[Future | None] = [None] * len(counted)
         self.n_lost = 0
         self._sent: dict[int, tuple[Record, Future]] = {}
@@ -244,7 +264,8 @@ class WorkerDocuments:
                 results = [submit(function, part, before, *common) for part, before in pairs]
                 updates = [submit(itemgetter("update"), each) for each in results]
                 total: Record = self._workers._add(add_updates, updates).result()
-            except (CancelledError, CommClosedError):  # what was sent, and what follows from it, cannot be made again
+            except (CancelledError, CommClosedError):
+                # what was sent, and what follows from it, cannot be made again
                 if not n_left:
                     raise
                 time.sleep(LOSS_SECONDS)
@@ -257,7 +278,9 @@ class WorkerDocuments:
         return total
 
     def _send(self, record: Record) -> Future:
-        """Return what is sent to a worker, from which others have it; what was sent last is not sent again."""
+        """Return what is sent to a worker, from which others have it; what was sent last is not
+        sent again.
+        """
         if id(record) in self._sent:
             return self._sent[id(record)][1]
         (future,) = self._workers.client.scatter([record], hash=False)
@@ -284,17 +307,20 @@ def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
         import distributed
     except ImportError:
         raise MissingExtra("--cluster", library="distributed", extra="dask") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it logs each worker that starts or ends
+    # it logs each worker that starts or ends
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     import dask
 
     with (
         cluster_errors(settings.cluster or ""),
-        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),  # what a linear model sends
+        # what a linear model sends
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),
         ExitStack() as stack,
     ):
         if settings.is_local:
             client = stack.enter_context(distributed.Client(stack.enter_context(_processes(jobs))))
-            client.run(gc.set_threshold, 100_000, 50, 50)  # as in the commands themselves; see nbtext.cli.main
+            # as in the commands themselves; see nbtext.cli.main
+            client.run(gc.set_threshold, 100_000, 50, 50)
         else:
             client = stack.enter_context(distributed.Client(settings.cluster, timeout=_timeout()))
         client.wait_for_workers(1, timeout=_timeout())
@@ -322,16 +348,19 @@ def _processes(number: int) -> Iterator[LocalCluster]:
 
 @contextmanager
 def _block_interrupts() -> Iterator[Callable[[], None]]:
-    """Block SIGINT until this thread calls the yielded function; threads and processes started before never receive it.
+    """Block SIGINT until this thread calls the yielded function; threads and processes started
+    before never receive it.
 
-    A terminal sends SIGINT to every process. Each worker would print a traceback, and the command ends them anyway.
+    A terminal sends SIGINT to every process. Each worker would print a traceback, and the command
+    ends them anyway.
     """
     from multiprocessing import resource_tracker
 
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield lambda: None
         return
-    resource_tracker.ensure_running()  # started later, it would unblock SIGINT in the thread that starts it
+    # started later, it would unblock SIGINT in the thread that starts it
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
     def unblock() -> None:
@@ -371,7 +400,8 @@ def cluster_errors(address: str) -> Iterator[None]:
     except (NbtextError, MemoryError, BrokenPipeError):
         raise
     except KilledWorker as error:
-        what, hint = "several workers stopped while they processed the same shard", "they may have too little memory"
+        what = "several workers stopped while they processed the same shard"
+        hint = "they may have too little memory"
         hint += ": try a smaller --shard-bytes, or, for a linear model, more workers"
         raise ClusterError(what, where=address, hint=hint) from error
     except ImportError as error:

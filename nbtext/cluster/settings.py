@@ -27,7 +27,8 @@ class ClusterSettings(Settings):
 
     def check_values(self) -> None:
         if self.cluster is not None and self.cluster != LOCAL and "://" not in self.cluster:
-            what, hint = f"{self.cluster!r} is not an address", "give tcp://HOST:8786, or local"
+            what = f"{self.cluster!r} is not an address"
+            hint = "give tcp://HOST:8786, or local"
             raise SettingsError(what, where="cluster", hint=hint)
 
     @property

@@ -1,7 +1,8 @@
 """The tasks of a worker: count a shard, add counts, or predict the documents of a shard.
 
-Only the arguments and results of these functions are sent between machines: numbers, texts and arrays, in
-dictionaries. An error that the user can cause is also a result, so that Dask does not repeat the work.
+Only the arguments and results of these functions are sent between machines: numbers, texts and
+arrays, in dictionaries. An error that the user can cause is also a result, so that Dask does not
+repeat the work.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ from nbtext.report.result import format_result
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block
 
-TOKEN_VERSIONS = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_version}")  # they define a token
+# they define a token
+TOKEN_VERSIONS = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_version}")
 _loading = threading.Lock()
 
 
@@ -77,7 +79,9 @@ class Report:
         return found | {"notes": dict(self.notes), "unknown_encodings": dict(self.unknown_encodings)}
 
     def batch(self) -> Batch:
-        """Return a batch without documents that has the repairs and notes of all batches of the shard."""
+        """Return a batch without documents that has the repairs and notes of all batches of the
+        shard.
+        """
         batch = Batch([], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes))
         batch.unknown_encodings = dict(self.unknown_encodings)
         return batch
@@ -95,7 +99,9 @@ def problem_of(error: NbtextError) -> tuple[str, str, str, str]:
 
 
 def error_of(problem: tuple[str, str, str, str]) -> NbtextError:
-    """Return the error that plain data hold; it ends the command with the same status as in one thread."""
+    """Return the error that plain data hold; it ends the command with the same status as in one
+    thread.
+    """
     kind, what, where, hint = problem
     error_class = {each.__name__: each for each in (SettingsError, OutputError)}.get(kind, InputError)
     return error_class(what, where=where, hint=hint)
@@ -106,7 +112,8 @@ class PredictionTask:
     """The model and the settings of a prediction.
 
     model  The path of the model file.
-    stamp  Size and modification time of the file, by which a worker checks that it loads the same file.
+    stamp  Size and modification time of the file, by which a worker checks that it loads the same
+           file.
     """
 
     model: str
@@ -162,7 +169,9 @@ def summarize(record: Record, size: int) -> Record:
 
 
 def prepare_part(record: Record, final: Record) -> Record:
-    """Return the documents of some counts for a linear model, over the features and labels of all counts."""
+    """Return the documents of some counts for a linear model, over the features and labels of all
+    counts.
+    """
     counts = read_counts(record["counts"])
     documents = align_documents(counts.sample, counts.vocabulary, final["vocabulary"])
     classes = np.array([final["labels"].index(label) for label in counts.labels], dtype=np.int32)
@@ -186,8 +195,11 @@ def predict_shard(
     shard: Shard, input_settings: InputSettings, task: PredictionTask, token_versions: tuple[str, ...],
     target: str | None,
 ) -> Record:  # fmt: skip
-    """Return the records of a shard's documents as bytes, or write them to `target` completely or not at all."""
-    report, records = Report(), io.BytesIO()
+    """Return the records of a shard's documents as bytes, or write them to `target` completely or
+    not at all.
+    """
+    report = Report()
+    records = io.BytesIO()
     try:
         _check_versions(token_versions)
         with _loading:  # only one of several threads loads it
@@ -215,5 +227,6 @@ def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
 def _check_versions(token_versions: tuple[str, ...]) -> None:
     """Raise ModelError if tokens are defined differently on this worker."""
     if token_versions != TOKEN_VERSIONS:
-        here, there = ", ".join(TOKEN_VERSIONS), ", ".join(token_versions)
+        here = ", ".join(TOKEN_VERSIONS)
+        there = ", ".join(token_versions)
         raise ModelError(f"a worker runs {here}, and the command runs {there}", hint="install the same versions")

@@ -1,4 +1,6 @@
-"""A file of JSON lines to which one process at a time appends, each line on the disk before it is confirmed."""
+"""A file of JSON lines to which one process at a time appends, each line on the disk before it is
+confirmed.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,20 @@ from collections.abc import Callable
 from nbtext.errors import NbtextError, OutputError
 from nbtext.output import BINARY, convert_errors, lock_descriptor
 
-MAX_LINE = 1 << 28  # bytes of a line that are read at once, so that another program's file does not fill the memory
+# bytes of a line that are read at once, so that another program's file does not fill the memory
+MAX_LINE = 1 << 28
 START = b'{"'  # of each line
 
-Check = Callable[[bytes, str], object]  # raises NbtextError unless a line, of which the place is given, is a right one
+# raises NbtextError unless a line, of which the place is given, is a right one
+Check = Callable[[bytes, str], object]
 
 
 class AppendedFile:
     """A locked file of JSON lines that only grows, or loses its last lines.
 
-    All lines are checked before the file is changed. If there are right ones, an unfinished line after them was not
-    confirmed to anyone, and is removed. Another program may move the file away: `append` then makes a new one. If
-    another program changed the file, its lines are checked again.
+    All lines are checked before the file is changed. If there are right ones, an unfinished line
+    after them was not confirmed to anyone, and is removed. Another program may move the file away:
+    `append` then makes a new one. If another program changed the file, its lines are checked again.
 
     Parameters
     ----------
@@ -42,13 +46,16 @@ class AppendedFile:
 
     def __init__(self, path: str, check: Check, *, hint: str) -> None:
         self.path = path
-        self._check, self._hint = check, hint
+        self._check = check
+        self._hint = hint
         self._descriptor = -1
         self._size = 0  # bytes after the last change by this process
         self._open()
 
     def append(self, lines: bytes) -> None:
-        """Append lines, all or none, and return when they are on the disk; OSError if they cannot be written."""
+        """Append lines, all or none, and return when they are on the disk; OSError if they cannot
+        be written.
+        """
         if self._is_moved() or os.fstat(self._descriptor).st_size != self._size:
             self._open()
         try:
@@ -62,7 +69,9 @@ class AppendedFile:
         self._size += len(lines)
 
     def remove_last(self, line: bytes) -> None:
-        """Remove the last line, and return when this is on the disk; OutputError if the file does not end with it."""
+        """Remove the last line, and return when this is on the disk; OutputError if the file does
+        not end with it.
+        """
         with convert_errors(self.path):
             start = self._size - len(line)
             if self._is_moved() or start < 0 or _read_end(self._descriptor, start) != line:
@@ -105,8 +114,11 @@ class AppendedFile:
         self._descriptor = descriptor
 
     def _check_lines(self, descriptor: int) -> int:
-        """Check all lines, then complete or remove an unfinished last one; return the size of the file."""
-        size, line = 0, b""
+        """Check all lines, then complete or remove an unfinished last one; return the size of the
+        file.
+        """
+        size = 0
+        line = b""
         with open(descriptor, "rb", closefd=False) as file:
             for number, line in enumerate(iter(lambda: file.readline(MAX_LINE), b""), 1):
                 size += len(line)

@@ -1,12 +1,15 @@
-"""Parquet and Arrow (Feather) files: each row of the table is a document; columns are found by their names.
+"""Parquet and Arrow (Feather) files: each row of the table is a document; columns are found by
+their names.
 
-Row groups and record batches are read one by one, and cut by the size of their decoded values: a value of a dictionary,
-or of a view, is stored once for any number of rows. A shard of a file contains some of them. Rows are written again
-with columns added or labels changed; types and metadata stay.
+Row groups and record batches are read one by one, and cut by the size of their decoded values: a
+value of a dictionary, or of a view, is stored once for any number of rows. A shard of a file
+contains some of them. Rows are written again with columns added or labels changed; types and
+metadata stay.
 
-What the compressed buffers of an Arrow file unpack to is known before they are unpacked: the header of each message is
-a FlatBuffers table, which names the buffers of its body, and a compressed buffer begins with its size.
-https://arrow.apache.org/docs/format/Columnar.html, format/Message.fbs, format/File.fbs
+What the compressed buffers of an Arrow file unpack to is known before they are unpacked: the header
+of each message is a FlatBuffers table, which names the buffers of its body, and a compressed buffer
+begins with its size. https://arrow.apache.org/docs/format/Columnar.html, format/Message.fbs,
+format/File.fbs
 """
 
 from __future__ import annotations
@@ -37,14 +40,18 @@ BLOCK_ROWS = 1 << 12
 BLOCK_BYTES = 1 << 20
 ROW_BYTES = 64  # of a row in memory, besides its values
 MAX_BATCH_BYTES = 1 << 24  # that the rows of a Parquet file which are read at once have at worst
-MAX_UNKNOWN_ROWS = 16  # which are read at once of an encoding whose longest value is not known beforehand
+# which are read at once of an encoding whose longest value is not known beforehand
+MAX_UNKNOWN_ROWS = 16
 BUFFER_BYTES = 1 << 20  # of a column that are read at once
 FILE_MAGIC = b"ARROW1\0\0"  # begins an Arrow file; other input is read as an Arrow stream
 MAX_REASON = 200  # characters of an error of pyarrow
 GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
-ALLOWANCE = 256 << 20  # bytes that a record batch, or all dictionaries, may unpack to, whatever the size of the file
+# bytes that a record batch, or all dictionaries, may unpack to, whatever the size of the file
+ALLOWANCE = 256 << 20
 RATIO = 200  # more than the allowance is refused if it is over so many times the compressed size
-DICTIONARY, RECORD_BATCH = 2, 3  # kinds of messages
+# kinds of messages
+DICTIONARY = 2
+RECORD_BATCH = 3
 CONTINUATION = b"\xff\xff\xff\xff"  # precedes the size of the header of a message
 FOOTER_END = b"ARROW1"
 WRITE_HINT = "write it again with smaller record batches, or without compression"
@@ -70,7 +77,9 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             what = "a Parquet file cannot be read from standard input or a pipe"
             raise InputError(what, where=stream.path, hint="save it as a file")
         table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
-        schema, metadata, settings = table.schema_arrow, table.metadata, options.settings
+        schema = table.schema_arrow
+        metadata = table.metadata
+        settings = options.settings
         columns = find_fields(_list_names(schema, settings), settings, stream.path)
         names = schema.names if settings.keeps_rows else [schema.names[place] for place in _places(columns, schema)]
         leaves = [table.schema.column(place) for place in range(len(table.schema))]
@@ -83,17 +92,22 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         def read_group(place: int, size: int) -> Iterator[Part]:
             group = metadata.row_group(place)
             n_rows = min(BLOCK_ROWS, BLOCK_BYTES * group.num_rows // max(1, group.total_byte_size))
-            try:  # the first row comes with the dictionary of the row group, which is read without repetitions
+            # the first row comes with the dictionary of the row group, which is read without
+            # repetitions
+            try:
                 first = next(as_dictionaries.iter_batches(1, row_groups=[place], columns=names), None)
                 longest = max(width, *map(_longest, first.columns)) if first is not None else width
                 del first
             except OSError:  # the encoding is not one of a dictionary, or the file is broken
-                n_rows, longest = min(n_rows, MAX_UNKNOWN_ROWS), max(width, group.total_byte_size)
+                n_rows = min(n_rows, MAX_UNKNOWN_ROWS)
+                longest = max(width, group.total_byte_size)
             n_rows = max(1, min(n_rows, MAX_BATCH_BYTES // longest))
             for batch in table.iter_batches(n_rows, row_groups=[place], columns=names):
-                if longest > MAX_BATCH_BYTES:  # what was read before; pyarrow would keep it for later
+                # what was read before; pyarrow would keep it for later
+                if longest > MAX_BATCH_BYTES:
                     pa.default_memory_pool().release_unused()
-                parts, size = deque(_cut(batch, size)), 0
+                parts = deque(_cut(batch, size))
+                size = 0
                 del batch
                 while parts:
                     yield parts.popleft()
@@ -104,7 +118,8 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the rows of an Arrow file or an Arrow stream, some at a time. Memory holds a record batch.
+    """Yield the rows of an Arrow file or an Arrow stream, some at a time. Memory holds a record
+    batch.
 
     Raises
     ------
@@ -139,16 +154,20 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def _list_names(schema: Any, settings: InputSettings) -> list[str]:
-    """Return the names of all columns, and those of fields of structs that are wanted, such as `data.text`."""
+    """Return the names of all columns, and those of fields of structs that are wanted, such as
+    `data.text`.
+    """
     wanted = (*settings.text_field, *settings.label_names, settings.id_field, settings.split_field or "")
     nested = [name for name in dict.fromkeys(wanted) if len(_find_path(schema, name)) > 1]
     return [*schema.names, *nested]
 
 
 def _find_path(fields: Any, name: str) -> list[str]:
-    """Return the names of a column and of fields of structs in it that lead to a value; none if there is none.
+    """Return the names of a column and of fields of structs in it that lead to a value; none if
+    there is none.
 
-    A column that has the whole name goes before a field of a struct, as `find_value` finds keys of JSON.
+    A column that has the whole name goes before a field of a struct, as `find_value` finds keys of
+    JSON.
     """
     import pyarrow as pa
 
@@ -177,14 +196,16 @@ def _read_groups(
     start: ArrowDocuments, n_groups: int, count: Callable[[int], int], read: Callable[[int, int], Iterator[Part]],
     schema: Any, size: int | None,
 ) -> Iterator[Block]:  # fmt: skip
-    """Yield the rows of some row groups or record batches: those of the byte range, if there is one.
+    """Yield the rows of some row groups or record batches: those of the byte range, if there is
+    one.
 
     Parameters
     ----------
     start : ArrowDocuments
         What the blocks have in common.
     count, read : callable
-        Return the number of rows of a group, and its rows in parts; their sizes in the file are given.
+        Return the number of rows of a group, and its rows in parts; their sizes in the file are
+        given.
     schema : pyarrow.Schema
     size : int, optional
         The size of the file in bytes.
@@ -198,15 +219,18 @@ def _read_groups(
 
 
 def _make_blocks(start: ArrowDocuments, parts: Iterator[Part], schema: Any) -> Iterator[Block]:
-    """Yield parts of a table as blocks. If rows are kept and there are none, a block without documents has the schema.
+    """Yield parts of a table as blocks. If rows are kept and there are none, a block without
+    documents has the schema.
 
     No name keeps a part that is yielded.
     """
-    first_row, is_empty = start.first_row, True
+    first_row = start.first_row
+    is_empty = True
     while part := next(parts, None):
         table, size, n_bytes = part
         documents = replace(start, rows=replace(start.rows, table=table), first_row=first_row)
-        first_row, is_empty = first_row + table.num_rows, False
+        first_row = first_row + table.num_rows
+        is_empty = False
         block = Block(documents.batch, size, n_bytes)
         del part, table, documents
         yield block
@@ -231,7 +255,9 @@ def _longest(array: Any) -> int:
 
 
 def _cut(batch: Any, size: int) -> Iterator[Part]:
-    """Yield a record batch in parts of about a megabyte of decoded values; the first one has its size in the file."""
+    """Yield a record batch in parts of about a megabyte of decoded values; the first one has its
+    size in the file.
+    """
     import numpy as np
 
     sizes = sum((_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES))
@@ -239,11 +265,13 @@ def _cut(batch: Any, size: int) -> Iterator[Part]:
     before = 0
     for start, stop in cut(ends, BLOCK_ROWS, BLOCK_BYTES):
         yield batch.slice(start, stop - start), size, int(ends[stop - 1]) - before
-        size, before = 0, int(ends[stop - 1])
+        size = 0
+        before = int(ends[stop - 1])
 
 
 def _decoded_sizes(array: Any) -> Any:
-    """Return the bytes of each value when it is a text of its own, (n_rows,) int64; of other types, the mean size.
+    """Return the bytes of each value when it is a text of its own, (n_rows,) int64; of other types,
+    the mean size.
 
     The array may be broken, so its numbers are read as they are, not by the functions of pyarrow.
     """
@@ -265,7 +293,8 @@ def _decoded_sizes(array: Any) -> Any:
         # the indices of nulls may have any value
         return sizes[np.where((indices >= 0) & (indices < len(sizes)), indices, -1)]
     if kind in (pa.string_view(), pa.binary_view()):
-        views = np.frombuffer(array.buffers()[1], np.int32)[::4]  # each view has 16 bytes, and begins with its length
+        # each view has 16 bytes, and begins with its length
+        views = np.frombuffer(array.buffers()[1], np.int32)[::4]
         return views[array.offset : array.offset + len(array)].astype(np.int64)
     if kind in (pa.string(), pa.binary()) or pa.types.is_list(kind):
         offsets = numbers(array, np.int32, 1)
@@ -314,7 +343,8 @@ class _Blocks(io.RawIOBase):
         self._pending = b""
 
     def read(self, size: int = -1) -> bytes:
-        blocks, n_bytes = [self._pending], len(self._pending)
+        blocks = [self._pending]
+        n_bytes = len(self._pending)
         while size < 0 or n_bytes < size:
             raw = next(self._blocks, b"")
             if not raw:
@@ -331,7 +361,9 @@ class _Blocks(io.RawIOBase):
 
 
 class _Table(NamedTuple):
-    """A table of FlatBuffers, whose fields are found by their numbers; struct.error if a place is outside of it."""
+    """A table of FlatBuffers, whose fields are found by their numbers; struct.error if a place is
+    outside of it.
+    """
 
     data: bytes
     place: int
@@ -407,7 +439,8 @@ class SizeGuard:
         what = "a record batch"
         if kind == DICTIONARY:
             self._dictionaries = [self._dictionaries[0] + n_unpacked, self._dictionaries[1] + n_bytes]
-            what, (n_unpacked, n_bytes) = "its dictionaries", self._dictionaries
+            what = "its dictionaries"
+            n_unpacked, n_bytes = self._dictionaries
         if n_unpacked > max(ALLOWANCE, RATIO * n_bytes):
             problem = f"{what} of {n_bytes:,} bytes would unpack to {n_unpacked:,} bytes"
             raise InputError(problem, where=self._path, hint=WRITE_HINT)
@@ -426,7 +459,9 @@ class CheckedFile:
     """
 
     def __init__(self, file: IO[bytes], table: Any, path: str) -> None:
-        self._file, self._table, self._guard = file, table, SizeGuard(path)
+        self._file = file
+        self._table = table
+        self._guard = SizeGuard(path)
         try:
             end = file.seek(-len(FOOTER_END) - 4, os.SEEK_END)
             size = struct.unpack("<I", file.read(4))[0]
@@ -446,7 +481,9 @@ class CheckedFile:
         return _cut(self._batch(number), size)
 
     def _batch(self, number: int) -> Any:
-        dictionaries, self._dictionaries = self._dictionaries, []  # pyarrow reads all with the first record batch
+        # pyarrow reads all with the first record batch
+        dictionaries = self._dictionaries
+        self._dictionaries = []
         for start, n_header, n_body in (*dictionaries, self._batches[number]):
             self._file.seek(max(start, 0))
             header = self._file.read(max(n_header, 0))
@@ -530,7 +567,9 @@ class ArrowDocuments:
         InputError
             The columns are broken, or have a type that is not text.
         """
-        settings, origin, table = self.options.settings, origin_of(self.rows.path), self.rows.table
+        settings = self.options.settings
+        origin = origin_of(self.rows.path)
+        table = self.rows.table
         builder = BatchBuilder(settings)
         builder.batch.names = tuple(table.schema.names)
         with convert_errors(self.rows.path):
@@ -538,7 +577,8 @@ class ArrowDocuments:
                 table.validate(full=True)
             columns = [self._texts(column, builder) for column in self.columns.texts]
             labels = self._labels(builder)
-            ids, groups = self._names(self.columns.id, builder), self._names(self.columns.group, builder)
+            ids = self._names(self.columns.id, builder)
+            groups = self._names(self.columns.group, builder)
         texts = list(zip(*columns, strict=True)) or [()] * table.num_rows
         rows = zip(texts, labels, ids, groups, strict=True)
         for row, (fields, label, identity, group) in enumerate(rows, self.first_row):
@@ -552,7 +592,8 @@ class ArrowDocuments:
         """Return the labels of each row; an error for a row whose labels are not valid."""
         import pyarrow as pa
 
-        settings, columns = self.options.settings, self.columns.labels
+        settings = self.options.settings
+        columns = self.columns.labels
         if not columns:
             return [None] * self.rows.table.num_rows
         array = self._column(columns[0])
@@ -588,7 +629,9 @@ class ArrowDocuments:
         return array
 
     def _texts(self, column: int, builder: BatchBuilder) -> list[str | InputError | None]:
-        """Return a column as texts, numbers as Python spells them; an error for bytes that are not text."""
+        """Return a column as texts, numbers as Python spells them; an error for bytes that are not
+        text.
+        """
         import pyarrow as pa
 
         name = self.columns.names[column]
@@ -597,8 +640,10 @@ class ArrowDocuments:
             array = array.storage
         if pa.types.is_dictionary(array.type):
             array.validate(full=True)
-            known, views = array.dictionary, {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-            array = known.cast(views.get(known.type, known.type)).take(array.indices)  # which has no views
+            known = array.dictionary
+            views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+            # which has no views
+            array = known.cast(views.get(known.type, known.type)).take(array.indices)
         kind = array.type
         if pa.types.is_nested(kind):
             hint = "name a column of strings"
@@ -611,7 +656,9 @@ class ArrowDocuments:
         except pa.ArrowInvalid:
             if not is_text:
                 raise
-            is_text, is_binary = False, True  # not valid UTF-8, or broken
+            # not valid UTF-8, or broken
+            is_text = False
+            is_binary = True
         texts: list[str | InputError | None]
         if is_text:
             texts = array.to_pylist()
@@ -635,7 +682,9 @@ class ArrowDocuments:
 
 
 def _spelling(kind: Any) -> Callable[[Any], Any]:
-    """Return the function that spells a value of a type as Python does: 0.1 of 32 bits, too, is 0.1."""
+    """Return the function that spells a value of a type as Python does: 0.1 of 32 bits, too, is
+    0.1.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -675,14 +724,16 @@ def convert_errors(path: str) -> Iterator[None]:
 
 
 def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
-    """Write the rows of Parquet files after some changes. The compression is that of the first column of the source.
+    """Write the rows of Parquet files after some changes. The compression is that of the first
+    column of the source.
 
     Raises
     ------
     SettingsError
         The output is a terminal.
     InputError
-        There is a column of one of the names, a label does not fit into its column, or files have different columns.
+        There is a column of one of the names, a label does not fit into its column, or files have
+        different columns.
     """
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
@@ -690,7 +741,8 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
     tables = _change_tables(changed, settings)
     schema, first = next(tables)
     codec = "snappy"
-    if first.metadata.num_row_groups:  # their rows were read: pyarrow ends the process for columns that are broken
+    # their rows were read: pyarrow ends the process for columns that are broken
+    if first.metadata.num_row_groups:
         with convert_errors(first.path):
             codec = first.metadata.row_group(0).column(0).compression.lower().replace("uncompressed", "none")
     groups = group_items(tables, lambda changed: int(changed[0].nbytes), n_items=inf, size=GROUP_BYTES)
@@ -701,7 +753,8 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
 
 
 def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
-    """Write the rows of Arrow files after some changes; compressed with LZ4 if the name ends with .feather.
+    """Write the rows of Arrow files after some changes; compressed with LZ4 if the name ends with
+    .feather.
 
     It raises the errors of `write_parquet`.
     """
@@ -762,9 +815,11 @@ def _change_tables(changed: Iterable[ChangedRows], settings: InputSettings) -> I
 
 
 def _replace_rows(column: Any, rows: Iterable[int], new: Any) -> Any:
-    """Return a column with other values in some rows, ascending; without the rows if `new` is empty.
+    """Return a column with other values in some rows, ascending; without the rows if `new` is
+    empty.
 
-    The parts of the column are joined, because pyarrow selects no values of some types, such as views.
+    The parts of the column are joined, because pyarrow selects no values of some types, such as
+    views.
     """
     import pyarrow as pa
 
@@ -778,7 +833,8 @@ def _replace_labels(column: Any, labels: dict[int, NewLabel], name: str, setting
     """Return a column with other labels in some rows; the other values and the type stay."""
     import pyarrow as pa
 
-    kind, values = column.type, list[Any]()
+    kind = column.type
+    values = list[Any]()
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     for label in labels.values():
         value = name_labels(label, settings, is_list=is_list)[name]
@@ -790,7 +846,8 @@ def _replace_labels(column: Any, labels: dict[int, NewLabel], name: str, setting
     try:
         if pa.types.is_dictionary(kind):
             coded = pa.array(values).dictionary_encode()
-            indices, known = coded.indices.cast(kind.index_type), coded.dictionary.cast(kind.value_type)
+            indices = coded.indices.cast(kind.index_type)
+            known = coded.dictionary.cast(kind.value_type)
             new = pa.DictionaryArray.from_arrays(indices, known, ordered=kind.ordered)
         else:
             new = pa.array(values, kind) if is_list else pa.array(values, pa.string()).cast(kind)

@@ -18,9 +18,11 @@ from nbtext.records import dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
-EXCLUDED_IDS, UNLABELED = "listed in --exclude-ids", "without a label (--skip-unlabeled)"
+EXCLUDED_IDS = "listed in --exclude-ids"
+UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
-HELD_OUT, TRAINED_ON = "held out (--holdout), chosen by a hash of the text", "not held out (--holdout)"
+HELD_OUT = "held out (--holdout), chosen by a hash of the text"
+TRAINED_ON = "not held out (--holdout)"
 TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
 EMPTY_HINT = ", or leave out such documents with --skip-empty"
@@ -56,8 +58,11 @@ class Block:
     n_bytes: int = 0
 
     def batch(self) -> Batch:
-        """Return the documents, once: what was read of the file is freed. An error in one is a problem of its row."""
-        parse, self.parse = self.parse, None
+        """Return the documents, once: what was read of the file is freed. An error in one is a
+        problem of its row.
+        """
+        parse = self.parse
+        self.parse = None
         assert parse is not None, "a block is parsed once"
         return parse()
 
@@ -67,7 +72,9 @@ class Block:
 
     @property
     def is_large(self) -> bool:
-        """Whether nothing else is read or parsed in the meantime, so that long texts do not add up in memory."""
+        """Whether nothing else is read or parsed in the meantime, so that long texts do not add up
+        in memory.
+        """
         return self.n_bytes > LARGE_BYTES
 
 
@@ -83,7 +90,9 @@ class Rows(Protocol):
         """Return the file of the rows, for errors."""
 
     def slice(self, start: int, stop: int) -> Rows:
-        """Return some rows, with the text before them if they are the first, and after them if they are the last."""
+        """Return some rows, with the text before them if they are the first, and after them if they
+        are the last.
+        """
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the values of all columns of a row; None if the format has none."""
@@ -100,7 +109,9 @@ class CountedRows(Protocol):
 
 
 class Document(NamedTuple):
-    """One text with its id and its label, or its list of labels; both are None if the source gives no label."""
+    """One text with its id and its label, or its list of labels; both are None if the source gives
+    no label.
+    """
 
     id: str
     text: str
@@ -112,7 +123,8 @@ class Document(NamedTuple):
 class Batch:
     """Documents as columns, all of the same length.
 
-    A document that cannot be read keeps its row, with empty text, so that each document gets a result.
+    A document that cannot be read keeps its row, with empty text, so that each document gets a
+    result.
 
     Attributes
     ----------
@@ -120,10 +132,11 @@ class Batch:
     columns : tuple of sequence of str
         The texts: a sequence for each field if fields are kept separate, otherwise one.
     labels : list of str or None
-        The label of each document; None if it is not known, and for all documents if there are `label_lists`.
+        The label of each document; None if it is not known, and for all documents if there are
+        `label_lists`.
     label_lists : list of tuple of str or None, optional
-        The distinct labels of each document, () without labels, None if they are not known. None in place of the list:
-        each document has at most one label, in `labels`.
+        The distinct labels of each document, () without labels, None if they are not known. None in
+        place of the list: each document has at most one label, in `labels`.
     problems : dict of int to InputError
         The error of each row that could not be read.
     repaired_documents : int
@@ -137,9 +150,11 @@ class Batch:
     groups : list of str, optional
         The group or the timestamp of each document, if the settings name the field.
     origin : str
-        The prefix of the line number in the location of a document: `FILE:`, or "" for standard input.
+        The prefix of the line number in the location of a document: `FILE:`, or "" for standard
+        input.
     line_numbers : sequence of int, optional
-        The number of the first line of each document; None if `places` or the ids are already locations.
+        The number of the first line of each document; None if `places` or the ids are already
+        locations.
     places : list of str, optional
         The location of each document; None if `line_numbers` or the ids say it.
     are_files : bool
@@ -149,8 +164,8 @@ class Batch:
     rows : Rows, optional
         The documents as the file has them, if the settings keep them.
     has_several : callable, optional
-        Of lines of fastText: returns whether one of the file has several labels, so that a line without a label is a
-        document without labels. None: no document without a label is one.
+        Of lines of fastText: returns whether one of the file has several labels, so that a line
+        without a label is a document without labels. None: no document without a label is one.
     fields : list of dict, optional
         The values of all columns or keys of each document, if the settings ask for them.
     matrix : CountedRows, optional
@@ -203,7 +218,8 @@ class Batch:
             self.notes[reason] = self.notes.get(reason, 0) + number
 
     def count_repairs(self, n_sequences: int, unknown: str = "") -> None:
-        """Count the invalid sequences of bytes that were replaced in a document, or in one of its values.
+        """Count the invalid sequences of bytes that were replaced in a document, or in one of its
+        values.
 
         unknown  the encoding that it names, if there is none of this name
         """
@@ -224,7 +240,9 @@ class Batch:
         return [(labels,) if isinstance(labels, str) else labels for labels in self.label_lists or self.labels]
 
     def known_labels(self) -> list[tuple[str, ...]]:
-        """Return the labels of each document; InputError for the first that could not be read, or has no label."""
+        """Return the labels of each document; InputError for the first that could not be read, or
+        has no label.
+        """
         self.complete_labels()
         lists = self.list_labels()
         if self.problems or None in lists:
@@ -233,7 +251,8 @@ class Batch:
         return cast("list[tuple[str, ...]]", lists)
 
     def complete_labels(self, *, are_several: bool = False) -> None:
-        """Give lines of fastText without a label no labels, in place of unknown ones, if documents have several.
+        """Give lines of fastText without a label no labels, in place of unknown ones, if documents
+        have several.
 
         are_several  whether it is known that they have
         """
@@ -242,10 +261,13 @@ class Batch:
         if unknown and self.has_several is not None and (are_several or self.has_several()):
             for row in unknown:
                 lists[row] = ()
-            self.label_lists, self.labels = lists, [None] * len(self)
+            self.label_lists = lists
+            self.labels = [None] * len(self)
 
     def refusal(self, row: int) -> InputError:
-        """Return the error of a document that could not be read or has no label, where it should be counted."""
+        """Return the error of a document that could not be read or has no label, where it should be
+        counted.
+        """
         problem = self.problems.get(row) or self.missing_label(row)
         return problem.name_option() if isinstance(problem, MissingText) else problem
 
@@ -270,7 +292,8 @@ class Batch:
         return [labels[0] if labels else None for labels in self.label_lists]
 
     def split(self, size: int, characters: int | None = None) -> list[Batch]:
-        """Split into batches of at most `size` >= 1 documents, and `characters` together unless one alone has more.
+        """Split into batches of at most `size` >= 1 documents, and `characters` together unless one
+        alone has more.
 
         The first has the notes and repair counts.
         """
@@ -279,7 +302,8 @@ class Batch:
         if len(pieces) < 2:
             return [self]
         batches = [self._slice(start, stop) for start, stop in pieces]
-        batches[0].repaired_documents, batches[0].repaired_bytes = self.repaired_documents, self.repaired_bytes
+        batches[0].repaired_documents = self.repaired_documents
+        batches[0].repaired_bytes = self.repaired_bytes
         batches[0].notes = self.notes
         batches[0].unknown_encodings = self.unknown_encodings
         return batches
@@ -290,11 +314,15 @@ class Batch:
         return replace(batch, repaired_documents=0, repaired_bytes=0, notes={}, rows=rows, unknown_encodings={})
 
     def drop(self, rows: Collection[int]) -> Batch:
-        """Return the batch without these rows; notes and repair counts are kept, the rows of the file are not."""
+        """Return the batch without these rows; notes and repair counts are kept, the rows of the
+        file are not.
+        """
         return self.take([row for row in range(len(self)) if row not in rows])
 
     def take(self, rows: Sequence[int]) -> Batch:
-        """Return the batch of these rows, ascending; notes and repair counts are kept, the rows of the file are not."""
+        """Return the batch of these rows, ascending; notes and repair counts are kept, the rows of
+        the file are not.
+        """
         return self._select(lambda column: [column[row] for row in rows], rows)
 
     def _select(self, take: Callable[[Any], Any], kept: Sequence[int]) -> Batch:
@@ -326,7 +354,9 @@ class Batch:
         return replace(self, labels=labels, label_lists=None)
 
     def filter(self, settings: InputSettings) -> Batch:
-        """Return the documents that the settings do not leave out, with notes of how many were excluded."""
+        """Return the documents that the settings do not leave out, with notes of how many were
+        excluded.
+        """
         if settings.skip_unlabeled:
             self.complete_labels()
         reasons = {row: reason for row in range(len(self)) if (reason := self._reason(row, settings)) is not None}
@@ -360,7 +390,9 @@ class Batch:
         return not any(column[row].strip() for column in self.columns)
 
     def _is_held_out(self, row: int, share: float) -> bool:
-        """Whether a document is held out: the same ones in any order of the documents, and all with an equal text."""
+        """Whether a document is held out: the same ones in any order of the documents, and all with
+        an equal text.
+        """
         from hashlib import blake2b  # only then, because the import takes time
 
         if self.matrix is None:
@@ -382,8 +414,12 @@ class Batch:
         return f"{self.origin}{self.line_numbers[row]}"
 
     def missing_label(self, row: int) -> InputError:
-        """Return the error for a document without a label, with the keys or columns that the document has."""
-        place, what, hint = self.place(row), "the document has no label", FOLDER_HINT + SKIP_HINT
+        """Return the error for a document without a label, with the keys or columns that the
+        document has.
+        """
+        place = self.place(row)
+        what = "the document has no label"
+        hint = FOLDER_HINT + SKIP_HINT
         if self.matrix is not None:
             hint = "vectorize labeled documents to .npz or .svmlight" + SKIP_HINT
         elif self.names:
@@ -440,7 +476,8 @@ class BatchBuilder:
         place : str
             The place of the document, which is its id if `identity` is None.
         label : str, tuple of str or InputError, optional
-            Its label, or its distinct labels in a list; or why the document cannot be read, so that it has no text.
+            Its label, or its distinct labels in a list; or why the document cannot be read, so that
+            it has no text.
         group : str, optional
             Its group or timestamp.
         line : int, optional
@@ -448,15 +485,19 @@ class BatchBuilder:
         repaired : int
             Number of replacement characters for invalid bytes.
         """
-        batch, is_grouped = self.batch, self._settings.split_field is not None
+        batch = self.batch
+        is_grouped = self._settings.split_field is not None
         if is_grouped and not group and not isinstance(label, InputError):
             hint = f"{self._settings.split_option} needs a value for each document"
-            label, repaired = InputError(f"the document has no `{self._settings.split_field}`", hint=hint), 0
+            label = InputError(f"the document has no `{self._settings.split_field}`", hint=hint)
+            repaired = 0
         if isinstance(label, InputError):
             # its traceback, and that of its context, would keep what was read
             label.__context__ = label.__cause__ = None
             batch.problems[len(batch)] = label.locate(place).with_traceback(None)
-            texts, label, group = [""] * len(self._fields), None, ""
+            texts = [""] * len(self._fields)
+            label = None
+            group = ""
         if is_grouped:
             self._groups.append(group or "")
         cast("list[str]", batch.ids).append(identity or place)
@@ -472,7 +513,8 @@ class BatchBuilder:
         self, texts: Sequence[str | InputError | None], *, label: Label | InputError, place: str, identity: str | None,
         group: str | None,
     ) -> None:  # fmt: skip
-        """Add a document from values of a database or of an Arrow table; an InputError stands for an invalid value.
+        """Add a document from values of a database or of an Arrow table; an InputError stands for
+        an invalid value.
 
         A missing text is empty, but a problem if all texts are missing, or the texts are too long.
         """
@@ -499,14 +541,18 @@ class BatchBuilder:
 
 
 def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tuple[Sequence[str], ...]:
-    """Return the columns of a batch: one for each field, or a single one with the fields joined by line feeds."""
+    """Return the columns of a batch: one for each field, or a single one with the fields joined by
+    line feeds.
+    """
     if settings.separate_fields or len(fields) < 2:
         return tuple(fields)
     return (list(map("\n".join, zip(*fields, strict=True))),)
 
 
 def check_label(label: str, *, where: str = "") -> None:
-    """Raise InputError, located at `where`, if a label has more than `MAX_LABEL_CHARACTERS` characters."""
+    """Raise InputError, located at `where`, if a label has more than `MAX_LABEL_CHARACTERS`
+    characters.
+    """
     if len(label) > MAX_LABEL_CHARACTERS:
         what = f"the label {named(label[:20])}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
         raise InputError(what, where=where, hint="check which column or key holds the labels: --label-field")

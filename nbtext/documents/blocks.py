@@ -23,9 +23,11 @@ MAX_LINES = 1 << 14  # of a block; short lines would make large batches
 
 
 class ByteRange(NamedTuple):
-    """A range of an uncompressed file: the lines that begin at byte `start` or later, before byte `stop`.
+    """A range of an uncompressed file: the lines that begin at byte `start` or later, before byte
+    `stop`.
 
-    `first_line` is the number of its first line, from 1; None: the reader counts the lines before it.
+    `first_line` is the number of its first line, from 1; None: the reader counts the lines before
+    it.
     """
 
     start: int
@@ -85,7 +87,8 @@ class LineBlock(NamedTuple):
     Attributes
     ----------
     data : bytes
-        The lines with their line feeds, which only the last line of a file may lack; empty for a line that is too long.
+        The lines with their line feeds, which only the last line of a file may lack; empty for a
+        line that is too long.
     first_line : int
         The number of the first line, from 1.
     size : int
@@ -104,7 +107,8 @@ def read_line_blocks(
 ) -> Iterator[LineBlock]:
     """Yield blocks of complete lines, each as soon as its bytes arrive.
 
-    A line of more than `limit` bytes is a block of its own, without its bytes, so that memory is bounded.
+    A line of more than `limit` bytes is a block of its own, without its bytes, so that memory is
+    bounded.
 
     Parameters
     ----------
@@ -113,7 +117,8 @@ def read_line_blocks(
     limit : int
         The maximum size of a line, in bytes.
     newly_read : callable
-        Returns the number of bytes of the file that were read since the last call, for `LineBlock.size`.
+        Returns the number of bytes of the file that were read since the last call, for
+        `LineBlock.size`.
     first_line : int
         The number of the first line.
     """
@@ -121,7 +126,8 @@ def read_line_blocks(
     for raw in chain(raw_blocks, (b"",)):
         found = splitter.feed(raw) if raw else splitter.finish()
         while found:
-            yield found.popleft()._replace(size=newly_read())  # no name keeps the block of a long line
+            # no name keeps the block of a long line
+            yield found.popleft()._replace(size=newly_read())
 
 
 class LineSplitter:
@@ -130,8 +136,8 @@ class LineSplitter:
     Parameters
     ----------
     limit : int
-        The maximum size of a line, and of several lines together, in bytes without the last line feed. A longer line
-        is a block without data.
+        The maximum size of a line, and of several lines together, in bytes without the last line
+        feed. A longer line is a block without data.
     first_line : int
         The number of the first line.
     """
@@ -149,12 +155,14 @@ class LineSplitter:
         if last < 0:
             self._keep(raw)
             return found
-        start, end = 0, last + 1
+        start = 0
+        end = last + 1
         if self._pending_size > self._limit:
             found.append(self._too_long_line())
             start = raw.find(b"\n") + 1
         whole = b"".join((*self._pending, memoryview(raw)[start:end]))  # copies once
-        self._pending, self._pending_size = [], 0
+        self._pending = []
+        self._pending_size = 0
         self._keep(raw[end:])
         found.extend(self._cut(whole))
         return found
@@ -168,7 +176,8 @@ class LineSplitter:
         """Return the last line, which has no line feed."""
         if self._pending_size > self._limit:
             return deque([self._too_long_line()])
-        whole, self._pending = b"".join(self._pending), []
+        whole = b"".join(self._pending)
+        self._pending = []
         return deque(self._cut(whole))
 
     def _keep(self, raw: bytes) -> None:
@@ -205,7 +214,8 @@ class LineSplitter:
 
 
 def cut(ends: SupportsLenAndGetItem[int], n_items: int, size: float) -> Iterator[tuple[int, int]]:
-    """Yield the places of at most `n_items` in a row, which have at most `size` together unless one alone has more.
+    """Yield the places of at most `n_items` in a row, which have at most `size` together unless one
+    alone has more.
 
     ends  the sum of the sizes up to each item, itself included
     """
@@ -213,17 +223,21 @@ def cut(ends: SupportsLenAndGetItem[int], n_items: int, size: float) -> Iterator
     while start < len(ends):
         stop = min(max(start + 1, bisect_right(ends, before + size)), start + n_items)
         yield start, stop
-        start, before = stop, ends[stop - 1]
+        start = stop
+        before = ends[stop - 1]
 
 
 def group_items(
     items: Iterable[Item], size_of: Callable[[Item], int], *, n_items: float = 1 << 12, size: int = 1 << 20
 ) -> Iterator[tuple[list[Item], int]]:
-    """Yield several items at a time, with their size: at most `n_items`, and no further ones when they have `size`."""
+    """Yield several items at a time, with their size: at most `n_items`, and no further ones when
+    they have `size`.
+    """
     remaining = iter(items)
 
     def take() -> tuple[list[Item], int]:
-        group, total = list[Item](), 0
+        group = list[Item]()
+        total = 0
         for item in remaining:
             group.append(item)
             total += size_of(item)
@@ -245,7 +259,8 @@ def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int) -> int
     if stop <= bom_size:
         return 0
     base = bom_size if start <= bom_size else start - 1
-    n_lines, offset = int(start <= bom_size), base
+    n_lines = int(start <= bom_size)
+    offset = base
     with closing(open_stream(path, offset=base)) as stream:
         for raw in read_raw_blocks(stream):
             n_lines += count_byte(raw[: max(0, stop - 1 - offset)], NEWLINE)
@@ -256,14 +271,18 @@ def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int) -> int
 
 
 def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding, limit: int) -> Iterator[LineBlock]:
-    """Yield the blocks of the lines that begin within a range of a file whose text begins at byte `bom_size`."""
+    """Yield the blocks of the lines that begin within a range of a file whose text begins at byte
+    `bom_size`.
+    """
     start, stop, first_line = byte_range
     is_first = start <= bom_size
-    base = bom_size if is_first else start - 1  # one byte earlier: a line that ends there begins in the range
+    # one byte earlier: a line that ends there begins in the range
+    base = bom_size if is_first else start - 1
     if first_line is None:
         first_line = 1 + count_lines_in_range(path, ByteRange(0, start), bom_size)
     with closing(open_stream(path, offset=base)) as stream:
-        raw_blocks, offset = read_raw_blocks(stream), base
+        raw_blocks = read_raw_blocks(stream)
+        offset = base
         if not is_first:
             offset, raw_blocks = _skip_line(raw_blocks, base)
         owned = _stop_after_line(raw_blocks, offset, stop)
@@ -282,7 +301,9 @@ def _skip_line(raw_blocks: Iterator[bytes], offset: int) -> tuple[int, Iterator[
 
 
 def _stop_after_line(raw_blocks: Iterator[bytes], offset: int, stop: int) -> Iterator[bytes]:
-    """Yield the bytes up to the end of the last line that begins before `stop`; the first block is at `offset`."""
+    """Yield the bytes up to the end of the last line that begins before `stop`; the first block is
+    at `offset`.
+    """
     if offset >= stop:
         return
     for raw in raw_blocks:

@@ -1,4 +1,6 @@
-"""Names of encodings: the labels of the WHATWG encoding standard, Python's names, and usual spellings of both."""
+"""Names of encodings: the labels of the WHATWG encoding standard, Python's names, and usual
+spellings of both.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,10 @@ from functools import lru_cache
 MAX_NAME = 60  # characters
 # codecs of escapes, some of which take quadratic time
 NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
-# All labels of https://encoding.spec.whatwg.org by the Python codec that decodes most of the encoding, without the
-# encodings that the standard replaces for the safety of browsers. Labels are in lower case, without punctuation.
-# cp1252 stands for Latin-1 and ASCII, gb18030 for GB 2312, cp949 for EUC-KR: mailers name the smaller set.
+# All labels of https://encoding.spec.whatwg.org by the Python codec that decodes most of the
+# encoding, without the encodings that the standard replaces for the safety of browsers. Labels are
+# in lower case, without punctuation. cp1252 stands for Latin-1 and ASCII, gb18030 for GB 2312,
+# cp949 for EUC-KR: mailers name the smaller set.
 LABELS = {
     "utf-8": "unicode11utf8 unicode20utf8 utf8 xunicode20utf8",
     "cp866": "866 cp866 csibm866 ibm866",
@@ -96,8 +99,9 @@ def find_codec(name: str, *, is_web: bool) -> str | None:
     Parameters
     ----------
     name : str
-        As a mail, a page or a user writes it: in any case, with any punctuation, with or without a prefix such as
-        `x-`, and with `cp`, `ms`, `windows` or the like before the number of a code page.
+        As a mail, a page or a user writes it: in any case, with any punctuation, with or without a
+        prefix such as `x-`, and with `cp`, `ms`, `windows` or the like before the number of a code
+        page.
     is_web : bool
         Whether a name means what the WHATWG encoding standard says, otherwise what Python says.
     """
@@ -119,7 +123,9 @@ def find_codec(name: str, *, is_web: bool) -> str | None:
 
 
 def text_codec(name: str) -> str | None:
-    """Return Python's name of an encoding that Python knows by this name; None if it is not a text encoding."""
+    """Return Python's name of an encoding that Python knows by this name; None if it is not a text
+    encoding.
+    """
     try:
         codec = codecs.lookup(name).name
         if codec in NO_TEXT or len("\n".encode(codec).decode(codec)) != 1:

@@ -21,10 +21,12 @@ BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with
 }  # fmt: skip
 BOMS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
-CODECS_WITHOUT_BOM = {  # codecs that look for a byte order mark in each block, with the codecs that do not
+# codecs that look for a byte order mark in each block, with the codecs that do not
+CODECS_WITHOUT_BOM = {
     "utf-8-sig": "utf-8", "utf-16": f"utf-16-{NATIVE_ORDER}", "utf-32": f"utf-32-{NATIVE_ORDER}",
 }  # fmt: skip
-MAX_WIDE = 60_000_000  # characters of a text of four bytes each, of which there are three copies in some formats
+# characters of a text of four bytes each, of which there are three copies in some formats
+MAX_WIDE = 60_000_000
 WIDE_BYTES = 3  # a character that needs more has four
 ESCAPE = "nbtext-escape"  # the name of an error handler
 UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
@@ -68,7 +70,8 @@ class Encoding:
     is_strict : bool
         Whether invalid bytes are an error, instead of becoming U+FFFD.
     is_typed : bool
-        Whether the user has named it; otherwise it is that of documents that do not declare their own.
+        Whether the user has named it; otherwise it is that of documents that do not declare their
+        own.
     """
 
     codec: str
@@ -82,11 +85,14 @@ class Encoding:
 
     @property
     def has_byte_lines(self) -> bool:
-        """Whether the byte of a line feed always is one, so that lines can be found without decoding."""
+        """Whether the byte of a line feed always is one, so that lines can be found without
+        decoding.
+        """
         return "\n".encode(self.codec) == b"\n"
 
     def decode(self, data: bytes) -> Decoded:
-        """Return the text of these bytes; a byte order mark at their start decides the encoding and is removed.
+        """Return the text of these bytes; a byte order mark at their start decides the encoding and
+        is removed.
 
         Raises
         ------
@@ -122,11 +128,15 @@ class Encoding:
         return Decoded(*_surrogate.subn("\ufffd", exact))
 
     def decode_exactly(self, data: bytes) -> str:
-        """Return the text of bytes that `to_utf8` converted, in which invalid bytes are lone surrogates."""
+        """Return the text of bytes that `to_utf8` converted, in which invalid bytes are lone
+        surrogates.
+        """
         return data.decode("utf-8", "surrogateescape" if self.codec == "utf-8" else "surrogatepass")
 
     def encode(self, text: str) -> bytes:
-        """Return the bytes of a text, invalid ones as well; UnicodeEncodeError if the encoding lacks a character."""
+        """Return the bytes of a text, invalid ones as well; UnicodeEncodeError if the encoding
+        lacks a character.
+        """
         return text.encode(self.codec, "surrogatepass" if self.is_wide else "surrogateescape")
 
     def repair(self, text: str) -> str:
@@ -143,8 +153,8 @@ class Encoding:
 def to_utf8(blocks: Iterator[bytes], encoding: Encoding) -> Iterator[bytes]:
     """Convert the bytes of a text, without its byte order mark, to UTF-8.
 
-    Invalid bytes become lone surrogates, which are not valid in UTF-8 either. So each line is repaired or refused where
-    it is read, as a line of UTF-8 is; see `Encoding.decode_line`.
+    Invalid bytes become lone surrogates, which are not valid in UTF-8 either. So each line is
+    repaired or refused where it is read, as a line of UTF-8 is; see `Encoding.decode_line`.
     """
     decoder = codecs.getincrementaldecoder(encoding.codec)(ESCAPE)
     for block in blocks:
@@ -155,7 +165,9 @@ def to_utf8(blocks: Iterator[bytes], encoding: Encoding) -> Iterator[bytes]:
 
 
 def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Return lone surrogates for invalid bytes: the same in UTF-16 and UTF-32, otherwise U+DC00 + n for the byte n."""
+    """Return lone surrogates for invalid bytes: the same in UTF-16 and UTF-32, otherwise U+DC00 + n
+    for the byte n.
+    """
     if not isinstance(error, UnicodeDecodeError):
         raise error
     try:
@@ -185,7 +197,9 @@ def encoding_of(settings: InputSettings) -> Encoding:
 
 
 def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
-    """Return the encoding of the byte order mark and the size of the mark in bytes; without one, `encoding` and 0."""
+    """Return the encoding of the byte order mark and the size of the mark in bytes; without one,
+    `encoding` and 0.
+    """
     for bom, codec in BYTE_ORDER_MARKS.items():
         if head.startswith(bom):
             return replace(encoding, codec=codec), len(bom)
@@ -193,10 +207,11 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
 
 
 def decode_declared(data: bytes, charsets: Sequence[str | None], encoding: Encoding) -> Decoded:
-    """Return the text of bytes that may begin with a byte order mark, and whose document names encodings.
+    """Return the text of bytes that may begin with a byte order mark, and whose document names
+    encodings.
 
-    An encoding that the user has named precedes them. Where the bytes are invalid in the first known one, but valid in
-    the encoding of the settings, they have that.
+    An encoding that the user has named precedes them. Where the bytes are invalid in the first
+    known one, but valid in the encoding of the settings, they have that.
 
     Parameters
     ----------
@@ -217,10 +232,12 @@ def decode_declared(data: bytes, charsets: Sequence[str | None], encoding: Encod
 
 
 def decode_named(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
-    """Return the text of bytes in the encoding that their document names, if there is one, or in that of the settings.
+    """Return the text of bytes in the encoding that their document names, if there is one, or in
+    that of the settings.
 
-    The first of both in which the bytes are valid is taken, else the first. Text that states ASCII, and has other
-    bytes, is in the encoding of the settings or in cp1252: many programs state ASCII without looking.
+    The first of both in which the bytes are valid is taken, else the first. Text that states ASCII,
+    and has other bytes, is in the encoding of the settings or in cp1252: many programs state ASCII
+    without looking.
     """
     named = find_codec(charset, is_web=True) if charset else None
     is_plain = data.isascii() and b"\x1b" not in data
@@ -243,9 +260,11 @@ def decode_named(data: bytes, charset: str | None, encoding: Encoding) -> Decode
 
 
 def check_width(text: str) -> None:
-    """Raise InputError if a text is so long and so wide that the copies of its columns or tags would fill the memory.
+    """Raise InputError if a text is so long and so wide that the copies of its columns or tags
+    would fill the memory.
 
-    Python needs four bytes for each character of a text that has one outside of the Basic Multilingual Plane.
+    Python needs four bytes for each character of a text that has one outside of the Basic
+    Multilingual Plane.
     """
     if len(text) > MAX_WIDE and sys.getsizeof(text) > WIDE_BYTES * len(text):
         what = f"the text has more than {MAX_WIDE:,} characters, and emoji or other characters of four bytes among them"
@@ -262,7 +281,8 @@ class DecodedLines:
 
 
 def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
-    """Decode lines of UTF-8; if one is invalid, only this line is repaired or reported. Carriage returns are kept.
+    """Decode lines of UTF-8; if one is invalid, only this line is repaired or reported. Carriage
+    returns are kept.
 
     encoding  that of the file, whose bytes `to_utf8` converted
     """
@@ -275,7 +295,8 @@ def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
             try:
                 text, repaired, _ = encoding.decode_line(line)
             except InputError as problem:
-                text, repaired = "", 0
+                text = ""
+                repaired = 0
                 decoded.problems[place] = problem
             decoded.texts.append(text)
             if repaired:

@@ -13,14 +13,16 @@ from nbtext.errors import InputError, MissingExtra
 # zstd's second one is of a frame that is skipped, with which pzstd begins a file
 MAGIC = {b"\x1f\x8b\x08": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"P*M\x18": "zstd"}
 MAGICS = tuple(MAGIC)
-BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"  # follow "BZh" and a digit: a block, or the end of the data
+# follow "BZh" and a digit: a block, or the end of the data
+BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 HEAD_BYTES = 10  # enough to recognize every compression
 BLOCK_BYTES = 1 << 20  # decompressed bytes at a time
 PIECE_BYTES = (
     1 << 14
 )  # compressed bytes at a time: what follows the end of a stream is copied, and streams may be short
-ZSTD_BLOCK_BYTES = 1 << 10  # compressed bytes given to zstandard at a time: they decompress to at most 32 MiB
+# compressed bytes given to zstandard at a time: they decompress to at most 32 MiB
+ZSTD_BLOCK_BYTES = 1 << 10
 XZ_MEMORY = 256 << 20  # memory for decompression; data that xz -9 wrote needs 65 MiB
 
 
@@ -103,7 +105,8 @@ def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
     InputError
         The data is broken, or decompresses to more than `limit` bytes.
     """
-    blocks, size = [], 0
+    blocks = []
+    size = 0
     for block in unpack_blocks(iter((content,)), compression, where=""):
         blocks.append(block)
         size += len(block)
@@ -113,7 +116,8 @@ def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
 
 
 def compress(file: BinaryIO, compression: str | None) -> AbstractContextManager[BinaryIO]:
-    """Return a file that compresses what is written to it, and writes that to another file, which remains open.
+    """Return a file that compresses what is written to it, and writes that to another file, which
+    remains open.
 
     The bytes do not depend on the time. A compression of None returns the file as it is.
 
@@ -131,8 +135,11 @@ def too_long(limit: int) -> InputError:
 
 
 def check_compression(path: str, head: bytes, *, where: str = "") -> str | None:
-    """Return the compression of a file, by its first bytes; InputError if its name says that there is one."""
-    compression, suffix = compression_of(head), suffix_compression(path)[1]
+    """Return the compression of a file, by its first bytes; InputError if its name says that there
+    is one.
+    """
+    compression = compression_of(head)
+    suffix = suffix_compression(path)[1]
     if compression is None and suffix is not None:
         what = f"the suffix is that of {suffix}, but the content is not {suffix}"
         raise InputError(what, where=where, hint="rename it")
@@ -146,7 +153,8 @@ class _GzipUnpacker:
         import zlib
 
         self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._is_full = False  # the last answer was as long as allowed: there may be more without further input
+        # the last answer was as long as allowed: there may be more without further input
+        self._is_full = False
 
     @property
     def eof(self) -> bool:
@@ -190,7 +198,9 @@ class _ZstandardUnpacker:
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         data = self._pending + data
-        blocks, size, start = [], 0, 0
+        blocks = []
+        size = 0
+        start = 0
         while start < len(data) and size < max(max_length, 1) and not self.eof:
             blocks.append(self._unpacker.decompress(data[start : start + ZSTD_BLOCK_BYTES]))
             size += len(blocks[-1])
@@ -223,8 +233,9 @@ def _zstd_packer(file: BinaryIO) -> Any:
     return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
 
 
-# Each reads one compressed stream, and has the attributes `eof`, `needs_input` and `unused_data` and the method
-# `decompress(data, max_length)` of the standard library's bz2, lzma and compression.zstd.
+# Each reads one compressed stream, and has the attributes `eof`, `needs_input` and `unused_data`
+# and the method `decompress(data, max_length)` of the standard library's bz2, lzma and
+# compression.zstd.
 UNPACKERS: dict[str, Callable[[], Any]] = {
     "gzip": _GzipUnpacker,
     "bzip2": lambda: import_module("bz2").BZ2Decompressor(),

@@ -1,6 +1,8 @@
-"""The fields of a document: the columns of a table by the names that the settings give them, and its labels.
+"""The fields of a document: the columns of a table by the names that the settings give them, and
+its labels.
 
-A document has one label, or several in a list, in a text with a separator, or in columns of 0 and 1.
+A document has one label, or several in a list, in a text with a separator, or in columns of 0 and
+1.
 """
 
 from __future__ import annotations
@@ -12,15 +14,19 @@ from typing import Any, NamedTuple
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError, list_some, named, number_of
 
-Label = str | tuple[str, ...] | None  # one label; several, or none, in a list; None if the source gives no label
+# one label; several, or none, in a list; None if the source gives no label
+Label = str | tuple[str, ...] | None
 SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
-MAX_SHOWN, MAX_NAMES_SHOWN = 5, 20  # labels of an error message, and keys or columns
+# labels of an error message, and keys or columns
+MAX_SHOWN = 5
+MAX_NAMES_SHOWN = 20
 MAX_CHARACTERS = 40  # of each
 HEADER_HINT = "name the columns with --text-field and --label-field; without a header in the file, give numbers from 1"
 DEFAULTS = InputSettings()
 LABEL_PREFIX = "__label__"  # of the labels in a line of fastText
-MISSING = ("nan", "NaN", "NaT", "<NA>")  # Python's `str` of values that stand for a missing one in tables
+# Python's `str` of values that stand for a missing one in tables
+MISSING = ("nan", "NaN", "NaT", "<NA>")
 NESTED = (list, tuple, dict)
 MISSING_KEY = object()
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
@@ -38,7 +44,9 @@ NULL = _Null()
 
 
 def text_of(value: Any) -> str | None:
-    """Return Python's `str` of a value, which is a text already in most formats; None for null, NaN and their kind."""
+    """Return Python's `str` of a value, which is a text already in most formats; None for null, NaN
+    and their kind.
+    """
     if value is NULL:
         return None
     if isinstance(value, str):
@@ -48,10 +56,11 @@ def text_of(value: Any) -> str | None:
 
 
 def name_of(value: Any) -> str | None:
-    """Return the label, id or group that a value stands for, in every format and in Python; None if it is missing.
+    """Return the label, id or group that a value stands for, in every format and in Python; None if
+    it is missing.
 
-    It is Python's `str` of the value without white space at its ends: `1`, `0.0`, `True`. A text stays as it is but for
-    that. Null, NaN and blank are missing.
+    It is Python's `str` of the value without white space at its ends: `1`, `0.0`, `True`. A text
+    stays as it is but for that. Null, NaN and blank are missing.
     """
     text = text_of(value)
     return text.strip() or None if text is not None else None
@@ -60,7 +69,8 @@ def name_of(value: Any) -> str | None:
 def split_label(text: str | None, settings: InputSettings) -> Label:
     """Return the labels of a text: without a separator in the settings, the text is one label.
 
-    With a separator, a blank text is a document without labels; None is one whose labels are not known.
+    With a separator, a blank text is a document without labels; None is one whose labels are not
+    known.
 
     Raises
     ------
@@ -73,12 +83,14 @@ def split_label(text: str | None, settings: InputSettings) -> Label:
 
 
 def read_label(value: Any, name: str, settings: InputSettings) -> Label:
-    """Return the labels of a value of JSON, of a database or of an Arrow table: one value, or a list of them.
+    """Return the labels of a value of JSON, of a database or of an Arrow table: one value, or a
+    list of them.
 
     Raises
     ------
     InputError
-        The value is an object, or a list of lists or objects; or there are several labels, and the settings want one.
+        The value is an object, or a list of lists or objects; or there are several labels, and the
+        settings want one.
     """
     if isinstance(value, list | tuple):
         if any(isinstance(item, NESTED) for item in value):
@@ -93,7 +105,8 @@ def read_label(value: Any, name: str, settings: InputSettings) -> Label:
 
 
 def collect_labels(values: Iterable[Any], settings: InputSettings) -> Label:
-    """Return labels without missing and duplicate ones; the label itself if the settings want one for each document.
+    """Return labels without missing and duplicate ones; the label itself if the settings want one
+    for each document.
 
     Raises
     ------
@@ -114,7 +127,8 @@ def read_indicators(names: Sequence[str], values: Sequence[Any], settings: Input
     Raises
     ------
     InputError
-        A value is none of 0, 1, false and true, or there are several labels, and the settings want one.
+        A value is none of 0, 1, false and true, or there are several labels, and the settings want
+        one.
     """
     texts = list(map(name_of, values))
     if not any(texts):
@@ -130,7 +144,8 @@ def read_indicators(names: Sequence[str], values: Sequence[Any], settings: Input
 
 
 def read_cells(cells: Sequence[Any], settings: InputSettings) -> Label:
-    """Return the labels of the values that hold them: none, that of the label field, or those of `label_fields`.
+    """Return the labels of the values that hold them: none, that of the label field, or those of
+    `label_fields`.
 
     Raises
     ------
@@ -143,7 +158,8 @@ def read_cells(cells: Sequence[Any], settings: InputSettings) -> Label:
 
 
 def find_value(record: Mapping[str, Any], name: str) -> Any:
-    """Return the value of a key of nested objects, such as `data.text`; MISSING_KEY if there is none.
+    """Return the value of a key of nested objects, such as `data.text`; MISSING_KEY if there is
+    none.
 
     A key that has the whole name goes before one of an object in it.
     """
@@ -192,7 +208,9 @@ def split_fasttext(line: str) -> tuple[list[str], str]:
 
 
 class Fields(NamedTuple):
-    """The columns of a table, and the places from 0 of those that are read; labels, id and group are optional."""
+    """The columns of a table, and the places from 0 of those that are read; labels, id and group
+    are optional.
+    """
 
     names: tuple[str, ...]
     texts: tuple[int, ...]
@@ -239,9 +257,11 @@ def find_fields(
             return int(name) - 1
         if name == default:
             return None
-        what, hint = f"no column `{name}`; the columns are: {format_names(names)}", f"name the column with {option}"
+        what = f"no column `{name}`; the columns are: {format_names(names)}"
+        hint = f"name the column with {option}"
         if first_row is not None:
-            what, hint = f"no column `{name}`; the columns of the first row are: {format_names(first_row)}", HEADER_HINT
+            what = f"no column `{name}`; the columns of the first row are: {format_names(first_row)}"
+            hint = HEADER_HINT
         raise InputError(what, where=where, hint=hint)
 
     option = "--label-fields" if settings.label_fields else "--label-field"
@@ -277,13 +297,17 @@ def check_joined(path: str, settings: InputSettings) -> None:
 
 
 def check_label_columns(path: str, settings: InputSettings) -> None:
-    """Raise SettingsError if the settings need a column for each label, which this file does not have."""
+    """Raise SettingsError if the settings need a column for each label, which this file does not
+    have.
+    """
     if settings.label_fields:
         hint = "give JSON lines or a table as SOURCE"
         raise SettingsError(f"{path} has no columns or keys of labels", where="--label-fields", hint=hint)
 
 
 def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:
-    """Format the first names of labels, keys or columns for an error message, shortened to a readable length."""
+    """Format the first names of labels, keys or columns for an error message, shortened to a
+    readable length.
+    """
     short = (name if len(name) <= MAX_CHARACTERS else f"{name[:MAX_CHARACTERS]}…" for name in names)
     return list_some(map(named, short), most) or "none"

@@ -1,8 +1,9 @@
-"""Documents that are files: they are selected from a directory, DIR/LABEL/**/FILE, then read and decoded in blocks.
+"""Documents that are files: they are selected from a directory, DIR/LABEL/**/FILE, then read and
+decoded in blocks.
 
-The order of files depends on their names only. Binary files of a directory are skipped. A directory is listed, and its
-first files are read, while the program still imports its modules (`ReadAhead`). The compiled kernel reads many small
-files; without it, plain Python does.
+The order of files depends on their names only. Binary files of a directory are skipped. A directory
+is listed, and its first files are read, while the program still imports its modules (`ReadAhead`).
+The compiled kernel reads many small files; without it, plain Python does.
 """
 
 from __future__ import annotations
@@ -52,14 +53,17 @@ SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
 FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
 LAST_LETTERS = frozenset(letter for suffix in SPECIAL_SUFFIXES for letter in (suffix[-1], suffix[-1].upper()))
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
-BROKEN_LINK, LINK_LOOP = "broken symbolic link", "symbolic link loop"
-UNREADABLE_FOLDER, UNREADABLE_ENTRY = "unreadable folder", "unreadable entry"
+BROKEN_LINK = "broken symbolic link"
+LINK_LOOP = "symbolic link loop"
+UNREADABLE_FOLDER = "unreadable folder"
+UNREADABLE_ENTRY = "unreadable entry"
 AHEAD_BYTES = 8 << 20  # that are kept until they are needed
 AHEAD_FILES = 1 << 15
 
 
 Skipped = list[tuple[str, str]]  # the path of each entry that is skipped, and the reason
-MISSED = (BROKEN_LINK, LINK_LOOP, UNREADABLE_FOLDER, UNREADABLE_ENTRY)  # reasons why documents may be missed
+# reasons why documents may be missed
+MISSED = (BROKEN_LINK, LINK_LOOP, UNREADABLE_FOLDER, UNREADABLE_ENTRY)
 
 
 @dataclass(slots=True)
@@ -69,7 +73,8 @@ class Tree:
     Attributes
     ----------
     paths : list of str
-        The directory as typed, joined with the relative path of the file; sorted by code point, name by name.
+        The directory as typed, joined with the relative path of the file; sorted by code point,
+        name by name.
     labels : list of str or None
         The first folder below the directory; None for a file in the directory itself.
     in_maildir : list of bool
@@ -127,25 +132,29 @@ class Outputs:
 
 
 def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Tree:
-    """Return all files below a directory; symbolic links are followed, hidden files and folders are skipped.
+    """Return all files below a directory; symbolic links are followed, hidden files and folders are
+    skipped.
 
     Parameters
     ----------
     outputs, exclude : Sequence[str]
-        Files that this run writes, and patterns of names, or of paths below the directory: they are skipped.
+        Files that this run writes, and patterns of names, or of paths below the directory: they are
+        skipped.
 
     Raises
     ------
     InputError
         The directory cannot be read, or holds no file.
     """
-    tree, is_excluded = Tree(), _compile_globs(exclude)
+    tree = Tree()
+    is_excluded = _compile_globs(exclude)
     if streams.is_url(root):
         _list_remote_files(root, tree, is_excluded)
     else:
         _list_local_files(root, tree, Outputs(outputs), is_excluded)
     if not tree.paths:
-        numbers, first = Counter(reason for _, reason in tree.skipped), first_missed(tree.skipped)
+        numbers = Counter(reason for _, reason in tree.skipped)
+        first = first_missed(tree.skipped)
         skipped = ", ".join(f"{reason}{first.get(reason, '')}: {number}" for reason, number in sorted(numbers.items()))
         what = f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
         raise InputError(what, where=streams.hide_credentials(root), hint="give a directory that contains text files")
@@ -158,7 +167,9 @@ def first_missed(skipped: Skipped) -> dict[str, str]:
 
 
 def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:
-    """Return a function that tells whether a path, or the name at its end, matches a pattern; None without patterns."""
+    """Return a function that tells whether a path, or the name at its end, matches a pattern; None
+    without patterns.
+    """
     if not patterns:
         return None
     matches = re.compile("|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns)).match
@@ -180,7 +191,9 @@ def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]
 
 
 def _list_local_files(root: str, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None) -> None:
-    """Add the files below a directory to the tree, without folders that cannot be read or that hold themselves."""
+    """Add the files below a directory to the tree, without folders that cannot be read or that hold
+    themselves.
+    """
     try:
         stack = [_open_folder(root, None)]
     except OSError as error:
@@ -219,8 +232,11 @@ def _take_files(
     folder: _Folder, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None
 ) -> os.DirEntry[str] | None:
     """Add the next files of a folder to the tree, and return the first folder among the entries."""
-    prefix, label = os.path.join(folder.path, ""), folder.label
-    names, inodes = outputs.names, outputs.inodes  # spare most entries the whole test
+    prefix = os.path.join(folder.path, "")
+    label = folder.label
+    # spare most entries the whole test
+    names = outputs.names
+    inodes = outputs.inodes
     for entry in folder.entries:
         name = entry.name
         try:
@@ -276,10 +292,12 @@ def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> t
         tree.paths, tree.labels, tree.in_maildir = map(list, zip(*kept, strict=True))
     if wanted == "files":
         tree.labels = [None] * len(tree.paths)
-    shards, start = [], 0
+    shards = []
+    start = 0
     for are_mails, run in groupby(map(or_, tree.in_maildir, map(is_mail, tree.paths))):
         stop = start + sum(1 for _ in run)
-        paths, labels = tuple(tree.paths[start:stop]), tuple(tree.labels[start:stop])
+        paths = tuple(tree.paths[start:stop])
+        labels = tuple(tree.labels[start:stop])
         shards.append(Shard("mails" if are_mails else "files", paths, labels, root=root))
         start = stop
     return shards, tree.skipped
@@ -305,7 +323,9 @@ def is_directory(path: str) -> bool:
 
 
 def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
-    """Return the content of each file, or its error number: EINVAL for special files, EFBIG above `limit` bytes."""
+    """Return the content of each file, or its error number: EINVAL for special files, EFBIG above
+    `limit` bytes.
+    """
     return [_read_file(path, limit) for path in paths]
 
 
@@ -321,7 +341,8 @@ def _read_file(path: bytes, limit: int) -> bytes | int:
         if status.st_size > limit:
             return errno.EFBIG
         blocks = [os.read(handle, status.st_size + 1)]
-        if len(blocks[0]) != status.st_size:  # the file grows, or the system states another size, as in /proc
+        # the file grows, or the system states another size, as in /proc
+        if len(blocks[0]) != status.st_size:
             while blocks[-1]:
                 blocks.append(os.read(handle, READ_BYTES))
                 if sum(map(len, blocks)) > limit:
@@ -362,14 +383,16 @@ class FileDocuments:
     def batch(self) -> Batch:
         """Read and decode the files.
 
-        A file that cannot be read is a problem of its row. A file of a directory that is binary is skipped and
-        counted.
+        A file that cannot be read is a problem of its row. A file of a directory that is binary is
+        skipped and counted.
         """
-        paths, encoding = self.shard.paths, self.options.encoding
+        paths = self.shard.paths
+        encoding = self.options.encoding
         texts: list[str] = []
         ids = list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
         batch = Batch(ids, (texts,), list(self.shard.labels), are_files=True)
-        codec, may_hold_nul = encoding.codec, encoding.is_wide
+        codec = encoding.codec
+        may_hold_nul = encoding.is_wide
         skipped: list[int] = []
         contents = self.contents or self._read(batch)
         for row, (path, content) in enumerate(zip(paths, contents, strict=True)):
@@ -389,7 +412,8 @@ class FileDocuments:
 
     def _read(self, batch: Batch) -> list[bytes | int]:
         """Return the content of each file; the batch gets the errors of files at URLs."""
-        paths, limit = self.shard.paths, self.options.settings.max_document_bytes
+        paths = self.shard.paths
+        limit = self.options.settings.max_document_bytes
         if not streams.is_url(paths[0]):
             return read_files(encode_paths(paths), limit)
         contents: list[bytes | int] = []
@@ -398,7 +422,8 @@ class FileDocuments:
                 contents.append(streams.read_url(path, limit))
             except InputError as problem:
                 contents.append(b"")
-                batch.problems[row], batch.labels[row] = problem, None
+                batch.problems[row] = problem
+                batch.labels[row] = None
         return contents
 
     def _add_special(self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]) -> None:
@@ -421,15 +446,18 @@ class FileDocuments:
         batch.count_repairs(decoded.repaired, decoded.unknown)
 
     def _read_special(self, path: str, content: bytes | int) -> Decoded | str:
-        """Return the text of a file that may not be plain text; a `str` is the reason to skip a file of a directory.
+        """Return the text of a file that may not be plain text; a `str` is the reason to skip a
+        file of a directory.
 
         Raises
         ------
         InputError
             The file cannot be read, or is binary and not from a directory.
         """
-        settings, encoding = self.options.settings, self.options.encoding
-        limit, is_named = settings.max_document_bytes, self.shard.root is None
+        settings = self.options.settings
+        encoding = self.options.encoding
+        limit = settings.max_document_bytes
+        is_named = self.shard.root is None
         if isinstance(content, int):
             if content == errno.EFBIG:
                 raise too_long(limit)
@@ -440,7 +468,8 @@ class FileDocuments:
             return UNREADABLE_LINK
         if not self.is_unpacked and (compression := check_compression(path, content)) is not None:
             content = unpack(content, compression, limit=limit)
-        kind, head = recognition.recognize(content), content[: recognition.HEAD_BYTES]
+        kind = recognition.recognize(content)
+        head = content[: recognition.HEAD_BYTES]
         if kind is None and b"\0" in head and not encoding.is_wide and not head.startswith(BOMS):
             kind = recognition.find_utf_16(head) if path.lower().endswith(".txt") else recognition.BINARY
         if kind is recognition.BINARY and not is_named:
@@ -458,7 +487,8 @@ class FileDocuments:
 
 def encode_paths(paths: Sequence[str]) -> list[bytes]:
     """Return the paths as the system has them; it is `os.fsencode` for many."""
-    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+    encoding = sys.getfilesystemencoding()
+    errors = sys.getfilesystemencodeerrors()
     return [path.encode(encoding, errors) for path in paths]
 
 
@@ -478,7 +508,8 @@ def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Blo
 class ReadAhead:
     """Lists directories, and reads the first files in a thread, before it is asked for them.
 
-    It never fails: what cannot be listed or read now is listed or read again when it is needed, and reported then.
+    It never fails: what cannot be listed or read now is listed or read again when it is needed, and
+    reported then.
 
     Parameters
     ----------
@@ -513,7 +544,9 @@ class ReadAhead:
 
         Those that have been read come first.
         """
-        paths, limit, start = shard.paths, options.settings.max_document_bytes, 0
+        paths = shard.paths
+        limit = options.settings.max_document_bytes
+        start = 0
 
         def take(stop: int) -> Shard:
             return replace(shard, paths=paths[start:stop], labels=shard.labels[start:stop])
@@ -523,13 +556,15 @@ class ReadAhead:
             self._contents.stop()
             self._thread.join()
             while start < len(self._contents) and (contents := self._take(shard, start)):
-                documents, n_files = FileDocuments(take(start + len(contents)), options, contents), len(contents)
+                documents = FileDocuments(take(start + len(contents)), options, contents)
+                n_files = len(contents)
                 start += n_files
                 yield Block(documents.batch, n_files)
                 del documents, contents
             del self._contents
         while start < len(paths):
-            sample = paths[start : start + BLOCK_FILES : SAMPLE_STEP]  # to stat each file is as slow as to read it
+            # to stat each file is as slow as to read it
+            sample = paths[start : start + BLOCK_FILES : SAMPLE_STEP]
             total = 0
             for path in sample:
                 with suppress(OSError):
@@ -541,8 +576,11 @@ class ReadAhead:
             yield Block(documents.batch, n_files, total * n_files // len(sample))
 
     def _take(self, shard: Shard, start: int) -> list[bytes | int]:
-        """Return the contents of one block, from file `start` on. A compressed file ends it: it may be large."""
-        contents, size = self._contents.take(start, start + BLOCK_FILES), 0
+        """Return the contents of one block, from file `start` on. A compressed file ends it: it may
+        be large.
+        """
+        contents = self._contents.take(start, start + BLOCK_FILES)
+        size = 0
         for number, content in enumerate(contents):
             if shard.paths[start + number].endswith(COMPRESSED) or size > BLOCK_BYTES:
                 return contents[:number]

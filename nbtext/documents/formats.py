@@ -1,7 +1,7 @@
 """The registry of file formats, and the detection of a file's format.
 
-To add a format, add a file with a reader, and a record here. The command line, the shards and the error messages read
-the properties of a format from its record.
+To add a format, add a file with a reader, and a record here. The command line, the shards and the
+error messages read the properties of a format from its record.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from nbtext.documents.recognition import BROKEN_ZIP, HEAD_BYTES, MATRIX, MODEL, 
 from nbtext.errors import InputError, SettingsError
 from nbtext.records import dataclass
 
-# The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
-# The possessive quantifiers keep the time linear.
+# The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address
+# alone. The possessive quantifiers keep the time linear.
 MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++[ \t\r]*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
-# A mail begins with lines `Name: value`, which may continue on lines that begin with a blank, until a blank line.
+# A mail begins with lines `Name: value`, which may continue on lines that begin with a blank, until
+# a blank line.
 MAIL_HEADERS = frozenset(
     b"bcc cc content-type date delivered-to dkim-signature envelope-to from in-reply-to list-id message-id "
     b"mime-version received reply-to return-path sender subject to x-original-to".split()
@@ -50,18 +51,22 @@ class Format:
     unit : {"file", "line", "row", "mail"}
         What one document is.
     reader : str
-        `module:function` in this package, which is imported when the first file of the format is read. The function
-        gets a `ByteStream` and `ReadOptions`, and yields blocks. A directory has none.
+        `module:function` in this package, which is imported when the first file of the format is
+        read. The function gets a `ByteStream` and `ReadOptions`, and yields blocks. A directory has
+        none.
     suffixes : tuple of str
         The suffixes of file names, in lower case.
     beginning : bytes
-        A regular expression for the first line that is not blank, in UTF-8; b"" if it does not identify the format.
+        A regular expression for the first line that is not blank, in UTF-8; b"" if it does not
+        identify the format.
     magic : tuple of bytes
         Any of them begins a file of the format, which is binary.
     is_text : bool
-        Whether the reader gets the stream as UTF-8, whatever the encoding of the file is. Others decode parts of it.
+        Whether the reader gets the stream as UTF-8, whatever the encoding of the file is. Others
+        decode parts of it.
     is_splittable : bool
-        Whether a byte range can be read without the rest, because each line is a document, or the file has an index.
+        Whether a byte range can be read without the rest, because each line is a document, or the
+        file has an index.
     has_queries : bool
         Whether the file is a database, of which --query selects rows.
     is_counted : bool
@@ -69,8 +74,8 @@ class Format:
     is_choice : bool
         Whether --input-format offers the format.
     writer : str
-        `module:function` in this package, which writes the rows of the format again, with changes; "" if it cannot.
-        The function has the signature of `rows.write_text`.
+        `module:function` in this package, which writes the rows of the format again, with changes;
+        "" if it cannot. The function has the signature of `rows.write_text`.
     changes : tuple of {"columns", "labels"}
         What the writer can change: columns are added, and rows get other labels or are removed.
     """
@@ -101,7 +106,9 @@ class Format:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether the file has an index of its rows, so that their numbers are known without counting lines."""
+        """Whether the file has an index of its rows, so that their numbers are known without
+        counting lines.
+        """
         return self.is_splittable and not self.is_text
 
     def begins(self, start: bytes) -> bool:
@@ -118,7 +125,8 @@ class Format:
         return self.writer != "" and change in self.changes
 
 
-# If several formats have a suffix, the first one whose beginning matches is selected, otherwise the last one.
+# If several formats have a suffix, the first one whose beginning matches is selected, otherwise the
+# last one.
 _text = partial(Format, is_text=True, writer="rows:write_text")
 _records = (
     Format("dirs", "file"),
@@ -162,7 +170,8 @@ def content_suffix(path: str) -> str:
 
 
 def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") -> None:
-    """Raise SettingsError if the suffix of an output names another format than the one that is written.
+    """Raise SettingsError if the suffix of an output names another format than the one that is
+    written.
 
     own    the suffixes of the format
     what   which format that is, for the message
@@ -175,7 +184,8 @@ def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") ->
 
 
 def begins_as_mail(start: bytes, min_headers: int = MIN_HEADERS) -> bool:
-    """Return whether a text begins with the headers of a mail, at least so many of them with a usual name.
+    """Return whether a text begins with the headers of a mail, at least so many of them with a
+    usual name.
 
     One of them suffices after a line `From …` of an mbox.
     """
@@ -209,8 +219,9 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     text : str
         The same bytes, decoded.
     unit : str, optional
-        What a document was when the model was trained. "mail" makes mails of texts with one usual header; "file" reads
-        a mail whose name tells nothing as a whole, as it is read in a directory.
+        What a document was when the model was trained. "mail" makes mails of texts with one usual
+        header; "file" reads a mail whose name tells nothing as a whole, as it is read in a
+        directory.
 
     Raises
     ------
@@ -243,5 +254,7 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
 
 
 def is_mail(path: str) -> bool:
-    """Whether a file name is that of a mail. Called for each file of a directory, so the cheap test comes first."""
+    """Whether a file name is that of a mail. Called for each file of a directory, so the cheap test
+    comes first.
+    """
     return path[-4:].lower().endswith(MAIL_ENDS) and content_suffix(path) == ".eml"

@@ -1,7 +1,7 @@
 """Convert HTML to its visible text, and find the encoding that it declares.
 
-This does not use the standard library's html.parser, which takes quadratic time for some broken HTML (12 s for 50 kB
-of `<a `), and broken HTML is common in mail. This scanner takes linear time.
+This does not use the standard library's html.parser, which takes quadratic time for some broken
+HTML (12 s for 50 kB of `<a `), and broken HTML is common in mail. This scanner takes linear time.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _charset = re.compile(r"""(?i)(?:^|[;\s])charset\s*=\s*["']?\s*([^\s"';]+)""")
 def decode_html(data: bytes, encoding: Encoding, charset: str | None = None) -> Decoded:
     """Return the visible text of the bytes of a page.
 
-    Its encoding is that of the byte order mark, that which the user has named, that of the mail, that which the page
-    declares, or that of the settings; the first of them that is known.
+    Its encoding is that of the byte order mark, that which the user has named, that of the mail,
+    that which the page declares, or that of the settings; the first of them that is known.
 
     Parameters
     ----------
@@ -51,10 +51,11 @@ def decode_html(data: bytes, encoding: Encoding, charset: str | None = None) -> 
 
 
 def declared_encoding(data: bytes) -> str | None:
-    """Return the encoding that a page declares in `<?xml … ?>` or a tag `<meta>` at its start; None if there is none.
+    """Return the encoding that a page declares in `<?xml … ?>` or a tag `<meta>` at its start; None
+    if there is none.
 
-    A declaration that could be read only in one-byte characters, and names UTF-16, means UTF-8 (as in the WHATWG
-    standard).
+    A declaration that could be read only in one-byte characters, and names UTF-16, means UTF-8 (as
+    in the WHATWG standard).
     """
     head = data[:DECLARED_BYTES].decode("latin-1")
     found = _declaration.match(head)
@@ -63,7 +64,9 @@ def declared_encoding(data: bytes) -> str | None:
 
 
 def _find_meta(head: str) -> str | None:
-    """Return the encoding that a tag `<meta>` names, outside of comments and scripts; None if there is none."""
+    """Return the encoding that a tag `<meta>` names, outside of comments and scripts; None if there
+    is none.
+    """
     start = head.find("<")
     while start >= 0:
         _, end = _replace_markup(head, start)
@@ -84,9 +87,11 @@ def _find_meta(head: str) -> str | None:
 
 
 def text_of_html(html: str) -> str:
-    """Return the text of an HTML document or fragment, without tags, comments, scripts and styles; entities decoded.
+    """Return the text of an HTML document or fragment, without tags, comments, scripts and styles;
+    entities decoded.
 
-    Each block (paragraph, table cell, line break) is on its own line, so that words of two blocks are not joined.
+    Each block (paragraph, table cell, line break) is on its own line, so that words of two blocks
+    are not joined.
     """
     texts: list[str] = []
     joined: list[str] = []
@@ -103,7 +108,9 @@ def text_of_html(html: str) -> str:
 
 
 def _decode_references(text: str) -> str:
-    """Return a text with its references, such as &amp; and &#38;, decoded, a part at a time in bounded memory."""
+    """Return a text with its references, such as &amp; and &#38;, decoded, a part at a time in
+    bounded memory.
+    """
     if "&" not in text:
         return text
     parts = []
@@ -128,7 +135,8 @@ def _replace_markup(html: str, start: int) -> tuple[str, int]:
         return "<", start + 1
     rest = _rest_of_tag.match(html, tag.end())
     end = rest.end() if rest else len(html)
-    slash, name = tag[1], tag[2].lower()
+    slash = tag[1]
+    name = tag[2].lower()
     if name in HIDDEN and not slash:
         closing = re.compile(f"</{name}(?![a-z0-9])", re.IGNORECASE).search(html, end)
         return "\n", closing.start() if closing else len(html)
@@ -142,6 +150,8 @@ def _find_end(html: str, delimiter: str, start: int) -> int:
 
 
 def _shorten_reference(reference: re.Match[str]) -> str:
-    """Return a numeric reference without leading zeros, and with so few digits that Python converts it."""
+    """Return a numeric reference without leading zeros, and with so few digits that Python converts
+    it.
+    """
     base, digits = ("x", reference[1]) if reference[1] is not None else ("", reference[2])
     return f"&#{base}{digits[: MAX_DIGITS + 1] or '0'}"

@@ -1,8 +1,9 @@
-"""Read JSON lines, an object on each line, and JSON arrays, `[{…}, …]`: a text, and optionally a label and an id.
+"""Read JSON lines, an object on each line, and JSON arrays, `[{…}, …]`: a text, and optionally a
+label and an id.
 
-A compiled scanner parses flat objects, and lists of texts in them. It rejects other lines, which the standard library's
-json then parses, so that the result is the same without it. The items of
-an array are parsed one by one, so that memory is bounded.
+A compiled scanner parses flat objects, and lists of texts in them. It rejects other lines, which
+the standard library's json then parses, so that the result is the same without it. The items of an
+array are parsed one by one, so that memory is bounded.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ _string = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 def spell_float(digits: str) -> str | None:
-    """Return a number of JSON with a point, an exponent or no digits as Python spells it; None for NaN."""
+    """Return a number of JSON with a point, an exponent or no digits as Python spells it; None for
+    NaN.
+    """
     return text_of(float(digits))
 
 
@@ -92,13 +95,16 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
 
 
 def _parse_flat(lines: LineDocuments) -> Batch:
-    """Parse lines that are all flat objects with texts in the text fields; raise an error for others."""
+    """Parse lines that are all flat objects with texts in the text fields; raise an error for
+    others.
+    """
     settings = lines.settings
     if not settings.text_field:
         raise _UnusualLineError
     groups = (settings.split_field,) if settings.split_field is not None else ()
     label_fields = settings.label_fields or (settings.label_field,)
-    origin, first = lines.origin, lines.block.first_line
+    origin = lines.origin
+    first = lines.block.first_line
     columns = scan(lines.block.data, settings.text_field, settings.id_field, (*groups, *label_fields), origin, first)
     if columns is None:
         raise _UnusualLineError
@@ -109,7 +115,8 @@ def _parse_flat(lines: LineDocuments) -> Batch:
         labels = [read_cells(row, settings) for row in rows]
     else:
         if settings.label_separator is not None and None in others[-1]:
-            raise _UnusualLineError  # an empty text is a list without labels, but a missing key is not
+            # an empty text is a list without labels, but a missing key is not
+            raise _UnusualLineError
         read = {value: _read_scanned(value, settings) for value in set(others[-1])}
         labels = [read[value] for value in others[-1]]
     if split is not None and not all(split):
@@ -144,33 +151,39 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
     for number, line in enumerate(decoded.texts):
         if not line.strip(JSON_BLANKS) and number not in decoded.problems:
             continue
-        place, line_number = lines.place(number), lines.block.first_line + number
+        place = lines.place(number)
+        line_number = lines.block.first_line + number
         try:
             if number in decoded.problems:
                 raise decoded.problems[number]
             record = _parse_line(line)
         except InputError as problem:
-            if lines.settings.keeps_rows and not lines.settings.corrects_rows:  # no key can be added to the line
+            # no key can be added to the line
+            if lines.settings.keeps_rows and not lines.settings.corrects_rows:
                 raise problem.locate(place) from None
             builder.add((), place=place, line=line_number, label=problem)
         else:
             add_record(builder, record, lines.settings, place=place, line=line_number)
     batch = builder.finish()
-    batch.repaired_documents, batch.repaired_bytes = len(decoded.repaired), sum(decoded.repaired.values())
+    batch.repaired_documents = len(decoded.repaired)
+    batch.repaired_bytes = sum(decoded.repaired.values())
     return batch
 
 
 def add_record(
     builder: BatchBuilder, record: Any, settings: InputSettings, *, place: str, line: int | None = None
 ) -> None:
-    """Add a JSON value, which should be an object, as a document. An error in it becomes a problem of its row."""
+    """Add a JSON value, which should be an object, as a document. An error in it becomes a problem
+    of its row.
+    """
     identity = None
     try:
         if not isinstance(record, dict):
             hint = "jq -c '.[]' writes the items of a list as lines" if isinstance(record, list) else ""
             raise InputError(f"expected an object, found {TYPE_NAMES[type(record)]}", hint=hint)
         identity = name_of(_find_text(record, settings.id_field))
-        texts, label = _texts(record, settings.text_field), _read_labels(record, settings)
+        texts = _texts(record, settings.text_field)
+        label = _read_labels(record, settings)
         group = name_of(_find_text(record, settings.split_field)) if settings.split_field is not None else None
     except InputError as problem:
         builder.add((), place=place, identity=identity, line=line, label=problem)
@@ -211,7 +224,9 @@ def check_values(text: str) -> None:
 
 
 def has_more_values(data: bytes, maximum: int) -> bool:
-    """Return whether JSON has more values than `maximum`, by its commas and opening brackets outside of strings."""
+    """Return whether JSON has more values than `maximum`, by its commas and opening brackets
+    outside of strings.
+    """
 
     def count(start: int, stop: int) -> int:
         return sum(data.count(each, start, stop) for each in (b",", b"[", b"{"))
@@ -289,7 +304,9 @@ class Item(NamedTuple):
 def _parse_items(
     items: list[Item], first_number: int, origin: str, settings: InputSettings, rows: ObjectRows | None
 ) -> Batch:
-    """Return items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of its row."""
+    """Return items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of
+    its row.
+    """
     builder = BatchBuilder(settings)
     for number, item in enumerate(items, first_number):
         place = f"{origin}{number}"
@@ -313,7 +330,9 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
     InputError
         The text is not a JSON array, or an item has more characters than a document may have.
     """
-    settings, text, first_number = options.settings, _Text(stream, options), 1
+    settings = options.settings
+    text = _Text(stream, options)
+    first_number = 1
 
     def block(items: list[Item], n_bytes: int, end: str = "") -> Block:
         nonlocal first_number
@@ -341,11 +360,14 @@ class _Text:
 
     def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
         self.encoding = options.encoding
-        self.path, self.limit = stream.path, options.settings.max_document_bytes
+        self.path = stream.path
+        self.limit = options.settings.max_document_bytes
         self._keeps_text = options.settings.keeps_rows
         self._kept: list[str] = []
         self._taken = 0
-        self.buffer, self.at, self.line = "", 0, 1
+        self.buffer = ""
+        self.at = 0
+        self.line = 1
         self.is_ended = False
         self._raw_blocks = read_raw_blocks(stream)
         self._is_strict = self.encoding.is_strict or self._keeps_text
@@ -355,13 +377,17 @@ class _Text:
         self.is_repaired = False
 
     def read_more(self) -> None:
-        """Read until the rest is at least twice as long, so that a long item is parsed again only a few times."""
+        """Read until the rest is at least twice as long, so that a long item is parsed again only a
+        few times.
+        """
         self.line += self.buffer.count("\n", 0, self.at)
         if self._keeps_text:
             self._kept.append(self.buffer[self._taken : self.at])
         self._taken = 0
-        self.buffer, self.at = self.buffer[self.at :], 0
-        blocks, wanted = [self.buffer], max(len(self.buffer), 1)
+        self.buffer = self.buffer[self.at :]
+        self.at = 0
+        blocks = [self.buffer]
+        wanted = max(len(self.buffer), 1)
         while wanted > 0 and not self.is_ended:
             raw = next(self._raw_blocks, b"")
             self.is_ended = not raw
@@ -389,7 +415,8 @@ class _Text:
         if not self._keeps_text:
             return ""
         text = "".join((*self._kept, self.buffer[self._taken : self.at]))
-        self._kept, self._taken = [], self.at
+        self._kept = []
+        self._taken = self.at
         return text
 
     def error(self, what: str, hint: str = ARRAY_HINT) -> InputError:
@@ -426,8 +453,10 @@ def _read_item(text: _Text) -> Item:
             if text.is_ended:
                 raise text.error(f"broken JSON: {error.msg.removesuffix(' at')}") from None
         else:
-            if end < len(text.buffer) or text.is_ended:  # otherwise more digits of a number may follow
-                length, repaired = end - text.at, 0
+            # otherwise more digits of a number may follow
+            if end < len(text.buffer) or text.is_ended:
+                length = end - text.at
+                repaired = 0
                 if text.is_repaired:
                     exact = text.buffer[text.at : end]
                     found = text.encoding.repair(exact)

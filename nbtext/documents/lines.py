@@ -1,4 +1,6 @@
-"""Documents that are lines of a stream, and two of their formats: plain lines, and fastText's lines."""
+"""Documents that are lines of a stream, and two of their formats: plain lines, and fastText's
+lines.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class LineDocuments:
     bom: bytes = b""
 
     def batch(self, parse: Callable[[LineDocuments], Batch]) -> Batch:
-        """Return the documents that `parse` makes of the lines. An error in a line becomes a problem of its row."""
+        """Return the documents that `parse` makes of the lines. An error in a line becomes a
+        problem of its row.
+        """
         if not self.block.is_too_long:
             return parse(self)
         place = self.place(0)
@@ -66,9 +70,12 @@ class LineDocuments:
 def read_line_documents(
     stream: ByteStream, options: ReadOptions, parse: Callable[[LineDocuments], Batch]
 ) -> Iterator[Block]:
-    """Yield the lines of a stream, or of a range of its file, in blocks, which `parse` makes documents of."""
+    """Yield the lines of a stream, or of a range of its file, in blocks, which `parse` makes
+    documents of.
+    """
     origin = origin_of(stream.path)
-    encoding, limit = options.encoding, options.settings.max_document_bytes
+    encoding = options.encoding
+    limit = options.settings.max_document_bytes
     if options.byte_range is not None:
         blocks = read_range(stream.location, options.byte_range, len(stream.bom), encoding, limit)
     else:
@@ -92,12 +99,14 @@ def read_lines(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of fastText's format: each line is one, with its labels as words `__label__NAME`.
+    """Yield the documents of fastText's format: each line is one, with its labels as words
+    `__label__NAME`.
 
-    Blank lines are skipped. Where documents have several labels, a line without a label is one without labels:
-    a file is read again to find that out, and of a pipe it is not known.
+    Blank lines are skipped. Where documents have several labels, a line without a label is one
+    without labels: a file is read again to find that out, and of a pipe it is not known.
     """
-    path, limit = stream.location, options.settings.max_document_bytes
+    path = stream.location
+    limit = options.settings.max_document_bytes
 
     @cache
     def has_several() -> bool:
@@ -119,21 +128,27 @@ def _find_several(path: str, encoding: Encoding, limit: int) -> bool:
 
 
 def parse_lines(lines: LineDocuments) -> Batch:
-    """Return a batch in which each line is a document, with the repair counts and problems of decoding."""
-    decoded, first = decode_lines(lines.block.data, lines.encoding), lines.block.first_line
+    """Return a batch in which each line is a document, with the repair counts and problems of
+    decoding.
+    """
+    decoded = decode_lines(lines.block.data, lines.encoding)
+    first = lines.block.first_line
     texts = [text.removesuffix("\r") for text in decoded.texts]
     batch = Batch([f"{lines.origin}{line}" for line in range(first, first + len(texts))], (texts,), [])
-    batch.repaired_documents, batch.repaired_bytes = len(decoded.repaired), sum(decoded.repaired.values())
+    batch.repaired_documents = len(decoded.repaired)
+    batch.repaired_bytes = sum(decoded.repaired.values())
     labels: list[Label] = [lines.label] * len(texts)
     for row, problem in sorted(decoded.problems.items()):
         batch.problems[row] = problem.locate(lines.place(row))
-        texts[row], labels[row] = "", None
+        texts[row] = ""
+        labels[row] = None
     batch.set_labels(labels)
     return batch
 
 
 def parse_fasttext(lines: LineDocuments, *, has_several: Callable[[], bool] | None = None) -> Batch:
-    """Return a batch in which each line is a document. If a line has several labels, all lines have lists of labels.
+    """Return a batch in which each line is a document. If a line has several labels, all lines have
+    lists of labels.
 
     has_several  returns whether a line of the file has several labels; None: it is not known
     """
@@ -149,10 +164,12 @@ def parse_fasttext(lines: LineDocuments, *, has_several: Callable[[], bool] | No
         try:
             label = collect_labels(found, lines.settings) if len(found) > 1 else "".join(found) or None
         except InputError as problem:
-            batch.problems[row], text = problem.locate(lines.place(kept[row])), ""
+            batch.problems[row] = problem.locate(lines.place(kept[row]))
+            text = ""
         labels.append(label)
         texts.append(text)
-    batch.columns, batch.has_several = (texts,), has_several
+    batch.columns = (texts,)
+    batch.has_several = has_several
     batch.set_labels(labels)
     if lines.settings.keeps_rows:
         batch.rows = keep_lines(lines, kept, "fasttext")
@@ -167,7 +184,8 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
     """
     from nbtext.documents.rows import ObjectRows, TextRows
 
-    block, encoding = lines.block, lines.encoding
+    block = lines.block
+    encoding = lines.encoding
     texts = re.findall(r"[^\n]*\n|[^\n]+", encoding.decode_exactly(block.data))
     kind = TextRows if name == "fasttext" else ObjectRows
     bounds = pairwise([-1, *places, len(texts)])

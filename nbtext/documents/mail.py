@@ -1,7 +1,9 @@
-"""Mails in mbox files, in Maildirs and in single files: their headers and their texts, from MIME parts.
+"""Mails in mbox files, in Maildirs and in single files: their headers and their texts, from MIME
+parts.
 
-Mails are often malformed, so nothing in a mail is an error. The library parses headers, a bounded number of lines at a
-time; the parts are found here, in linear time and without an object for each line.
+Mails are often malformed, so nothing in a mail is an error. The library parses headers, a bounded
+number of lines at a time; the parts are found here, in linear time and without an object for each
+line.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 
 BLOCK_MAILS = 64
-MAX_HEADER_LINES = 10_000  # of a mail or a part; the library keeps an object for each, and further ones are ignored
+# of a mail or a part; the library keeps an object for each, and further ones are ignored
+MAX_HEADER_LINES = 10_000
 MAX_HEADER_BYTES = 1 << 20
-MAX_MIME_HEADER = 4_000  # characters of a MIME header; the standard library parses parameters in quadratic time
+# characters of a MIME header; the standard library parses parameters in quadratic time
+MAX_MIME_HEADER = 4_000
 # characters of another header; longer ones keep their =?encoded words?=, for the same reason
 MAX_ENCODED_HEADER = 8_000
 MAX_DEPTH = 100  # of nested MIME parts; deeper ones are text as they are
@@ -51,7 +55,8 @@ _headers = re.compile(rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z))
 _folded = re.compile(r"\r?\n[ \t]*")
 _quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
 _boundary_end = re.compile(rb"(--)?[ \t]*(?:\r\n?|\n|\Z)")
-# A mail of an mbox begins with a line `From …` that a header follows; a line of an unusual form, with a usual header.
+# A mail of an mbox begins with a line `From …` that a header follows; a line of an unusual form,
+# with a usual header.
 _usual = rb"(?i:%s|[a-z][a-z0-9]*+-[!-9;-~]++)[ \t]*+:" % b"|".join(sorted(MAIL_HEADERS))
 _separator = re.compile(
     rb"^(?:(?=%s)From [^\n]*+\n(?:[!-9;-~]++:|>From )|From [^\n]*+\n(?:>From [^\n]*+\n)?+%s)"
@@ -131,7 +136,8 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
         texts = list(_Parts(content, encoding).texts(message, start, len(content)))
     except (InputError, MemoryError):
         raise
-    except Exception:  # the library documents no errors for broken headers; then everything after them is the text
+    except Exception:
+        # the library documents no errors for broken headers; then everything after them is the text
         texts = [encoding.decode_rest(content[start:])]
     mail = Mail(body="\n".join(decoded.text for decoded in texts))
     check_width(mail.body)
@@ -165,7 +171,8 @@ class _Parts:
     """
 
     def __init__(self, content: bytes, encoding: Encoding) -> None:
-        self._content, self._encoding = content, encoding
+        self._content = content
+        self._encoding = encoding
         self._n_parts = 0
 
     def texts(self, message: Message, start: int, stop: int, depth: int = 0) -> Iterator[Decoded]:
@@ -195,13 +202,17 @@ class _Parts:
             yield decode(data, self._encoding, message.get_content_charset())
 
     def _texts_of_range(self, start: int, stop: int, depth: int, default: str = "text/plain") -> Iterator[Decoded]:
-        """Yield the texts of a part whose headers begin at `start`, and which is of the default type if it has none."""
+        """Yield the texts of a part whose headers begin at `start`, and which is of the default
+        type if it has none.
+        """
         message, body = _read_headers(self._content, start, stop)
         message.set_default_type(default)
         yield from self.texts(message, body, stop, depth)
 
     def _choose(self, ranges: list[tuple[int, int]], depth: int) -> Iterator[Decoded]:
-        """Yield the texts of the first plain one of some alternatives, or of the first that has a text."""
+        """Yield the texts of the first plain one of some alternatives, or of the first that has a
+        text.
+        """
         first: list[Decoded] = []
         for start, stop in ranges:
             message, body = _read_headers(self._content, start, stop)
@@ -218,9 +229,14 @@ class _Parts:
         yield from first
 
     def _split(self, boundary: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield the range of each part between lines of a boundary; of too many, the last one has the rest."""
-        content, line = self._content, b"--" + boundary.encode("ascii", "surrogateescape")
-        begin, place, is_last = -1, content.find(line, start, stop), False
+        """Yield the range of each part between lines of a boundary; of too many, the last one has
+        the rest.
+        """
+        content = self._content
+        line = b"--" + boundary.encode("ascii", "surrogateescape")
+        begin = -1
+        place = content.find(line, start, stop)
+        is_last = False
         while place >= 0 and not is_last:
             end = _boundary_end.match(content, place + len(line), stop)
             if end and (place == start or content[place - 1 : place] in (b"\n", b"\r")):
@@ -257,7 +273,9 @@ def _decode_transfer(data: bytes, transfer: str) -> bytes:
 
 
 def _decode_uu(data: bytes) -> bytes:
-    """Return the bytes between the lines `begin` and `end`; binascii.Error if a line of them is broken."""
+    """Return the bytes between the lines `begin` and `end`; binascii.Error if a line of them is
+    broken.
+    """
     lines = io.BytesIO(data)
     if not any(line.startswith(b"begin ") for line in lines):
         return data
@@ -325,12 +343,16 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
 
 
 def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
-    """Return the header if its name is not the default; otherwise the sender of a mail could choose its label or id."""
+    """Return the header if its name is not the default; otherwise the sender of a mail could choose
+    its label or id.
+    """
     return name_of(mail.text(name)) if name != default else None
 
 
 def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the mails of an mbox, with ids `FILE:NUMBER`; a file that does not begin as an mbox is a single mail."""
+    """Yield the mails of an mbox, with ids `FILE:NUMBER`; a file that does not begin as an mbox is
+    a single mail.
+    """
     origin = origin_of(stream.path)
     contents = enumerate(_split_mbox(stream, options.settings.max_document_bytes), 1)
     mails = (RawMail(f"{origin}{number}", None, content) for number, content in contents)
@@ -340,7 +362,9 @@ def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 def read_mail_files(
     paths: Iterable[str], labels: Iterable[str | None], encoding: Encoding, settings: InputSettings
 ) -> Iterator[Block]:
-    """Yield the mails of some files, with their paths as ids; a file that is an mbox of several gives `FILE:NUMBER`."""
+    """Yield the mails of some files, with their paths as ids; a file that is an mbox of several
+    gives `FILE:NUMBER`.
+    """
     limit = settings.max_document_bytes
     mails = chain.from_iterable(_read_mail_file(*file, limit) for file in zip(paths, labels, strict=True))
     return _group_mails(mails, encoding, settings, lambda group: sum(mail.is_first for mail in group))
@@ -362,7 +386,8 @@ def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMai
 
 
 class _Splitter:
-    """Collects the lines of a file to mails: an mbox is split where a mail begins, any other file is one mail.
+    """Collects the lines of a file to mails: an mbox is split where a mail begins, any other file
+    is one mail.
 
     Parameters
     ----------
@@ -382,7 +407,9 @@ class _Splitter:
         self.is_mbox: bool | None = None
 
     def split(self, lines: bytes) -> Iterator[bytes | InputError]:
-        """Yield the mails that these lines complete; a line `From …` comes together with the one that follows it."""
+        """Yield the mails that these lines complete; a line `From …` comes together with the one
+        that follows it.
+        """
         if self.is_mbox is None:
             lines = lines.lstrip(b"\r\n")
             self.is_mbox = bool(_separator.match(lines) or _strict_separator.match(lines)) if lines else None

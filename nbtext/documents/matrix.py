@@ -1,10 +1,11 @@
 """Matrix files: counted or weighted documents.
 
-A matrix file is an `.npz` file, which scipy.sparse.load_npz can open. Besides SciPy's own members (data, indices,
-indptr, shape, format) it has the names of the features, the ids and labels of the documents, and the feature settings,
-all as plain numbers: nothing in it is pickled. A matrix of weights, or of some features only, has the counts of all
-features beside it, which commands use, so that their results are those of the texts. Names are UTF-8 bytes one after
-the other, with offsets. Members are stored, not compressed, so that the size of the file bounds their size in memory.
+A matrix file is an `.npz` file, which scipy.sparse.load_npz can open. Besides SciPy's own members
+(data, indices, indptr, shape, format) it has the names of the features, the ids and labels of the
+documents, and the feature settings, all as plain numbers: nothing in it is pickled. A matrix of
+weights, or of some features only, has the counts of all features beside it, which commands use, so
+that their results are those of the texts. Names are UTF-8 bytes one after the other, with offsets.
+Members are stored, not compressed, so that the size of the file bounds their size in memory.
 
 Files of svmlight and Matrix Market hold numbers only: their columns have numbers instead of names.
 """
@@ -45,14 +46,19 @@ VERSION = 2  # raise it when an older nbtext would misread the file
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 
 
-MEMORY_BYTES = 64 << 20  # bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file
+# bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file
+MEMORY_BYTES = 64 << 20
 UNPACKED_RATIO = 10  # a compressed file of more than this ratio is refused as a bomb,
 UNPACKED_ALLOWANCE = 8 << 20  # unless it decompresses to at most this size
 MAX_HASHED_FEATURES = 2**30
 MAX_COLUMNS = 1 << 22  # of a matrix without names of features
 MAX_EMPTY_ROWS = 1_000_000  # that a header may claim
-BLOCK_DOCUMENTS, BLOCK_ENTRIES = 4096, 1 << 20  # at most so many together, unless one document has more
-INTEGERS, REALS, BYTES = ("<i4", "<i8"), ("<f4", "<f8"), ("|u1",)
+# at most so many together, unless one document has more
+BLOCK_DOCUMENTS = 4096
+BLOCK_ENTRIES = 1 << 20
+INTEGERS = ("<i4", "<i8")
+REALS = ("<f4", "<f8")
+BYTES = ("|u1",)
 MEMBERS = {  # the allowed kinds of numbers of each member, and its number of dimensions
     "indices": (INTEGERS, 1), "indptr": (INTEGERS, 1), "format": (("|S3",), 0), "shape": (("<i8",), 1),
     "data": (INTEGERS + REALS, 1), "nbtext": (BYTES, 1), "feature_names": (BYTES, 1), "feature_offsets": (("<i8",), 1),
@@ -87,16 +93,20 @@ class Matrix:
     feature_blob : array of uint8
         The names of the features in UTF-8, ascending; empty if the features are hashed.
     feature_offsets : array of int64
-        Shape (n_features + 1,): the position of each name; shape (1,) if the features are hashed or numbered.
+        Shape (n_features + 1,): the position of each name; shape (1,) if the features are hashed or
+        numbered.
     ids : list[str]
     labels : list of str, tuple of str or None
         The label of each document, or its distinct labels; None: not known.
     settings : dict[str, Any], optional
-        The feature settings of the matrix, as plain data for JSON. None: the columns have numbers instead of names.
+        The feature settings of the matrix, as plain data for JSON. None: the columns have numbers
+        instead of names.
     counted : Matrix, optional
-        The counts of all features of the documents, if the matrix has weights or some features only.
+        The counts of all features of the documents, if the matrix has weights or some features
+        only.
     is_partial : bool
-        Whether the matrix may have weights or some features only, and nothing else is known, as of older files.
+        Whether the matrix may have weights or some features only, and nothing else is known, as of
+        older files.
     idf : array of float64, optional
         Shape (n_features,): the inverse document frequencies of weights; 1 without them.
     parameters : list of dict
@@ -104,7 +114,8 @@ class Matrix:
     input : ModelInput
         What the documents were in the source that was vectorized.
     is_width_declared : bool
-        Whether the file says how many columns it has, which have no names; else they are those up to the last entry.
+        Whether the file says how many columns it has, which have no names; else they are those up
+        to the last entry.
     """
 
     data: NDArray[Any]
@@ -147,7 +158,8 @@ class Matrix:
     def take(self, rows: Sequence[int]) -> Matrix:
         """Return the matrix of these documents, ascending."""
         numbers = np.array(rows, dtype=np.int64)
-        starts, sizes = self.indptr[numbers], np.diff(self.indptr)[numbers]
+        starts = self.indptr[numbers]
+        sizes = np.diff(self.indptr)[numbers]
         indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
         if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1:
             entries: Any = slice(int(starts[0]), int(starts[0] + indptr[-1]))
@@ -166,7 +178,9 @@ class Matrix:
         return counts.indices[entries].astype("<i8").tobytes() + counts.data[entries].astype("<f8").tobytes()
 
     def batch(self) -> Batch:
-        """Return the documents as a batch, whose texts are empty, with labels as other formats give them: trimmed."""
+        """Return the documents as a batch, whose texts are empty, with labels as other formats give
+        them: trimmed.
+        """
         batch = Batch(self.ids, ([""] * len(self.ids),), [], matrix=self)
         labels: list[Label] = [
             tuple(dict.fromkeys(filter(None, map(name_of, label)))) if isinstance(label, tuple) else name_of(label)
@@ -176,8 +190,11 @@ class Matrix:
         return batch
 
     def blocks(self, size: int = 0) -> Iterator[Block]:
-        """Yield the documents in blocks, at least one; `size` is the number of bytes that were read for all."""
-        start, bounds = 0, self.indptr
+        """Yield the documents in blocks, at least one; `size` is the number of bytes that were read
+        for all.
+        """
+        start = 0
+        bounds = self.indptr
         while start < len(self.ids) or start == 0:
             last = int(np.searchsorted(bounds, bounds[start] + BLOCK_ENTRIES, side="right")) - 1
             stop = min(max(start + 1, last), start + BLOCK_DOCUMENTS, len(self.ids))
@@ -310,7 +327,8 @@ def _read_members(file: IO[bytes]) -> Arrays:
 
 
 def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: str, length: int) -> None:
-    """Raise _UnfitError unless a member holds an array of an allowed type, as long as its header says.
+    """Raise _UnfitError unless a member holds an array of an allowed type, as long as its header
+    says.
 
     length  size of the file
     """
@@ -359,7 +377,8 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     if n_documents != len(arrays["indptr"]) - 1 or not 0 <= n_features <= np.iinfo(np.int32).max:
         raise _UnfitError("the numbers of rows or columns in `shape` are wrong")
     ids = _names(arrays["document_ids"], arrays["document_id_offsets"], n_documents, "document ids")
-    labels, source = _read_labels(arrays, n_documents), _check_input(about.get("input"))
+    labels = _read_labels(arrays, n_documents)
+    source = _check_input(about.get("input"))
     names = arrays["feature_names"], arrays["feature_offsets"]
     matrix = Matrix(
         arrays["data"], arrays["indices"], arrays["indptr"], n_features, *names, ids, labels, settings,
@@ -372,7 +391,8 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     if "counted_data" not in arrays:
         return matrix
     data, indices, indptr, blob, offsets = (arrays[name] for name in COUNTED)
-    width = n_features if len(offsets) == 1 else len(offsets) - 1  # hashed features have the same columns
+    # hashed features have the same columns
+    width = n_features if len(offsets) == 1 else len(offsets) - 1
     counted = Matrix(data, indices, indptr, width, blob, offsets, ids, labels, settings)
     _check_rows(counted)
     return replace(matrix, counted=counted)
@@ -380,7 +400,9 @@ def _check_arrays(arrays: Arrays) -> Matrix:
 
 def _check_rows(matrix: Matrix) -> None:
     """Raise _UnfitError unless the rows, columns and names of a matrix fit together."""
-    blob, offsets, n_features = matrix.feature_blob, matrix.feature_offsets, matrix.n_features
+    blob = matrix.feature_blob
+    offsets = matrix.feature_offsets
+    n_features = matrix.n_features
     if len(matrix.data) != len(matrix.indices) or len(matrix.indptr) != len(matrix.ids) + 1:
         raise _UnfitError("`indices` and `data` are not equally long")
     if not np.isfinite(matrix.data).all():
@@ -397,7 +419,8 @@ def _check_rows(matrix: Matrix) -> None:
 
 def _read_labels(arrays: Arrays, n_documents: int) -> list[Label]:
     """Return the labels of the documents."""
-    has_label, numbers = arrays["has_label"], arrays.get("label_numbers")
+    has_label = arrays["has_label"]
+    numbers = arrays.get("label_numbers")
     if len(has_label) != n_documents or (has_label.view(np.uint8) > 1).any():
         raise _UnfitError("`has_label` does not have one value for each document")
     if numbers is None:  # version 1: a name for each document, empty without a label
@@ -409,7 +432,8 @@ def _read_labels(arrays: Arrays, n_documents: int) -> list[Label]:
     if int(np.abs(numbers).sum()) != n_names:
         raise _UnfitError(f"it has {n_names:,} labels for {number_of(n_documents, 'document')}")
     names = _names(arrays["labels"], arrays["label_offsets"], n_names, "labels")
-    labels, start = list[Label](), 0
+    labels = list[Label]()
+    start = 0
     for has, number in zip(has_label.tolist(), numbers.tolist(), strict=True):
         own = tuple(dict.fromkeys(names[start : start + abs(number)]))
         labels.append(None if not has else names[start] if number < 0 else own)
@@ -464,8 +488,13 @@ def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, wh
 
 
 def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of a file in the format of svmlight: labels, then COLUMN:NUMBER from column 1 on."""
-    labels, ends, columns, numbers = list[Label](), array("q", [0]), array("q"), array("d")
+    """Yield the documents of a file in the format of svmlight: labels, then COLUMN:NUMBER from
+    column 1 on.
+    """
+    labels = list[Label]()
+    ends = array("q", [0])
+    columns = array("q")
+    numbers = array("d")
 
     def read(line: str) -> None:
         first, *entries = line.partition("#")[0].split(" ") if line[:1] == " " else line.partition("#")[0].split()
@@ -482,14 +511,21 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def _label_text(text: str) -> str:
-    """Return the label of svmlight as the text of a whole number, if it is one: `+1` and `1.0` are 1."""
+    """Return the label of svmlight as the text of a whole number, if it is one: `+1` and `1.0` are
+    1.
+    """
     number = float(text)
     return str(int(number)) if number.is_integer() else text
 
 
 def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of a file in the coordinate format of Matrix Market, the rows of a matrix without labels."""
-    rows, columns, numbers, sizes = array("q"), array("q"), array("d"), list[int]()
+    """Yield the documents of a file in the coordinate format of Matrix Market, the rows of a matrix
+    without labels.
+    """
+    rows = array("q")
+    columns = array("q")
+    numbers = array("d")
+    sizes = list[int]()
 
     def read(line: str) -> None:
         if line.startswith("%"):
@@ -523,7 +559,9 @@ def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 def _parse_lines(
     stream: ByteStream, options: ReadOptions, read: Callable[[str], None], *, is_blank_skipped: bool
 ) -> None:
-    """Call a function for each line of a file of numbers; InputError names the line that it cannot read."""
+    """Call a function for each line of a file of numbers; InputError names the line that it cannot
+    read.
+    """
     hint = "write one with nbtext vectorize"
     with _named_errors(stream.path, hint):
         for block in read_line_blocks(_read_bounded(stream), options.settings.max_document_bytes):
@@ -549,7 +587,8 @@ def _numbered_blocks(
     from scipy.sparse import csr_array
 
     with _named_errors(stream.path, "write one with nbtext vectorize"):
-        of_column, data = np.frombuffer(columns, "q"), np.frombuffer(numbers, "d")
+        of_column = np.frombuffer(columns, "q")
+        data = np.frombuffer(numbers, "d")
         width = int(of_column.max(initial=-1)) + 1 if n_columns is None else n_columns
         if width > MAX_COLUMNS:
             raise _UnfitError(f"it has {width:,} columns; at most {MAX_COLUMNS:,} may have no names")

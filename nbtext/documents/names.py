@@ -1,4 +1,6 @@
-"""Many names as two arrays, and checks of the arrays that matrix files, models and vocabularies contain."""
+"""Many names as two arrays, and checks of the arrays that matrix files, models and vocabularies
+contain.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 
 
 def pack_names(names: Iterable[str]) -> tuple[Bytes, NDArray[np.int64]]:
-    """Return names as UTF-8 bytes one after the other, and the offset of each; lone surrogates are kept.
+    """Return names as UTF-8 bytes one after the other, and the offset of each; lone surrogates are
+    kept.
 
     Returns
     -------
@@ -41,7 +44,8 @@ def unpack_names(blob: Bytes, offsets: NDArray[np.int64]) -> list[str]:
     UnicodeDecodeError
         The names are not valid UTF-8.
     """
-    data, bounds = blob.tobytes(), offsets.tolist()
+    data = blob.tobytes()
+    bounds = offsets.tolist()
     return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]
 
 
@@ -53,7 +57,8 @@ def are_offsets(offsets: NDArray[np.int64], n_bytes: int) -> bool:
 
 
 def find_row_error(indptr: NDArray[Any], columns: NDArray[Any], n_columns: int) -> str | None:
-    """Return what is wrong with the rows of a CSR array; None if columns[indptr[i]:indptr[i + 1]] ascend in each row i.
+    """Return what is wrong with the rows of a CSR array; None if columns[indptr[i]:indptr[i + 1]]
+    ascend in each row i.
 
     Parameters
     ----------
@@ -103,7 +108,8 @@ def find_terms(
     def name_at(place: int) -> bytes:
         return blob[offsets[place] : offsets[place + 1]].tobytes()
 
-    n_names, places = len(offsets) - 1, []
+    n_names = len(offsets) - 1
+    places = []
     for start, stop in pairwise(wanted_offsets.tolist()):
         name = wanted_blob[start:stop].tobytes()
         place = bisect_left(range(n_names), name, key=name_at)

@@ -1,6 +1,7 @@
 """Recognize files that are not documents: binary files, among them models and matrices.
 
-The encoding of text that is not valid UTF-8 is named in a message, by charset-normalizer; text is never decoded so.
+The encoding of text that is not valid UTF-8 is named in a message, by charset-normalizer; text is
+never decoded so.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import NamedTuple
 
 from nbtext.errors import InputError, printable
 
-HEAD_BYTES = 8192  # a file with a NUL among this many first bytes is binary; git and ripgrep use the same rule
+# a file with a NUL among this many first bytes is binary; git and ripgrep use the same rule
+HEAD_BYTES = 8192
 ZIP_MAGIC = b"PK\x03\x04"
 TAR_MAGICS = (b"ustar\x0000", b"ustar  \0")  # of POSIX and of GNU, in the first header
-PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # pickle protocols; no text begins with these bytes
+# pickle protocols; no text begins with these bytes
+PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")
 TABLE_HINT = "name the file itself, or give --input-format"
 
 SAMPLE_BYTES = 1 << 16  # of a file
-LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254")  # encodings in wide use whose letters are mostly ASCII
+# encodings in wide use whose letters are mostly ASCII
+LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254")
 OTHERS = (
     "cp1251", "koi8_r", "koi8_u", "cp1253", "cp1255", "cp1256", "cp874", "cp932", "euc_jp", "gb18030", "big5", "cp949",
 )  # fmt: skip
@@ -80,7 +84,8 @@ MAGICS = {
 OFFICE_MEMBERS = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/")
 
 BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
-WIDE_NULS = 0.25, 0.75  # shares of NUL between which bytes are UTF-16 or UTF-32; that of Latin letters has a half
+# shares of NUL between which bytes are UTF-16 or UTF-32; that of Latin letters has a half
+WIDE_NULS = 0.25, 0.75
 
 
 def recognize(head: bytes) -> Kind | None:
@@ -117,14 +122,17 @@ def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
     Parameters
     ----------
     hint : str
-        What to do, unless the bytes are UTF-16 without a byte order mark, for which the encoding is named.
+        What to do, unless the bytes are UTF-16 without a byte order mark, for which the encoding is
+        named.
     """
     found = find_utf_16(head)
     return found if found not in (None, BINARY) else BINARY._replace(hint=hint)
 
 
 def find_utf_16(head: bytes) -> Kind | None:
-    """Return the kind of a file whose first bytes are UTF-16 text without a byte order mark; None if they are not."""
+    """Return the kind of a file whose first bytes are UTF-16 text without a byte order mark; None
+    if they are not.
+    """
     if (codec := guess_utf_16(head)) is not None:
         return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
     least, most = WIDE_NULS
@@ -141,16 +149,20 @@ def is_own_output(path: str) -> bool:
 
 
 def guess_utf_16(sample: bytes) -> str | None:
-    """Return the kind of UTF-16 that some bytes seem to be; None if they are not, or the library is not installed."""
+    """Return the kind of UTF-16 that some bytes seem to be; None if they are not, or the library is
+    not installed.
+    """
     sample = sample[: len(sample) // 2 * 2]
     for codec in _rank(sample, ["utf_16_le", "utf_16_be"])[:1]:
-        if not {" ", "\n"}.isdisjoint(sample.decode(codec, "ignore")):  # other bytes may be letters, too
+        # other bytes may be letters, too
+        if not {" ", "\n"}.isdisjoint(sample.decode(codec, "ignore")):
             return codec.replace("_", "-")
     return None
 
 
 def guess_codecs(sample: bytes) -> list[str]:
-    """Return the encodings in wide use that some bytes may have, the most likely one first; [] without the library.
+    """Return the encodings in wide use that some bytes may have, the most likely one first; []
+    without the library.
 
     Several Latin ones are named if their words differ, and all have only letters in them.
     """
@@ -168,7 +180,9 @@ def guess_codecs(sample: bytes) -> list[str]:
 
 
 def _rank(sample: bytes, codecs: Sequence[str]) -> list[str]:
-    """Return those of some encodings that bytes may have, the most likely one first; [] without the library."""
+    """Return those of some encodings that bytes may have, the most likely one first; [] without the
+    library.
+    """
     try:
         from charset_normalizer import from_bytes
     except ImportError:
@@ -178,7 +192,9 @@ def _rank(sample: bytes, codecs: Sequence[str]) -> list[str]:
 
 
 def _has_words(sample: bytes, codec: str) -> bool:
-    """Return whether words that are not ASCII are like those of Latin languages: letters, some of them ASCII."""
+    """Return whether words that are not ASCII are like those of Latin languages: letters, some of
+    them ASCII.
+    """
     try:
         text = sample.decode(codec)
     except UnicodeDecodeError:
@@ -195,7 +211,8 @@ def _has_words(sample: bytes, codec: str) -> bool:
 
 
 def guess_encodings(paths: Iterable[str]) -> list[str]:
-    """Return the encodings that the files at some paths may have; [] if none fits or all are valid UTF-8.
+    """Return the encodings that the files at some paths may have; [] if none fits or all are valid
+    UTF-8.
 
     Parameters
     ----------

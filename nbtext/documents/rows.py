@@ -1,8 +1,10 @@
-"""Write the rows of a text file again, with columns added or labels changed: CSV, TSV, JSON lines and arrays, fastText.
+"""Write the rows of a text file again, with columns added or labels changed: CSV, TSV, JSON lines
+and arrays, fastText.
 
-A row is written as it was read, byte for byte, and what is added follows it. Only a row of a table whose label changes,
-or whose cells would be read in another way with more after them, is written anew, in the manner of the file: with its
-separator and line end, and with quotes around all cells or where they are needed.
+A row is written as it was read, byte for byte, and what is added follows it. Only a row of a table
+whose label changes, or whose cells would be read in another way with more after them, is written
+anew, in the manner of the file: with its separator and line end, and with quotes around all cells
+or where they are needed.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ class Column(NamedTuple):
     ----------
     name : str
     kind : str
-        text, number or boolean; or what is nested: labels and numbers (lists), scores (probabilities by label) or
-        contributions (features with log-odds).
+        text, number or boolean; or what is nested: labels and numbers (lists), scores
+        (probabilities by label) or contributions (features with log-odds).
     values : sequence
         One for each row; None stands for a missing value.
     cells : callable
@@ -100,7 +102,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class TextRows:
-    """Rows of a text file. These are lines of fastText's format; subclasses have rows of other formats.
+    """Rows of a text file. These are lines of fastText's format; subclasses have rows of other
+    formats.
 
     Attributes
     ----------
@@ -111,11 +114,13 @@ class TextRows:
     rows : sequence
         The text of each row without its line end, or its cells. Invalid bytes are lone surrogates.
     gaps : list of str
-        The text before each row (blank lines, or a bracket or comma of an array), and after the last one.
+        The text before each row (blank lines, or a bracket or comma of an array), and after the
+        last one.
     lines : sequence of int
         The number of the line of each row, or of the row if the file has no lines.
     ends : sequence of str
-        The line end of each row, which only the last one of a file may lack; empty if the rows are not lines.
+        The line end of each row, which only the last one of a file may lack; empty if the rows are
+        not lines.
     newline : str
         The line end of the file.
     is_start : bool
@@ -168,7 +173,8 @@ class TextRows:
         if unfit := [each for each in labels if not each or any(map(str.isspace, each))]:
             what = f"the label {unfit[0]!r} is empty or contains a space, which the fastText format does not allow"
             raise InputError(what, hint=LINES_HINT)
-        content, rest = text.removesuffix("\r"), "\r" if text.endswith("\r") else ""
+        content = text.removesuffix("\r")
+        rest = "\r" if text.endswith("\r") else ""
         content = remove_labels(content)
         return " ".join([*(f"{LABEL_PREFIX}{each}" for each in labels), *([content] if content else [])]) + rest
 
@@ -203,7 +209,8 @@ class ObjectRows(TextRows):
 
         label = changed.labels.get(row)
         if label is not None:
-            places, name = _find_values(text), settings.label_field
+            places = _find_values(text)
+            name = settings.label_field
             is_list = name in places and text.startswith("[", places[name][0])
             labels = name_labels(label, settings, is_list=is_list)
             for key in sorted(labels.keys() & places.keys(), key=places.__getitem__, reverse=True):
@@ -270,15 +277,19 @@ class TableRows(TextRows):
         return self.separator.join([content, *names]) + self.header[len(content) :] + self.gaps[0]
 
     def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
-        """Return the text of a row with cells added, and with its new label; a short row is filled up.
+        """Return the text of a row with cells added, and with its new label; a short row is filled
+        up.
 
         Raises
         ------
         InputError
-            The row has more cells than the header, no cell for the label, or the label does not fit into one.
+            The row has more cells than the header, no cell for the label, or the label does not fit
+            into one.
         """
-        text, cells = self.texts[row], list(self.rows[row])
-        width, label = len(self.names), changed.labels.get(row)
+        text = self.texts[row]
+        cells = list(self.rows[row])
+        width = len(self.names)
+        label = changed.labels.get(row)
         if label is not None:
             if isinstance(label, list) and len(label) != 1 and not (settings.label_fields or settings.label_separator):
                 hint = "give --label-separator, or relabel with one label"
@@ -302,14 +313,17 @@ class TableRows(TextRows):
         return self.separator.join([text, *new])
 
     def _is_open(self, row: int, *, has_quotes: bool) -> bool:
-        """Return whether a cell of a row could be read in another way if more follows, which may have quotes."""
+        """Return whether a cell of a row could be read in another way if more follows, which may
+        have quotes.
+        """
         text = self.texts[row]
         pattern = ' +"' if self.format == "csv" and not self.is_escaped else ' *"'
         has_open_quote = has_quotes and any(re.match(pattern, cell) for cell in self.rows[row])
         return has_open_quote or (self.is_escaped and (len(text) - len(text.rstrip("\\"))) % 2 == 1)
 
     def join(self, cells: Sequence[str]) -> str:
-        """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks at each character.
+        """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks
+        at each character.
 
         In TSV, a quote is an ordinary character unless it begins a cell, or follows its blanks;
         see `tables.read_tsv_records`.
@@ -338,17 +352,20 @@ class TableRows(TextRows):
 
 
 def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
-    """Write rows of text files one after the other, with the header and the byte order mark of the first file.
+    """Write rows of text files one after the other, with the header and the byte order mark of the
+    first file.
 
     Raises
     ------
     InputError
-        A row cannot be changed, a character is not in the encoding of the file, or several files differ in their
-        columns, line ends or encoding.
+        A row cannot be changed, a character is not in the encoding of the file, or several files
+        differ in their columns, line ends or encoding.
     """
     first: TextRows | None = None
-    mark, is_ended = b"", True
-    is_first_row = False  # whether the next row is the first one of its file that is written: its gap is in the head
+    mark = b""
+    is_ended = True
+    # whether the next row is the first one of its file that is written: its gap is in the head
+    is_first_row = False
     with target.open() as file:
         for each in changed:
             rows = each.rows
@@ -357,7 +374,8 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
             if rows.is_start:
                 is_first_row = True
                 if first is None:
-                    first, mark = rows, rows.bom
+                    first = rows
+                    mark = rows.bom
                     parts.append((1, rows.write_head(each)))
                 else:
                     _check_alike(rows, first)
@@ -393,7 +411,8 @@ def _encode(rows: TextRows, parts: list[tuple[int, str]]) -> bytes:
     try:
         return rows.encoding.encode(text)
     except UnicodeEncodeError as error:
-        character, n_before = text[error.start], error.start
+        character = text[error.start]
+        n_before = error.start
     for line, part in parts:  # noqa: B007
         n_before -= len(part)
         if n_before < 0:
@@ -438,7 +457,8 @@ def _list_keys(text: str) -> set[str]:
 
 
 def _find_values(text: str, start: int = 0, prefix: str = "") -> dict[str, tuple[int, int]]:
-    """Return the first and the last place of the value of each key of an object of JSON, which is valid.
+    """Return the first and the last place of the value of each key of an object of JSON, which is
+    valid.
 
     Keys of objects in it are named as in `find_value`: `data.text`.
     """
@@ -481,7 +501,8 @@ def name_labels(label: NewLabel, settings: InputSettings, *, is_list: bool) -> d
 
 
 def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
-    """Return all fields of a row for a line of JSON; None if the rows are not kept, or have no fields.
+    """Return all fields of a row for a line of JSON; None if the rows are not kept, or have no
+    fields.
 
     Raises
     ------
@@ -502,7 +523,9 @@ def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it: a date as a text, NaN as null; TypeError for bytes and the like."""
+    """Return a value as JSON holds it: a date as a text, NaN as null; TypeError for bytes and the
+    like.
+    """
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, bool | int | float | str):

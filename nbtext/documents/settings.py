@@ -1,4 +1,6 @@
-"""The settings of reading sources; and word lists, files with one word, feature or document id on each line."""
+"""The settings of reading sources; and word lists, files with one word, feature or document id on
+each line.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ from nbtext.errors import PARAMETERS, InputError
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, Settings, parse_names, setting
 
-DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}  # as they are typed
+DEFAULT_TEXT = ("text",)
+DEFAULT_LABEL = "label"
+# as they are typed
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}  # which the first line of a table tells
 BACKSLASH = "backslash"
 DEFAULT_ENCODING = "utf-8"
@@ -18,7 +22,8 @@ DEFAULT_ENCODING = "utf-8"
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
-    """What the documents were that a model was trained on; its other commands read their sources in the same way.
+    """What the documents were that a model was trained on; its other commands read their sources in
+    the same way.
 
     unit         "file", "line", "row" or "mail"; None: not known, or not the same in all sources
     text_field   columns, keys or mail headers of the text, in sources of this unit
@@ -26,7 +31,8 @@ class ModelInput:
     separate_fields  whether each text field has its own features
     label_separator  separator of several labels in a text; None: a text is one label
     label_fields  columns or keys of 0 and 1, one for each label, instead of `label_field`
-    matrix_columns  number of columns, if they were rows of a matrix that TextClassifier was fitted to
+    matrix_columns  number of columns, if they were rows of a matrix that TextClassifier was fitted
+                    to
     """
 
     unit: str | None = None
@@ -46,7 +52,8 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
 
     Spaces are kept, because character n-grams may contain them.
 
-    raises  InputError: the file cannot be read (`hint` says what to give), is not UTF-8, or lists nothing
+    raises  InputError: the file cannot be read (`hint` says what to give), is not UTF-8, or lists
+            nothing
     """
     try:
         with open(path, "rb") as file:
@@ -64,7 +71,8 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
     return words
 
 
-OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field")  # settings that name fields of rows or mails
+# settings that name fields of rows or mails
+OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,22 +159,31 @@ class InputSettings(Settings):
         "strict.", metavar="N",
     )  # fmt: skip
     # what the program sets
-    split_field: str | None = None  # the column, key or header of the group or the timestamp of a document
+    # the column, key or header of the group or the timestamp of a document
+    split_field: str | None = None
     split_option: str = "--group-field"  # the option that names it
-    input_unit: str | None = None  # "file", "mail": a file of plain text is one document; else each of its lines is
-    reads_one_mail: bool = False  # standard input or a pipe that seems to be lines is one text, whatever it begins with
+    # "file", "mail": a file of plain text is one document; else each of its lines is
+    input_unit: str | None = None
+    # standard input or a pipe that seems to be lines is one text, whatever it begins with
+    reads_one_mail: bool = False
     is_text_remembered: bool = False  # the text fields are those of the training documents
-    is_label_remembered: bool = False  # the label fields are those of the training documents, and may be missing
-    fields_of: str | None = None  # the fields are those of sources of this unit; others have the default ones
+    # the label fields are those of the training documents, and may be missing
+    is_label_remembered: bool = False
+    # the fields are those of sources of this unit; others have the default ones
+    fields_of: str | None = None
     ids: frozenset[str] = frozenset()  # only the documents with these ids; empty: with any
     holdout: float = 0.0  # share of the documents, by a hash of their text, that is left out
     is_holdout: bool = False  # only the documents that `holdout` leaves out
-    keeps_skipped: bool = False  # a file of a directory that is not text is a document that cannot be read
+    # a file of a directory that is not text is a document that cannot be read
+    keeps_skipped: bool = False
     is_quoted: bool = True  # a quote at the beginning of a cell of TSV may quote it
-    other_fields: tuple[str, ...] = ()  # columns or keys besides the text, whose names tell a header
+    # columns or keys besides the text, whose names tell a header
+    other_fields: tuple[str, ...] = ()
     reads_fields: bool = False  # batches have the values of all columns or keys, and need no text
-    keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
-    corrects_rows: bool = False  # batches keep the rows of the file, if its format has rows with fields or labels
+    # batches keep the rows of the file, so that columns can be added to them
+    keeps_rows: bool = False
+    # batches keep the rows of the file, if its format has rows with fields or labels
+    corrects_rows: bool = False
 
     @property
     def is_filtering(self) -> bool:
@@ -187,7 +204,9 @@ class InputSettings(Settings):
         return self.label_fields or (self.label_field,)
 
     def of_unit(self, unit: str) -> InputSettings:
-        """Return the settings for a source of a unit; fields that belong to another unit become the default ones."""
+        """Return the settings for a source of a unit; fields that belong to another unit become the
+        default ones.
+        """
         if self.fields_of is None or self.fields_of == unit or self.separate_fields:
             return self
         settings = replace(self, text_field=DEFAULT_TEXT) if self.is_text_remembered else self

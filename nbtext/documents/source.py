@@ -1,6 +1,7 @@
 """All SOURCE arguments of a command, read as one stream of documents.
 
-A source is divided into shards: parts (some files, or a byte range) that any process with the same files can read.
+A source is divided into shards: parts (some files, or a byte range) that any process with the same
+files can read.
 """
 
 from __future__ import annotations
@@ -27,13 +28,17 @@ from nbtext.documents.settings import DELIMITERS, SEPARATORS, UNKNOWN_INPUT, Inp
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.settings import list_options, refuse
 
-MIN_SHARD, MAX_SHARD = 16 << 20, 512 << 20  # bytes: the sample of each shard must fit into memory
+# bytes: the sample of each shard must fit into memory
+MIN_SHARD = 16 << 20
+MAX_SHARD = 512 << 20
 MATRIX_SUFFIXES = (".npz", ".svmlight", ".mtx")
-FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each file is as slow as to read it
+# the assumed size of a file of a directory; to stat each file is as slow as to read it
+FILE_BYTES = 32 << 10
 MAX_BYTES = 2**62  # the largest --max-document-bytes
 
 
-OF_MATRICES = ("input_format", "label", "skip_unlabeled", "exclude_ids")  # settings with an effect on a matrix
+# settings with an effect on a matrix
+OF_MATRICES = ("input_format", "label", "skip_unlabeled", "exclude_ids")
 
 
 class Source:
@@ -45,10 +50,11 @@ class Source:
         The sum of the sizes of all blocks, in `unit`; None if it is not known before reading.
     unit : {"bytes", "files"}
     skipped : Counter of str
-        Number of skipped items, by the reason. Items that are skipped during reading are in the notes of each batch;
-        `batches` adds them here.
+        Number of skipped items, by the reason. Items that are skipped during reading are in the
+        notes of each batch; `batches` adds them here.
     missed : dict of str to str
-        The name of the first skipped item, by the reason, where documents may be missed; see `files.first_missed`.
+        The name of the first skipped item, by the reason, where documents may be missed; see
+        `files.first_missed`.
     field_names : tuple of str
         The names of the columns of a batch, if text fields are kept separate.
     is_live : bool
@@ -63,9 +69,12 @@ class Source:
         self._ahead = ahead or ReadAhead()
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
-        self.skipped, self.missed = skipped, dict[str, str]()
-        self._kept: dict[int, Batch] | None = None  # documents that can be read only once, by the number of the block
-        self._begun: dict[str, Iterator[Block]] = {}  # matrices of which the first block was read, by path
+        self.missed = dict[str, str]()
+        self.skipped = skipped
+        # documents that can be read only once, by the number of the block
+        self._kept: dict[int, Batch] | None = None
+        # matrices of which the first block was read, by path
+        self._begun: dict[str, Iterator[Block]] = {}
         self._matrices: dict[str, Any] = {}  # a block of each matrix that was read, by path
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
@@ -79,7 +88,8 @@ class Source:
 
     @property
     def input_unit(self) -> str | None:
-        """What a document is: "file", "line", "row" or "mail"; None where sources differ, or a stream is not read yet.
+        """What a document is: "file", "line", "row" or "mail"; None where sources differ, or a
+        stream is not read yet.
 
         Mails among other files count as files.
         """
@@ -96,7 +106,9 @@ class Source:
 
     @property
     def has_single_labels(self) -> bool:
-        """Whether it is known before reading that no document has several labels: folders are labels."""
+        """Whether it is known before reading that no document has several labels: folders are
+        labels.
+        """
         return all(shard.reader == "files" for shard in self._files)
 
     @property
@@ -105,7 +117,8 @@ class Source:
         inputs = {self._matrices[path].input if path in self._matrices else None for path in self._paths}
         if inputs != {None}:
             return inputs.pop() or UNKNOWN_INPUT if len(inputs) == 1 else UNKNOWN_INPUT
-        unit, read = self.input_unit, self.settings
+        unit = self.input_unit
+        read = self.settings
         if unit not in ("row", "mail") and not read.separate_fields:
             return ModelInput(unit)
         labels = (read.label_separator, read.label_fields)
@@ -116,7 +129,9 @@ class Source:
         return [path for shard in self._files for path in shard.paths]
 
     def first_matrix(self) -> Any:
-        """Return rows of the first file of SOURCE if it is a matrix, which is read now; None if it holds texts."""
+        """Return rows of the first file of SOURCE if it is a matrix, which is read now; None if it
+        holds texts.
+        """
         shard = self._files[0]
         path = shard.paths[0]
         is_told_by_name = content_suffix(path) in MATRIX_SUFFIXES
@@ -143,7 +158,9 @@ class Source:
         return all(os.path.isfile(path) for shard in self._files for path in shard.paths)
 
     def keep_documents(self) -> None:
-        """Let `blocks` be called several times: documents that can be read only once are kept in memory."""
+        """Let `blocks` be called several times: documents that can be read only once are kept in
+        memory.
+        """
         self._kept = None if self.is_read_again else {}
 
     def _keep(self, number: int, batch: Batch) -> Batch:
@@ -170,7 +187,9 @@ class Source:
             yield block if self._kept is None else block.map(partial(self._keep, number))
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
-        path, name, settings = shard.paths[0], shard.root or shard.paths[0], self.settings
+        path = shard.paths[0]
+        name = shard.root or shard.paths[0]
+        settings = self.settings
         options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
         if path in self._begun:
             yield from self._begun.pop(path)
@@ -197,7 +216,8 @@ class Source:
 
     def _read_stream(self, stream: streams.ByteStream, shard: Shard, options: ReadOptions) -> Iterator[Block]:
         """Yield the blocks of a single file or stream, whose format may have to be detected."""
-        path, settings = shard.paths[0], options.settings
+        path = shard.paths[0]
+        settings = options.settings
         if shard.root is not None and (kind := _kind_to_skip(stream, options)):
             if settings.keeps_skipped and kind not in OUTPUTS:
                 builder = BatchBuilder(settings)
@@ -280,7 +300,8 @@ class Source:
 def open_source(
     paths: Sequence[str], settings: InputSettings, *, outputs: Sequence[str] = (), ahead: ReadAhead | None = None
 ) -> Source:
-    """Return the documents of some paths, each in the format of the settings, or in the detected one.
+    """Return the documents of some paths, each in the format of the settings, or in the detected
+    one.
 
     Parameters
     ----------
@@ -302,7 +323,10 @@ def open_source(
     if not paths:
         raise InputError("no SOURCE is given", hint="name a directory or a file, or - for standard input")
     check_settings(settings)
-    files, skipped, ahead, missed = list[Shard](), Counter[str](), ahead or ReadAhead(), dict[str, str]()
+    files = list[Shard]()
+    skipped = Counter[str]()
+    ahead = ahead or ReadAhead()
+    missed = dict[str, str]()
     for path in paths:
         if path == streams.STANDARD_INPUT or streams.is_database_url(path):
             files.append(Shard("file" if path == streams.STANDARD_INPUT else "database", (path,), (None,)))
@@ -326,7 +350,9 @@ def open_source(
 
 
 def open_shard(shard: Shard, settings: InputSettings) -> Source:
-    """Return the documents of a shard of a source that was opened with these settings, in any process."""
+    """Return the documents of a shard of a source that was opened with these settings, in any
+    process.
+    """
     return Source([shard], Counter(), settings)
 
 
@@ -367,7 +393,9 @@ def _reader_of(path: str, settings: InputSettings) -> str:
 
 
 def _detect_format(path: str, settings: InputSettings) -> Format | None:
-    """Return the format of a file; None if it cannot be detected, which is reported when the file is read."""
+    """Return the format of a file; None if it cannot be detected, which is reported when the file
+    is read.
+    """
     with closing(streams.open_stream(path)) as stream:
         try:
             return detect_stream_format(stream, settings)
@@ -385,7 +413,9 @@ def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
 
 
 def _check_use(settings: InputSettings, name: str, found: Format | None = None) -> None:
-    """Raise InputError if the settings need a database, a table, or rows that can be extended; None: whole files."""
+    """Raise InputError if the settings need a database, a table, or rows that can be extended;
+    None: whole files.
+    """
     if settings.query is not None and not (found and found.has_queries):
         hint = "--query selects rows of a SQLite file, or of a database at a URL"
         raise InputError("is not a database", where=name, hint=hint)
@@ -404,7 +434,8 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
 
 def _check_matrix_settings(settings: InputSettings) -> None:
     """Raise SettingsError if settings say how texts are read, and SOURCE is a matrix."""
-    because, default = "SOURCE is a matrix, whose documents are already counted", InputSettings()
+    because = "SOURCE is a matrix, whose documents are already counted"
+    default = InputSettings()
     if settings.split_field is not None:
         raise refuse(settings.split_option, f"{because}, without other fields")
     if settings.corrects_rows:
@@ -420,7 +451,8 @@ def _check_matrix_settings(settings: InputSettings) -> None:
 
 def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | None:
     """Return what a file of a directory is if it is not a document."""
-    head, encoding = stream.head(), options.encoding
+    head = stream.head()
+    encoding = options.encoding
     if head.startswith(FORMATS[options.settings.input_format or "dirs"].magic):
         return None
     kind = recognize(head)
@@ -430,7 +462,9 @@ def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | No
 
 
 def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
-    """Return the shard size, within bounds, that divides `n_bytes` into two shards for each of `n_readers` workers."""
+    """Return the shard size, within bounds, that divides `n_bytes` into two shards for each of
+    `n_readers` workers.
+    """
     if n_bytes is None:
         return MAX_SHARD
     return min(max(-(-n_bytes // (2 * n_readers)), MIN_SHARD), MAX_SHARD)
@@ -450,7 +484,8 @@ def split_shard(shard: Shard, n_bytes: int, settings: InputSettings) -> Iterator
             files = slice(start, start + step)
             yield replace(shard, paths=shard.paths[files], labels=shard.labels[files])
         return
-    path, size = shard.paths[0], streams.file_size(shard.paths[0])
+    path = shard.paths[0]
+    size = streams.file_size(shard.paths[0])
     if path == streams.STANDARD_INPUT or (size is None and not streams.is_url(path)):
         hint = "save it as a file that all workers can read"
         raise InputError("the workers of a cluster cannot read standard input or a pipe", where=path, hint=hint)
@@ -487,7 +522,8 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
 
 
 def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
-    """Return the format of a stream that seems to be lines: a table if its first line has the columns of the model.
+    """Return the format of a stream that seems to be lines: a table if its first line has the
+    columns of the model.
 
     A warning says so if it may be lines, or if lines may be another table.
     """
@@ -513,7 +549,9 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
 
 
 def _warn_of_table(path: str, text: str, marks: str) -> None:
-    """Say that each line is a document if one of the marks seems to divide the first two into columns."""
+    """Say that each line is a document if one of the marks seems to divide the first two into
+    columns.
+    """
     lines = text.splitlines()[:2]
     if len(lines) > 1 and any(0 < lines[0].count(mark) == lines[1].count(mark) for mark in marks):
         what = "each line is a document, and the model was trained on rows; give --input-format csv or tsv, or lines"
@@ -531,7 +569,8 @@ def _is_splittable(path: str, settings: InputSettings) -> bool:
 
 
 def count_lines(shard: Shard, settings: InputSettings) -> int:
-    """Return how many lines begin in the range of a shard; 0 for one without a range, or of a file with an index.
+    """Return how many lines begin in the range of a shard; 0 for one without a range, or of a file
+    with an index.
 
     Raises
     ------
@@ -548,7 +587,9 @@ def count_lines(shard: Shard, settings: InputSettings) -> int:
 
 
 def number_lines(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:
-    """Return the same shards, each with the number of its first line; `n_lines` is the number of lines in each."""
+    """Return the same shards, each with the number of its first line; `n_lines` is the number of
+    lines in each.
+    """
     numbered: list[Shard] = []
     first_line = 1
     for shard, number in zip(shards, n_lines, strict=True):

@@ -1,7 +1,9 @@
-"""Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy. Nothing is written there.
+"""Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy. Nothing is written
+there.
 
-Each row is a document, whose fields are the columns of the query. Nothing in the folder of a SQLite file changes, also
-while another program writes to it; see `_open_sqlite`. Rows with columns added go to a new table of another file.
+Each row is a document, whose fields are the columns of the query. Nothing in the folder of a SQLite
+file changes, also while another program writes to it; see `_open_sqlite`. Rows with columns added
+go to a new table of another file.
 """
 
 from __future__ import annotations
@@ -44,19 +46,23 @@ BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
 # what a query may do in SQLite; it may not attach a file or change a setting
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-SAFE_SQLITE = (  # an untrusted file may hold views that call functions: https://sqlite.org/security.html
+# an untrusted file may hold views that call functions: https://sqlite.org/security.html
+SAFE_SQLITE = (
     "pragma trusted_schema = off",
     "pragma cell_size_check = on",
     "pragma mmap_size = 0",
     "pragma temp_store = file",  # of the temporary folder: a sorted view must not fill the memory
 )
 ROW_SECONDS = 300.0  # without a row, after which a query ends: it may never give one
-ROW_CHECKS = 4_000  # steps of SQLite's machine between two looks at the clock, which take it 1 % longer
+# steps of SQLite's machine between two looks at the clock, which take it 1 % longer
+ROW_CHECKS = 4_000
 MAX_VALUES = 4  # of the largest size that SQLite may hold in memory, see `limit_sqlite`
 MIN_VALUE_BYTES = 1 << 20  # the limit of a value is a limit of the schema, too
 COPIES = 10  # of a database that another program writes to, before that is an error
 LARGE_COPY = 64 << 20  # bytes whose copying takes a time that is worth a line
-WAL_MODE, WAL_HEADER_BYTES = 2, 32  # the version that a database in this mode needs; salts make each header unique
+# the version that a database in this mode needs; salts make each header unique
+WAL_MODE = 2
+WAL_HEADER_BYTES = 32
 # by dialect: the statement after which a transaction cannot write; others are rolled back only
 READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
 READ_ONLY["sqlite"] = "pragma query_only = on"
@@ -113,7 +119,8 @@ def _parse_rows(rows: SqlRows, fields: Fields, options: ReadOptions) -> Batch:
         A value has a type that is not a text.
     """
     settings = options.settings
-    builder, place = BatchBuilder(settings), ""
+    builder = BatchBuilder(settings)
+    place = ""
     builder.batch.names = fields.names
 
     def read_text(value: Any) -> str | None:
@@ -143,12 +150,14 @@ def _parse_rows(rows: SqlRows, fields: Fields, options: ReadOptions) -> Batch:
 
 
 def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the rows of the query, or of the only table, of a SQLite file, which is opened for reading only.
+    """Yield the rows of the query, or of the only table, of a SQLite file, which is opened for
+    reading only.
 
     Raises
     ------
     InputError
-        The file is broken or not a local file; the query is wrong; or there are several tables and no query.
+        The file is broken or not a local file; the query is wrong; or there are several tables and
+        no query.
     """
     path = stream.location
     if stream.compression is not None or is_url(path) or not is_regular(path):
@@ -167,11 +176,13 @@ def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) 
                 connection.execute(statement)
             if query is None:
                 query = _only_table(connection, name, options)
-            elif limit < connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):  # a small file makes large values with views
+            elif limit < connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):
+                # a small file makes large values with views
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
             names, types = _create_view(connection, query, name)
             fields = find_fields(names, options.settings, name)
-            wanted = range(len(names)) if options.settings.keeps_rows else fields.places()  # others are not computed
+            # others are not computed
+            wanted = range(len(names)) if options.settings.keeps_rows else fields.places()
             columns = ", ".join(quote_name(each) if place in wanted else "null" for place, each in enumerate(names))
             rows = _run_in_time(connection, f"select {columns} from nbtext_rows", name)
             yield from _read_rows(rows, SqlRows(name, names, types, (), 1), fields, options, n_bytes=n_bytes)
@@ -187,9 +198,10 @@ def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) 
 def _open_sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
     """Open a SQLite file; nothing in its folder is changed, created or deleted.
 
-    A database with a rollback journal is opened for reading only, with SQLite's locks. With a write-ahead log, these
-    locks are files beside it. So a database whose log is merged, which no program has open, is read without locks, and
-    whether it has changed is checked at the end. If there is a log, or the journal of a crash, both files are copied.
+    A database with a rollback journal is opened for reading only, with SQLite's locks. With a
+    write-ahead log, these locks are files beside it. So a database whose log is merged, which no
+    program has open, is read without locks, and whether it has changed is checked at the end. If
+    there is a log, or the journal of a crash, both files are copied.
 
     Raises
     ------
@@ -201,7 +213,8 @@ def _open_sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
             is_wal = file.read(20)[19:] == bytes([WAL_MODE])
     except OSError as error:
         raise unreadable(path, error) from None
-    address, log = f"file:{quote(os.path.abspath(path))}?mode=ro", "-wal" if is_wal else "-journal"
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    log = "-wal" if is_wal else "-journal"
     with ExitStack() as stack:
         if os.path.exists(path + log) and (is_wal or _is_left_behind(address)):
             import tempfile
@@ -222,7 +235,9 @@ def _open_sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
 
 
 def _is_left_behind(address: str) -> bool:
-    """Return whether a rollback journal is that of a crash, which SQLite can only read after it has written."""
+    """Return whether a rollback journal is that of a crash, which SQLite can only read after it has
+    written.
+    """
     with closing(_connect(address)) as connection:
         try:
             connection.execute("select 1 from sqlite_schema").fetchone()
@@ -232,7 +247,9 @@ def _is_left_behind(address: str) -> bool:
 
 
 def _state(path: str, log: str) -> tuple[object, ...]:
-    """Return what changes if the log of a database is merged and begun again, or, without one, if it is written to."""
+    """Return what changes if the log of a database is merged and begun again, or, without one, if
+    it is written to.
+    """
     with suppress(OSError), open(path + log, "rb") as file:
         if head := file.read(WAL_HEADER_BYTES):
             return (head,)
@@ -243,9 +260,9 @@ def _state(path: str, log: str) -> tuple[object, ...]:
 def _copy_sqlite(path: str, log: str, target: str, name: str) -> None:
     """Copy a database with its log while another program may write to it.
 
-    Writers append to the log, and merge it into the database at times. Whatever they merge while the database is
-    copied is in the log that is copied after it, if the log was not begun again, which gives it a new header. An
-    unfinished transaction at its end is ignored by SQLite.
+    Writers append to the log, and merge it into the database at times. Whatever they merge while
+    the database is copied is in the log that is copied after it, if the log was not begun again,
+    which gives it a new header. An unfinished transaction at its end is ignored by SQLite.
     """
     import shutil  # by such a database only
 
@@ -253,7 +270,8 @@ def _copy_sqlite(path: str, log: str, target: str, name: str) -> None:
     for _ in range(COPIES):
         before = _state(path, log)
         sizes = [os.stat(each).st_size for each in (path, path + log) if os.path.exists(each)]
-        n_bytes, n_free = sum(sizes), shutil.disk_usage(folder).free
+        n_bytes = sum(sizes)
+        n_free = shutil.disk_usage(folder).free
         what = f"has a {log[1:]} file, so that {n_bytes:,} bytes are copied to {os.path.dirname(folder)} first"
         if n_bytes > n_free:
             hint = "set TMPDIR to a folder with more room, or end the program that has it open"
@@ -280,7 +298,9 @@ def _connect(address: str) -> sqlite3.Connection:
 
 
 def _decode_text(content: bytes) -> str | bytes:
-    """Return a text; bytes that are not valid UTF-8 as they are, so that they can be written as they are."""
+    """Return a text; bytes that are not valid UTF-8 as they are, so that they can be written as
+    they are.
+    """
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -288,10 +308,13 @@ def _decode_text(content: bytes) -> str | bytes:
 
 
 def _only_table(connection: sqlite3.Connection, path: str, options: ReadOptions) -> str:
-    """Return the query of all rows of the only table. What the file would compute is not read without a query."""
+    """Return the query of all rows of the only table. What the file would compute is not read
+    without a query.
+    """
     kinds = "type in ('table', 'view') and name not glob 'sqlite_*'"
     found = connection.execute(f"select type, name from sqlite_schema where {kinds} order by 1, 2").fetchall()
-    tables, names = [name for kind, name in found if kind == "table"], [str(name) for _, name in found]
+    tables = [name for kind, name in found if kind == "table"]
+    names = [str(name) for _, name in found]
     hint = "give --query 'select ... from ...'"
     if len(tables) != 1 or len(names) != 1:
         what = f"has {number_of(len(tables), 'table')}"
@@ -321,9 +344,11 @@ def _create_view(connection: sqlite3.Connection, query: str, path: str) -> tuple
 
 
 def limit_sqlite(max_document_bytes: int) -> None:
-    """Limit the memory of SQLite in this process, for good: a view of a small file may have rows of many large values.
+    """Limit the memory of SQLite in this process, for good: a view of a small file may have rows of
+    many large values.
 
-    For programs that read the documents of one command. A library cannot do that, because others may use SQLite, too.
+    For programs that read the documents of one command. A library cannot do that, because others
+    may use SQLite, too.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"pragma hard_heap_limit = {MAX_VALUES * max(max_document_bytes, MIN_VALUE_BYTES)}")
@@ -339,7 +364,8 @@ def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Itera
         ends = monotonic() + ROW_SECONDS
         try:
             if not is_started:
-                rows, is_started = connection.execute(query), True
+                rows = connection.execute(query)
+                is_started = True
             row = list(islice(rows, 1))  # a list, so that no name keeps a large row
         except MemoryError:
             hint = "select fewer or smaller columns, or raise --max-document-bytes"
@@ -349,7 +375,8 @@ def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Itera
                 raise InputError(f"the query fails: {error}", where=path, hint=QUERY_HINT) from None
             if monotonic() <= ends:  # the signal arrived in the progress handler
                 raise KeyboardInterrupt from None
-            what, hint = f"the query gave no row for {ROW_SECONDS:g} seconds", "store its rows in a table first"
+            what = f"the query gave no row for {ROW_SECONDS:g} seconds"
+            hint = "store its rows in a table first"
             raise InputError(what, where=path, hint=hint) from None
         if not row:
             return
@@ -376,7 +403,8 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     MissingExtra
         SQLAlchemy is not installed.
     """
-    path, query = hide_credentials(url), options.settings.query
+    path = hide_credentials(url)
+    query = options.settings.query
     if query is None:
         hint = "give --query 'select ... from ...'"
         raise InputError("a database cannot be read without a query", where=path, hint=hint)
@@ -405,7 +433,8 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
             names = tuple(map(str, rows.keys())) if rows.returns_rows else ()
             if not names:
                 raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
-            fields, start = find_fields(names, options.settings, path), SqlRows(path, names, ("",) * len(names), (), 1)
+            fields = find_fields(names, options.settings, path)
+            start = SqlRows(path, names, ("",) * len(names), (), 1)
             yield from _read_rows(rows, start, fields, options, n_bytes=0)
     except ImportError as error:
         driver = error.name or "another library"
@@ -425,7 +454,9 @@ def _no_file(where: str) -> InputError:
 
 
 def _create_engine(url: str) -> Any:
-    """Return what connects to a database, by the driver that SQLAlchemy selects; no driver makes a file."""
+    """Return what connects to a database, by the driver that SQLAlchemy selects; no driver makes a
+    file.
+    """
     try:
         import sqlalchemy
     except ImportError:
@@ -455,7 +486,8 @@ def _read_rows(
     def size_of(row: Row) -> int:
         return sum(len(value) for value in row if isinstance(value, str | bytes))
 
-    first_row, is_ended = 1, False
+    first_row = 1
+    is_ended = False
 
     def read() -> Iterator[Row]:
         nonlocal is_ended
@@ -548,7 +580,9 @@ def _plain_value(value: Any) -> Any:
 
 @contextmanager
 def _open_database(target: Target) -> Iterator[sqlite3.Connection]:
-    """Open a SQLite file in a transaction; a new one is made in the temporary folder, then written as any output."""
+    """Open a SQLite file in a transaction; a new one is made in the temporary folder, then written
+    as any output.
+    """
     path = target.path
     is_new = is_written_to(path) or not os.path.exists(path) or os.path.getsize(path) == 0
     try:

@@ -1,4 +1,5 @@
-"""Streams of bytes: a file, a pipe, a URL or standard input, decompressed and read once from the start.
+"""Streams of bytes: a file, a pipe, a URL or standard input, decompressed and read once from the
+start.
 
 URLs may have any scheme for which fsspec has a file system.
 """
@@ -22,20 +23,24 @@ from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, MODEL, PICKLE, Kind
 from nbtext.errors import InputError, MissingExtra, NbtextError
 
 STANDARD_INPUT = "-"
-READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY"))  # if there is the flag
+# if there is the flag
+READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
 READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
 RAW_BYTES = 1 << 21  # bytes that are read at a time
 MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
 KIND_BYTES = 256  # that tell the kind of a binary file
 HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
-DRIVERS = {"s3fs": ("s3", "s3a"), "gcsfs": ("gs", "gcs"), "pyarrow": ("hdfs",), "adlfs": ("abfs", "az")}  # by library
+# by library
+DRIVERS = {"s3fs": ("s3", "s3a"), "gcsfs": ("gs", "gcs"), "pyarrow": ("hdfs",), "adlfs": ("abfs", "az")}
 HTTP = ("http", "https")
 DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql", "duckdb", "snowflake", "redshift")
 RANGE_BYTES = 8 << 20  # of one range request
 
-SCHEME, CREDENTIALS = r"([A-Za-z][A-Za-z0-9+.-]+)://", r"(?<=://)[^/\s@]*@|\?[^\s'\"]*"
+SCHEME = r"([A-Za-z][A-Za-z0-9+.-]+)://"
+CREDENTIALS = r"(?<=://)[^/\s@]*@|\?[^\s'\"]*"
 
-_opened: dict[str, ByteStream] = {}  # pipes whose first bytes were read to detect their content, by path
+# pipes whose first bytes were read to detect their content, by path
+_opened: dict[str, ByteStream] = {}
 
 
 class ByteStream:
@@ -67,9 +72,12 @@ class ByteStream:
         self._raw_blocks = self._read_all()
 
     def read(self, _size: int = -1) -> bytes:
-        """Return the next block: all available bytes of a pipe, or some megabytes of a file; b"" at the end."""
+        """Return the next block: all available bytes of a pipe, or some megabytes of a file; b"" at
+        the end.
+        """
         if self._ahead:
-            raw, self._ahead = self._ahead, b""
+            raw = self._ahead
+            self._ahead = b""
             return raw
         return next(self._raw_blocks, b"")
 
@@ -89,7 +97,8 @@ class ByteStream:
         return self
 
     def decode(self, encoding: Encoding) -> Encoding:
-        """Make the rest of the stream UTF-8 without a byte order mark, and return the encoding that it had.
+        """Make the rest of the stream UTF-8 without a byte order mark, and return the encoding that
+        it had.
 
         encoding  its encoding, unless it has a byte order mark
         """
@@ -103,7 +112,8 @@ class ByteStream:
 
     def _take_ahead(self) -> Iterator[bytes]:
         """Return all blocks, also what `head` returned; they are read once."""
-        ahead, self._ahead = self._ahead, b""
+        ahead = self._ahead
+        self._ahead = b""
         return chain([ahead] if ahead else [], self._raw_blocks)
 
     def skip(self, n_bytes: int) -> None:
@@ -112,7 +122,8 @@ class ByteStream:
 
     def newly_read(self) -> int:
         """Return how many bytes of the file were read since the last call."""
-        before, self._counted = self._counted, self.position
+        before = self._counted
+        self._counted = self.position
         return self.position - before
 
     def _read_all(self) -> Iterator[bytes]:
@@ -128,7 +139,8 @@ class ByteStream:
 
 
 def open_stream(path: str, *, offset: int = 0) -> ByteStream:
-    """Return the bytes of a path, or of standard input for `-`, decompressed unless there is an offset.
+    """Return the bytes of a path, or of standard input for `-`, decompressed unless there is an
+    offset.
 
     Raises
     ------
@@ -154,7 +166,9 @@ def is_regular(path: str) -> bool:
 
 
 def file_size(path: str) -> int | None:
-    """Return the size in bytes of a path, or of standard input for `-`; None: not known, as of a pipe."""
+    """Return the size in bytes of a path, or of standard input for `-`; None: not known, as of a
+    pipe.
+    """
     if is_url(path):
         with _resolve(path) as (system, name, _):
             size: int | None = system.size(name)
@@ -167,7 +181,8 @@ def file_size(path: str) -> int | None:
 
 
 def is_matrix(path: str) -> bool:
-    """Return whether the path (`-` is standard input) is a matrix file. Its first bytes can be read again.
+    """Return whether the path (`-` is standard input) is a matrix file. Its first bytes can be read
+    again.
 
     A broken zip file is one if its name ends with `.npz`.
 
@@ -181,7 +196,9 @@ def is_matrix(path: str) -> bool:
 
 
 def is_model(path: str) -> bool:
-    """Return whether the path is a model file: its first bytes are those of a pickle. They can be read again."""
+    """Return whether the path is a model file: its first bytes are those of a pickle. They can be
+    read again.
+    """
     kind = _kind(path)
     return kind is MODEL or kind is PICKLE
 
@@ -194,7 +211,9 @@ def _kind(path: str) -> Kind | None:
 
 
 def peek(path: str, size: int = HEAD_LIMIT) -> bytes:
-    """Return the first bytes of a path, decompressed: its first line at least, or `size` bytes. They are read again."""
+    """Return the first bytes of a path, decompressed: its first line at least, or `size` bytes.
+    They are read again.
+    """
     stream = open_stream(path)
     found = stream.head(size)
     keep_opened(path, stream)
@@ -240,7 +259,9 @@ def is_broken_link(path: str) -> bool:
 
 
 def similar_path(path: str) -> str | None:
-    """Return the path of the entry with the most similar name in the same folder; None if no name is similar."""
+    """Return the path of the entry with the most similar name in the same folder; None if no name
+    is similar.
+    """
     folder, name = os.path.split(path.rstrip(os.sep))
     try:
         with os.scandir(folder or ".") as entries:
@@ -264,7 +285,9 @@ def _file_stream(path: str, offset: int) -> ByteStream:
 
 
 def _url_stream(url: str, offset: int) -> ByteStream:
-    """Open a file at a URL. HTTP at offset 0 uses one plain request: some servers have no range requests."""
+    """Open a file at a URL. HTTP at offset 0 uses one plain request: some servers have no range
+    requests.
+    """
     with _resolve(url) as (system, path, is_http):
         size = system.size(path)
         file: IO[bytes] = system.open(path, "rb", block_size=0 if is_http and not offset else RANGE_BYTES)
@@ -304,7 +327,8 @@ def _read_ready(handle: int) -> bytes:
     poll.register(handle, select.POLLIN)
     poll.poll()  # another process that shares the pipe may have made it non-blocking
     raw = os.read(handle, RAW_BYTES)
-    blocks, size = [raw], len(raw)
+    blocks = [raw]
+    size = len(raw)
     while raw and size < RAW_BYTES and not os.isatty(handle) and poll.poll(0):
         raw = os.read(handle, RAW_BYTES - size)
         blocks.append(raw)
@@ -318,7 +342,9 @@ def is_url(path: str) -> bool:
 
 
 def is_database_url(path: str) -> bool:
-    """Whether a SOURCE is the URL of a database, whose scheme may name a driver too: postgresql+psycopg."""
+    """Whether a SOURCE is the URL of a database, whose scheme may name a driver too:
+    postgresql+psycopg.
+    """
     return is_url(path) and path.partition(":")[0].partition("+")[0].lower() in DATABASES
 
 
@@ -334,7 +360,8 @@ def name_source(path: str) -> str:
 
 @contextmanager
 def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
-    """Yield the file system of a URL (of fsspec), its path there, and whether it is HTTP, without a request.
+    """Yield the file system of a URL (of fsspec), its path there, and whether it is HTTP, without a
+    request.
 
     Errors within the context are converted.
 
@@ -355,7 +382,8 @@ def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
             system, path = url_to_fs(url)
         except ImportError as error:
             driver = next((each for each, schemes in DRIVERS.items() if scheme in schemes), error.name)
-            driver, where = driver or "another library", hide_credentials(url)
+            driver = driver or "another library"
+            where = hide_credentials(url)
             what = f"{scheme}:// needs the package {driver}, which is not installed"
             raise InputError(what, where=where, hint=f"install it with: pip install {driver}") from None
         yield system, path, scheme in HTTP
@@ -425,7 +453,8 @@ def convert_errors(url: str) -> Iterator[None]:
     except (NbtextError, ImportError, MemoryError):
         raise
     except Exception as error:
-        where, message = hide_credentials(url), re.sub(CREDENTIALS, "", str(error).partition("\n")[0])
+        where = hide_credentials(url)
+        message = re.sub(CREDENTIALS, "", str(error).partition("\n")[0])
         reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
         what = "there is no such file" if isinstance(error, FileNotFoundError) else reason.replace(url, where)
         raise InputError(f"cannot be read: {what}", where=where, hint="check the URL") from None

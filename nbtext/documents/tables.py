@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
 
 SEPARATOR_NAMES = {**SEPARATORS, "|": "pipe", " ": "blank"}
-MAX_COLUMNS = 2_000_000  # of a row; each takes about 60 bytes, and text in quotes may have as many commas
+# of a row; each takes about 60 bytes, and text in quotes may have as many commas
+MAX_COLUMNS = 2_000_000
 QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them"
 ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
@@ -43,14 +44,17 @@ _quote_after_blanks = re.compile(' +"')
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 _inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
 _escape = re.compile(r"\\(\r\n|.)", re.DOTALL)
-_doubled = re.compile(r'(\\.)|"(")', re.DOTALL)  # a quote that another one precedes, but a backslash does not
+# a quote that another one precedes, but a backslash does not
+_doubled = re.compile(r'(\\.)|"(")', re.DOTALL)
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
 class Record(NamedTuple):
-    """A row: its columns (empty for a blank line), the numbers of its first and last line, and its error.
+    """A row: its columns (empty for a blank line), the numbers of its first and last line, and its
+    error.
 
-    If lines are kept, `text` is the row as it was read, with its line end, and `gap` are the blank lines before it.
+    If lines are kept, `text` is the row as it was read, with its line end, and `gap` are the blank
+    lines before it.
     """
 
     columns: list[str]
@@ -77,7 +81,8 @@ class LineFeed:
     Parameters
     ----------
     keeps_lines : bool
-        Whether `take` returns the lines, in which invalid bytes are lone surrogates; see `Encoding.decode_exactly`.
+        Whether `take` returns the lines, in which invalid bytes are lone surrogates; see
+        `Encoding.decode_exactly`.
     """
 
     def __init__(
@@ -104,7 +109,9 @@ class LineFeed:
         return line
 
     def take(self, n_lines: int = 0) -> tuple[str, str]:
-        """Return the lines since the last call, if they are kept: all but the last `n_lines`, and these."""
+        """Return the lines since the last call, if they are kept: all but the last `n_lines`, and
+        these.
+        """
         start = len(self._kept) - n_lines
         taken = "".join(self._kept[:start]), "".join(self._kept[start:])
         self._kept = []
@@ -158,10 +165,11 @@ class LineFeed:
 
 
 def separator_of(line: str, names: Set[str], n_columns: int) -> str:
-    """Return the separator of a line: comma, semicolon or tab, because that of spreadsheets depends on the country.
+    """Return the separator of a line: comma, semicolon or tab, because that of spreadsheets depends
+    on the country.
 
-    It is the first of these with which the line is a header; else the first with which it has `n_columns`; else the one
-    with which it has most columns.
+    It is the first of these with which the line is a header; else the first with which it has
+    `n_columns`; else the one with which it has most columns.
     """
     found = {separator: _split_line(line, separator) for separator in SEPARATORS}
     for separator, columns in found.items():
@@ -172,7 +180,9 @@ def separator_of(line: str, names: Set[str], n_columns: int) -> str:
 
 
 def _split_line(line: str, separator: str) -> list[str]:
-    """Return the columns of a line; an empty list if it is broken or too wide, which the reader of rows reports."""
+    """Return the columns of a line; an empty list if it is broken or too wide, which the reader of
+    rows reports.
+    """
     if line.count(separator) > MAX_COLUMNS:
         return []
     try:
@@ -187,16 +197,22 @@ def too_wide() -> InputError:
 
 
 def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
-    """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled quotes.
+    """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled
+    quotes.
 
     Blanks may precede the quote of a column that ends on the same line.
 
     where   what precedes the number of a line in an error
-    raises  InputError: a row, or the text after a quote that is never closed, is longer than a document may be
+    raises  InputError: a row, or the text after a quote that is never closed, is longer than a
+            document may be
     """
     # a setting of the process; Python's default is 128 KiB
     csv.field_size_limit(max(csv.field_size_limit(), feed.limit))
-    first_line, size, n_separators, is_ended, is_told = 0, 0, 0, False, False
+    first_line = 0
+    size = 0
+    n_separators = 0
+    is_ended = False
+    is_told = False
     escaped_quote = re.compile(rf'\\"[^"{re.escape(separator)}\r\n]')
 
     def check(line: str) -> str:
@@ -223,10 +239,14 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         is_ended = True
         yield from ()
 
-    reader = csv.reader(chain(map(check, feed), end()), delimiter=separator)  # no name keeps a long line
+    # no name keeps a long line
+    reader = csv.reader(chain(map(check, feed), end()), delimiter=separator)
     lines: list[str] = []  # of a row
     while True:
-        first_line, size, n_separators, problem = feed.line + 1, 0, 0, None
+        first_line = feed.line + 1
+        size = 0
+        n_separators = 0
+        problem = None
         lines.clear()
         try:
             columns = next(reader)
@@ -236,7 +256,8 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         except StopIteration:
             return
         except csv.Error as error:
-            columns, problem = [], InputError(f"broken CSV: {error}")
+            columns = []
+            problem = InputError(f"broken CSV: {error}")
             if "new-line character" in str(error):
                 hint = "put quotes around the value, or convert the line ends to one kind"
                 problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
@@ -246,7 +267,9 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
 
 
 def _skip_blanks(lines: list[str], separator: str) -> list[str] | None:
-    """Return the columns of a row in which quotes may follow blanks; None if such a quote is not closed."""
+    """Return the columns of a row in which quotes may follow blanks; None if such a quote is not
+    closed.
+    """
     is_closed = True
 
     def end() -> Iterator[str]:
@@ -263,8 +286,9 @@ def read_tsv_records(
 ) -> Iterator[Record]:
     """Yield rows of separated columns, in which a quote may be an ordinary character.
 
-    A column is quoted only if its first and its last character are quotes, apart from blanks, and every quote within it
-    is doubled (RFC 4180); then it may contain separators and line ends. Any other quote is an ordinary character.
+    A column is quoted only if its first and its last character are quotes, apart from blanks, and
+    every quote within it is doubled (RFC 4180); then it may contain separators and line ends. Any
+    other quote is an ordinary character.
 
     is_escaped  whether a backslash makes an ordinary character of the next one
     is_quoted   whether columns may be quoted
@@ -282,7 +306,9 @@ def read_tsv_records(
 
 
 def _split_tsv(line: str, feed: LineFeed, separator: str, *, is_escaped: bool) -> list[str]:
-    """Return the columns of a row that begins with this line; further lines of a column come from the feed."""
+    """Return the columns of a row that begins with this line; further lines of a column come from
+    the feed.
+    """
     columns: list[str] = []
     start = 0
     line = _continue(line, feed) if is_escaped else line
@@ -314,7 +340,8 @@ def _split_tsv(line: str, feed: LineFeed, separator: str, *, is_escaped: bool) -
 
 def _continue(line: str, feed: LineFeed) -> str:
     """Return a line with those after it, as long as a backslash precedes the line end."""
-    parts, size = [line], len(line)
+    parts = [line]
+    size = len(line)
     while size <= feed.limit:
         text = _strip_line_end(parts[-1])
         n_backslashes = len(text) - len(text.rstrip("\\"))
@@ -336,13 +363,15 @@ def _unescape(cell: str) -> str:
 def _read_quoted(
     line: str, start: int, feed: LineFeed, ending: re.Pattern[str], *, is_escaped: bool
 ) -> tuple[str, str, int] | None:
-    """Return a quoted column, the line on which it ends, and its end in this line; None if its quotes are invalid.
+    """Return a quoted column, the line on which it ends, and its end in this line; None if its
+    quotes are invalid.
 
     ending  matches what may follow the closing quote, without the separator or line end
     """
     contents: list[str] = []
     taken: list[str] = []
-    size, begin = 0, start + 1
+    size = 0
+    begin = start + 1
     inside = _inside_escaped_quotes if is_escaped else _inside_quotes
     while True:
         match = inside.match(line, begin)
@@ -358,7 +387,8 @@ def _read_quoted(
         following = next(feed, None) if size <= feed.limit else None
         if following is None:
             break
-        line, begin = following, 0
+        line = following
+        begin = 0
         taken.append(line)
     feed.put_back(taken)
     return None
@@ -371,7 +401,8 @@ def _strip_line_end(line: str) -> str:
 def _parse_records(
     records: list[Record], rows: TableRows | None, columns: Fields, origin: str, settings: InputSettings, separator: str
 ) -> Batch:
-    """Return rows as documents; a row that is broken, too short or too long is a problem of its document.
+    """Return rows as documents; a row that is broken, too short or too long is a problem of its
+    document.
 
     Parameters
     ----------
@@ -392,10 +423,13 @@ def _parse_records(
     builder = BatchBuilder(settings, origin)
     builder.batch.names = names
     for record in records:
-        row, line, repaired = record.columns, record.first_line, record.repaired
+        row = record.columns
+        line = record.first_line
+        repaired = record.repaired
         if repaired and rows is not None:
             row = [rows.encoding.repair(cell) for cell in row]
-        place, problem = f"{origin}{line}", record.problem
+        place = f"{origin}{line}"
+        problem = record.problem
         if problem is None and len(row) < n_needed:
             problem = InputError(f"expected {number_of(n_needed, f'{separator}-separated column')}, found {len(row)}")
         elif problem is None and any(row[len(names) :]):
@@ -417,7 +451,9 @@ def _parse_records(
 
 
 def read_csv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of a CSV file: each row is one. By default, the first line tells the separator."""
+    """Yield the documents of a CSV file: each row is one. By default, the first line tells the
+    separator.
+    """
     return _read_table(stream, options, is_tsv=False)
 
 
@@ -431,8 +467,10 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
 
     raises  InputError: a column is missing, or a quote is never closed
     """
-    settings, limit = options.settings, options.settings.max_document_bytes
-    encoding, origin = options.encoding, origin_of(stream.path)
+    settings = options.settings
+    limit = options.settings.max_document_bytes
+    encoding = options.encoding
+    origin = origin_of(stream.path)
     is_tsv = is_tsv and settings.delimiter in (None, "\t")
     is_escaped = settings.escape == BACKSLASH
     has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
@@ -442,7 +480,8 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if is_tsv:
         separator = "\t"
     elif found := _separator_line.fullmatch(start):  # `sep=;`, which spreadsheets write
-        separator, start = settings.delimiter or found[1], next(feed, "")
+        separator = settings.delimiter or found[1]
+        start = next(feed, "")
     else:
         separator = settings.delimiter or separator_of(start, *_wanted_columns(settings))
     feed.put_back([start] if start else [])
@@ -494,7 +533,8 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     for (group, n_bytes), (following, _) in pairwise(chain(groups, [([], 0)] * 2)):
         if not group and not rows.is_start:
             return
-        texts, gaps = [record.text for record in group], [record.gap for record in group]
+        texts = [record.text for record in group]
+        gaps = [record.gap for record in group]
         gaps.append("" if following else feed.take()[0])
         if not following and not feed.is_ended:  # the last line was given a line end
             last = gaps if gaps[-1] else texts
@@ -546,7 +586,9 @@ def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tu
 def _warn_of_header(
     first: list[str], others: Sequence[Record], settings: InputSettings, *, is_header: bool, path: str
 ) -> None:
-    """Say what the first row is taken for, if it may be something else: all text columns are numbers."""
+    """Say what the first row is taken for, if it may be something else: all text columns are
+    numbers.
+    """
     names = [name.strip() for name in first]
     wanted = (*settings.text_field, *settings.label_names, *settings.other_fields)
     usual = {*USUAL_NAMES, *wanted, settings.id_field}
@@ -576,7 +618,9 @@ def warn(path: str, what: str) -> None:
 
 
 def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
-    """Return the column names of which a header has at least one, and the highest wanted column number."""
+    """Return the column names of which a header has at least one, and the highest wanted column
+    number.
+    """
     wanted = (*settings.text_field, *settings.label_names, *settings.other_fields)
     names = {name for name in wanted if not is_number(name)}
     return names, max((int(name) for name in wanted if name not in names), default=0)

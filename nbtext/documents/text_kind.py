@@ -12,7 +12,8 @@ MAX_ENCODED = 0.5  # share of the characters in long runs of ASCII
 MAX_SYMBOLS = 0.6  # share of digits and punctuation among the characters that are not spaces
 MAX_INVALID = 0.1  # share of control characters and replacement characters
 
-_kinds = np.full(256, 3, dtype=np.uint8)  # of the bytes of UTF-8: 0 space, 1 letter, 2 control, 3 digit or symbol
+# of the bytes of UTF-8: 0 space, 1 letter, 2 control, 3 digit or symbol
+_kinds = np.full(256, 3, dtype=np.uint8)
 _kinds[:32] = _kinds[127] = 2
 _kinds[list(b" \t\n\r\f\v")] = 0
 _kinds[list(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] = 1

@@ -15,7 +15,8 @@ from nbtext.evaluation.outcomes import Outcomes
 
 LEVEL = 0.95
 N_RESAMPLES = 1000
-MAX_RESAMPLE_SIZE = 50_000  # documents of one resample; larger evaluations use an m-out-of-n bootstrap
+# documents of one resample; larger evaluations use an m-out-of-n bootstrap
+MAX_RESAMPLE_SIZE = 50_000
 
 Statistic = Callable[[NDArray[np.int64]], list[float]]
 
@@ -29,17 +30,22 @@ class Estimate(NamedTuple):
 
 
 def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[NDArray[np.int64]], Totals]:
-    """Return the function that computes the totals of any of the documents; the same one may be drawn several times."""
+    """Return the function that computes the totals of any of the documents; the same one may be
+    drawn several times.
+    """
     keys = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1
     log_losses = outcomes.log_losses
     found, cells = np.unique(keys, return_inverse=True)
-    true, predicted = found // (n_labels + 1), found % (n_labels + 1) - 1
+    true = found // (n_labels + 1)
+    predicted = found % (n_labels + 1) - 1
 
     def add_up(documents: NDArray[np.int64]) -> Totals:
-        reliability, measured = Reliability(), documents[outcomes.is_known[documents]]
+        reliability = Reliability()
+        measured = documents[outcomes.is_known[documents]]
         reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured])
         counts = np.bincount(cells[documents], minlength=len(true))
-        log_loss, squared_error = log_losses[measured].sum(), outcomes.squared_errors[measured].sum()
+        log_loss = log_losses[measured].sum()
+        squared_error = outcomes.squared_errors[measured].sum()
         return Totals(
             n_labels, true, predicted, counts, len(measured), float(log_loss), float(squared_error), reliability
         )
@@ -68,8 +74,8 @@ def compute_intervals(
 def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Floats:
     """Compute figures of documents drawn with replacement, shape (n_resamples, n_figures).
 
-    Of more than 50,000 documents, 50,000 are drawn, and the distances of the figures from those of all documents are
-    scaled to n documents.
+    Of more than 50,000 documents, 50,000 are drawn, and the distances of the figures from those of
+    all documents are scaled to n documents.
 
     Parameters
     ----------
@@ -93,7 +99,8 @@ def bias_corrected_interval(value: float, replicates: Floats) -> Estimate:
 
     Replicates are NaN where the documents that were drawn do not determine the figure.
 
-    Source: the BC interval of Efron, Nonparametric Standard Errors and Confidence Intervals, 1981, section 7.
+    Source: the BC interval of Efron, Nonparametric Standard Errors and Confidence Intervals, 1981,
+    section 7.
     """
     from scipy.special import ndtr, ndtri
 

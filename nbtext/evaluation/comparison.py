@@ -1,6 +1,7 @@
 """Comparison of trained models on the same documents: metrics with intervals, and paired tests.
 
-Source: Dietterich, Approximate Statistical Tests for Comparing Supervised Classification Learning Algorithms, 1998.
+Source: Dietterich, Approximate Statistical Tests for Comparing Supervised Classification Learning
+Algorithms, 1998.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ class Comparison(NamedTuple):
     """Trained models on the same documents.
 
     labels         Those of the documents and of all models.
-    unknown_label  Number of documents with a true label that one of the models does not know. Metrics of probabilities
-                   leave them out.
+    unknown_label  Number of documents with a true label that one of the models does not know.
+                   Metrics of probabilities leave them out.
     metrics        The compared metrics, those that are measured.
     correct        The name of the metric whose correct documents McNemar's test compares.
     """
@@ -108,7 +109,8 @@ def compare_models(
     Raises
     ------
     InputError : a document has no label, or there is none
-    SettingsError : there is only one model, or a model has other text fields, or only some predict several labels
+    SettingsError : there is only one model, or a model has other text fields, or only some predict
+    several labels
     """
     if len(candidates) < 2:
         raise SettingsError("a comparison needs at least two models", where="-m", hint="repeat -m")
@@ -119,7 +121,8 @@ def compare_models(
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
     _check_columns(models, source)
-    predictors, task = [batch_predictor(model, MOST_PROBABLE) for model in models], TASKS[models[0].task.name]
+    predictors = [batch_predictor(model, MOST_PROBABLE) for model in models]
+    task = TASKS[models[0].task.name]
     metrics = {name: metric for name, metric in task.metrics.items() if metric.is_compared}
 
     def predict(batch: Batch) -> list[tuple[Predictions, float]]:
@@ -132,7 +135,8 @@ def compare_models(
 
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
     largest = max(models, key=lambda model: len(model.labels))
-    numbers, parts = LabelNumbers(), [list[Any]() for _ in models]
+    numbers = LabelNumbers()
+    parts = [list[Any]() for _ in models]
     seconds = np.zeros(len(candidates))
     for batches in map_batches(predict, largest, source, jobs=jobs, on_batch=on_batch):
         for k, (predictions, elapsed) in enumerate(batches):
@@ -145,7 +149,8 @@ def compare_models(
     outcomes = [task.join(each, numbers, labels) for each in parts]
     is_known = np.logical_and.reduce([each.is_known for each in outcomes])
     outcomes = [replace(each, is_known=is_known) for each in outcomes]
-    add_up, n_documents = [task.totals_of(each, len(labels)) for each in outcomes], len(outcomes[0])
+    add_up = [task.totals_of(each, len(labels)) for each in outcomes]
+    n_documents = len(outcomes[0])
     whole = add_up[0](np.arange(n_documents))
 
     metrics = {name: metric for name, metric in metrics.items() if name in compute_metrics(whole, task.metrics)}
@@ -164,13 +169,16 @@ def compare_models(
     results = []
     for k, (name, trained, size) in enumerate(candidates):
         kind = models[k].model_settings.model
-        kind = kind if kind != AUTO else "multi-label"  # Naive Bayes of several labels has no other name
-        n_trained, n_features = trained.statistics.n_documents, models[k].scorer.n_features
+        # Naive Bayes of several labels has no other name
+        kind = kind if kind != AUTO else "multi-label"
+        n_trained = trained.statistics.n_documents
+        n_features = models[k].scorer.n_features
         found = estimate(values[k], replicates[:, k])
         results.append(ComparedModel(name, kind, n_trained, n_features, size, float(seconds[k]), found))
     tests = []
     for a, b in combinations(range(len(models)), 2):
-        first, second = outcomes[a].is_correct, outcomes[b].is_correct
+        first = outcomes[a].is_correct
+        second = outcomes[b].is_correct
         only = int((first & ~second).sum()), int((second & ~first).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
         tests.append(PairedTest(candidates[a].name, candidates[b].name, differences, *only, mcnemar(*only)))
@@ -181,7 +189,9 @@ def compare_models(
 
 
 def _check_columns(models: Sequence[FittedModel], source: Source) -> None:
-    """Raise InputError if a matrix has only the numbers of columns and labels, and they differ among models."""
+    """Raise InputError if a matrix has only the numbers of columns and labels, and they differ
+    among models.
+    """
     matrix = source.first_matrix()
     if matrix is None or not matrix.is_numbered:
         return
@@ -194,7 +204,8 @@ def _check_columns(models: Sequence[FittedModel], source: Source) -> None:
 def mcnemar(only_first: int, only_second: int) -> float:
     """Compute the p-value of McNemar's test: exact by the binomial distribution, and two-sided.
 
-    Source: McNemar, Note on the sampling error of the difference between correlated proportions, 1947.
+    Source: McNemar, Note on the sampling error of the difference between correlated proportions,
+    1947.
     """
     from scipy.special import bdtr
 

@@ -1,7 +1,7 @@
 """Cross-validation: stratified or grouped folds, or a time-series split.
 
-The text is read once. The counts of each fold are subtracted from those of the corpus. A model search is
-cross-validated by a search for each fold.
+The text is read once. The counts of each fold are subtracted from those of the corpus. A model
+search is cross-validated by a search for each fold.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ BLOCK_SIZE = 512  # documents that a search counts, or predicts, at once
 N_CALIBRATED = 4096  # training documents that the calibration of a fold's model is fitted to
 OTHER_DATE = (  # whose order as texts is not that of time
     r"\d{1,2} ?([./-]) ?\d{1,2} ?\1 ?(?:\d{4}|\d\d)(?!\d)"  # 31.12.2024, 12/31/24
-    r"|\D*?(?:\d{1,2}\.? +[^\W\d]{3,}|[^\W\d]{3,}\.? +\d{1,2}),?\.? +\d{4}\b"  # 31 December 2024, Dec 31, 2024
+    # 31 December 2024, Dec 31, 2024
+    r"|\D*?(?:\d{1,2}\.? +[^\W\d]{3,}|[^\W\d]{3,}\.? +\d{1,2}),?\.? +\d{4}\b"
 )
 
 
@@ -60,8 +61,8 @@ def cross_validate(
 ) -> Iterator[Predictions]:  # fmt: skip
     """Predict each fold with a model of the other folds.
 
-    Vocabulary, selection, weights, smoothing and calibration come from the other folds alone. The calibration is
-    fitted to at most 4,096 documents; all else is as in training.
+    Vocabulary, selection, weights, smoothing and calibration come from the other folds alone. The
+    calibration is fitted to at most 4,096 documents; all else is as in training.
 
     Parameters
     ----------
@@ -106,7 +107,8 @@ def predict_documents(
 ) -> Iterator[Predictions]:  # fmt: skip
     """Train a model on a counted corpus, and predict other documents over the same features.
 
-    Features that no training document has are dropped first, unless the settings give the vocabulary.
+    Features that no training document has are dropped first, unless the settings give the
+    vocabulary.
 
     Parameters
     ----------
@@ -118,7 +120,8 @@ def predict_documents(
     """
     if training.vocabulary is not None and features.vocabulary is None:
         columns = training.statistics.used_features
-        training, held_out = training.restrict(columns), held_out.restrict(columns, training.statistics.n_features)
+        held_out = held_out.restrict(columns, training.statistics.n_features)
+        training = training.restrict(columns)
     model = fit_model(training, features, model_settings)
     if model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
@@ -132,12 +135,14 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     on_corpus: Callable[[CorpusCounts], None] | None = None, on_repeated: Callable[[RepeatedTexts], None] | None = None,
     has_ids: bool = False,
 ) -> Iterator[PredictedBatch]:  # fmt: skip
-    """Read a source once, split its documents into folds, and predict each fold with a model of the others.
+    """Read a source once, split its documents into folds, and predict each fold with a model of the
+    others.
 
     has_ids      whether the predictions have the ids and the places of the documents
     on_corpus    is called with the counts of all documents
-    on_repeated  is called at the end if documents have equal content, and no field says which of them are in one fold;
-                 if they are so many that the result depends on them, other folds are predicted, too
+    on_repeated  is called at the end if documents have equal content, and no field says which of
+                 them are in one fold; if they are so many that the result depends on them, other
+                 folds are predicted, too
     """
     features = source_features(source, features)
     check_hashing(features, model_settings)
@@ -166,9 +171,12 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)
     validate = partial(cross_validate, corpus, features=features, decisions=decisions, is_forward=is_forward, jobs=jobs)
     held_out = [np.flatnonzero(each) for _, each in split_folds(folds, is_forward=is_forward)]
-    order, n_predicted = np.concatenate(held_out), 0
-    (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
-    is_compared, evaluator = on_repeated is not None and settings.split_field is None and n_repeated, task.evaluator()
+    order = np.concatenate(held_out)
+    n_predicted = 0
+    n_duplicates, n_repeated = count_repeated(corpus.sample)
+    n_documents = len(corpus.sample)
+    is_compared = on_repeated is not None and settings.split_field is None and n_repeated
+    evaluator = task.evaluator()
     for part in validate(folds, model_settings=model_settings):
         if is_compared:
             evaluator.add(part)
@@ -181,7 +189,8 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         yield found
     if on_repeated is None or not is_compared:
         return
-    found, other = evaluator.evaluation().metrics[task.main], None
+    found = evaluator.evaluation().metrics[task.main]
+    other = None
     error = error_of(found, n_documents)
     if n_repeated > error * n_documents and n_duplicates < n_documents - 1:
         swapped = model_settings.swap_duplicates()
@@ -200,10 +209,11 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     on_batch: OnBatch | None = None, on_corpus: Callable[[CorpusCounts], None] | None = None,
     on_repeated: Callable[[RepeatedTexts], None] | None = None,
 ) -> Iterator[PredictedBatch]:  # fmt: skip
-    """Read a source once, search a model for each fold among the other folds, and predict the fold with it.
+    """Read a source once, search a model for each fold among the other folds, and predict the fold
+    with it.
 
-    This is nested cross-validation: the documents of a fold influence neither the features nor the choice of the model
-    that predicts them. The texts of all documents are kept in memory.
+    This is nested cross-validation: the documents of a fold influence neither the features nor the
+    choice of the model that predicts them. The texts of all documents are kept in memory.
 
     Parameters
     ----------
@@ -212,26 +222,32 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     duplicates : str
         Whether duplicates are in one fold (`together`), or in any (`separate`).
     search : callable
-        Returns a model that is trained on some documents. It gets a function that counts their features.
+        Returns a model that is trained on some documents. It gets a function that counts their
+        features.
     on_corpus : callable, optional
         Is called with the counts of all documents.
     on_repeated : callable, optional
-        Is called at the end if documents have equal content. Searches for other folds would take too long.
+        Is called at the end if documents have equal content. Searches for other folds would take
+        too long.
 
     Yields
     ------
     PredictedBatch
         Block by block.
     """
-    batches, found_groups, n_read = list[Batch](), list[str](), 0
+    batches = list[Batch]()
+    found_groups = list[str]()
+    n_read = 0
     counter = CorpusCounter(features, sample_size=None)
     for batch in read_batches(source, on_batch):
         counter.add(replace(batch, groups=[str(n_read + row) for row in range(len(batch))]))
-        batch.labels, batch.label_lists = batch.single_labels(), None
+        batch.labels = batch.single_labels()
+        batch.label_lists = None
         batches.append(batch)
         found_groups += batch.groups or ()
         n_read += len(batch)
-    documents, corpus = join_batches(batches), counter.finish()
+    documents = join_batches(batches)
+    corpus = counter.finish()
     del batches
     if on_corpus is not None:
         on_corpus(corpus)
@@ -251,7 +267,8 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
         predictor = Predictor(search(count).fitted)
         places = np.flatnonzero(is_held_out).tolist()
         for batch in documents.take(places).split(BLOCK_SIZE):
-            here, places = places[: len(batch)], places[len(batch) :]
+            here = places[: len(batch)]
+            places = places[len(batch) :]
             predictions = predictor.predict_batch(batch, decisions)
             yield PredictedBatch(predictions, batch.texts, folds=np.full(len(batch), fold), places=here)
     n_duplicates, _ = count_repeated(corpus.sample)
@@ -260,7 +277,9 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
 
 
 class _Places:
-    """Remembers where each document of a source is, in the groups of the sample that it is counted to."""
+    """Remembers where each document of a source is, in the groups of the sample that it is counted
+    to.
+    """
 
     def __init__(self) -> None:
         self._ids: dict[int, Sequence[str]] = {}  # by the number of the block
@@ -291,16 +310,20 @@ class _Places:
 
 
 def _check_folds(batch: Batch) -> Batch:
-    """Return documents whose features do not depend on other folds; ModelError if those of a matrix do."""
+    """Return documents whose features do not depend on other folds; ModelError if those of a matrix
+    do.
+    """
     if batch.matrix is not None:
         require_counts(batch.features, "cross-validation, which selects and weights features in each fold,")
     return batch
 
 
 def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False) -> NDArray[np.int64]:
-    """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only trained on.
+    """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only
+    trained on.
 
-    Without groups or timestamps, documents of equal content are in the same fold, unless they are separate.
+    Without groups or timestamps, documents of equal content are in the same fold, unless they are
+    separate.
 
     Parameters
     ----------
@@ -319,7 +342,8 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separa
         return grouped_folds(groups, settings.folds, seed=settings.seed)
     if settings.order_field is not None and groups is not None:
         return time_series_folds(groups, settings.folds or TIME_STEPS)
-    n_folds, n_documents = settings.folds or 0, len(documents)
+    n_folds = settings.folds or 0
+    n_documents = len(documents)
     if not 2 <= n_folds <= n_documents:
         possible = "use 2" if n_documents == 2 else f"use 2 to {n_documents}"
         usual = "10 is usual" if n_documents >= 10 else possible
@@ -334,10 +358,11 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separa
 
 
 def split_folds(folds: NDArray[np.int64], *, is_forward: bool) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Yield for each fold which documents a model is trained on, and which it predicts; both (n_documents,).
+    """Yield for each fold which documents a model is trained on, and which it predicts; both
+    (n_documents,).
 
-    The training documents are those of all other folds, or with `is_forward` those of earlier folds; then the first
-    fold is not predicted.
+    The training documents are those of all other folds, or with `is_forward` those of earlier
+    folds; then the first fold is not predicted.
     """
     for fold in np.unique(folds).tolist()[is_forward:]:
         is_held_out = folds == fold
@@ -345,7 +370,9 @@ def split_folds(folds: NDArray[np.int64], *, is_forward: bool) -> Iterator[tuple
 
 
 def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> NDArray[np.int64]:
-    """Split into folds without splitting a group: a fold for each group, or n_folds of about the same size."""
+    """Split into folds without splitting a group: a fold for each group, or n_folds of about the
+    same size.
+    """
     names, numbers = np.unique(groups, return_inverse=True)
     if len(names) < 2:
         raise SettingsError("all documents have the same group", where="--group-field", hint="name another field")
@@ -356,7 +383,8 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
         raise SettingsError(what, where="--folds", hint="use fewer")
     sizes = np.bincount(numbers)
     shuffled = np.random.default_rng(seed).permutation(len(names))
-    folds, filled = np.zeros(len(names), dtype=np.int64), np.zeros(n_folds, dtype=np.int64)
+    folds = np.zeros(len(names), dtype=np.int64)
+    filled = np.zeros(n_folds, dtype=np.int64)
     for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist():
         folds[group] = filled.argmin()
         filled[folds[group]] += sizes[group]
@@ -364,7 +392,9 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
 
 
 def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
-    """Split into n_steps + 1 consecutive parts of about the same size; equal timestamps stay together."""
+    """Split into n_steps + 1 consecutive parts of about the same size; equal timestamps stay
+    together.
+    """
     found, moments = np.unique(sort_keys(times.tolist()), return_inverse=True)
     if len(found) < 2:
         raise SettingsError("all documents have the same timestamp", where="--order-field", hint="name another field")
@@ -381,8 +411,8 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
     Raises
     ------
     SettingsError
-        Most are numbers or dates, and some are not; or they are dates whose order of day and month is not known, or
-        that name the month.
+        Most are numbers or dates, and some are not; or they are dates whose order of day and month
+        is not known, or that name the month.
     """
     from email.utils import parsedate_to_datetime
 
@@ -396,7 +426,8 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
             raise SettingsError(what, where="--order-field", hint="correct the field")
     dates = [time for time in times if re.match(OTHER_DATE, time.strip())]
     if 2 * len(dates) >= len(times):
-        what, hint = f"the order of dates such as {dates[0]!r} is not known", "write them as 2024-12-31"
+        what = f"the order of dates such as {dates[0]!r} is not known"
+        hint = "write them as 2024-12-31"
         raise SettingsError(what, where="--order-field", hint=hint)
     return np.array(times, dtype=object)
 

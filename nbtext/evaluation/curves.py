@@ -1,4 +1,6 @@
-"""Curves: documents ranked by a score, the reliability of probabilities, and the answers at each threshold."""
+"""Curves: documents ranked by a score, the reliability of probabilities, and the answers at each
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from nbtext.features.csr import Floats, Integers
 N_POINTS = 60  # of a curve that is drawn
 N_BINS = 15  # of equal width, as in Guo et al. 2017
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995)
-MAX_PROBABILITIES = 1 << 21  # sorted at once for prediction sets; of more, every n-th document is used
+# sorted at once for prediction sets; of more, every n-th document is used
+MAX_PROBABILITIES = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +42,8 @@ class Ranking:
         """Rank documents by score."""
         order = np.argsort(-scores, kind="stable")
         ranked = scores[order]
-        ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))  # of each run of equal scores
+        # of each run of equal scores
+        ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))
         positives = np.cumsum(is_positive[order], dtype=np.int64)[ends]
         return cls(ranked[ends], positives, ends + 1 - positives)
 
@@ -69,15 +73,16 @@ class Ranking:
 
     @property
     def auroc(self) -> float | None:
-        """The area under the ROC curve: the probability that a positive document scores above a negative one, ties
-        counting half; None if one kind is missing.
+        """The area under the ROC curve: the probability that a positive document scores above a
+        negative one, ties counting half; None if one kind is missing.
 
-        Source: Hanley and McNeil, The Meaning and Use of the Area under a Receiver Operating Characteristic (ROC)
-        Curve, 1982.
+        Source: Hanley and McNeil, The Meaning and Use of the Area under a Receiver Operating
+        Characteristic (ROC) Curve, 1982.
         """
         if not self.true_positives.any() or not self.false_positives.any():
             return None
-        recall, rate = np.append(0.0, self.recall), np.append(0.0, self.false_positive_rate)
+        recall = np.append(0.0, self.recall)
+        rate = np.append(0.0, self.false_positive_rate)
         return float((np.diff(rate) * (recall[1:] + recall[:-1]) / 2).sum())
 
 
@@ -103,7 +108,9 @@ class LabelCurve(NamedTuple):
 
 
 def compute_label_curve(label: str, probabilities: Floats, is_own: NDArray[np.bool_]) -> LabelCurve:
-    """Compute the curves of a label from its probability for each document and whether the document has it."""
+    """Compute the curves of a label from its probability for each document and whether the document
+    has it.
+    """
     ranking = Ranking.of(probabilities, is_own)
     along = ranking.recall + ranking.false_positive_rate
     places = np.zeros(0, dtype=np.int64)
@@ -145,7 +152,8 @@ class Reliability:
 
     @property
     def error(self) -> float | None:
-        """The expected calibration error: the mean over documents of a bin's |accuracy - mean probability|.
+        """The expected calibration error: the mean over documents of a bin's |accuracy - mean
+        probability|.
 
         None: there are no documents.
         """
@@ -179,7 +187,8 @@ class AnsweredPart(NamedTuple):
 class TradeOff:
     """The number of answers, and of correct ones, at each threshold of `--min-probability`.
 
-    ranking  The answerable documents, ranked by probability; the positive ones are those with the right label.
+    ranking  The answerable documents, ranked by probability; the positive ones are those with the
+             right label.
     """
 
     n_documents: int
@@ -192,7 +201,8 @@ class TradeOff:
         return cls(len(outcomes), Ranking.of(outcomes.best[places], outcomes.is_chosen_right[places]))
 
     def at_accuracy(self, accuracy: float) -> AnsweredPart | None:
-        """Return the part with the most answers whose accuracy is at least this; None if there is none.
+        """Return the part with the most answers whose accuracy is at least this; None if there is
+        none.
 
         The threshold has as few digits as possible.
         """
@@ -214,12 +224,15 @@ class TradeOff:
         return tuple(self._part(place, float(self.ranking.thresholds[place])) for place in np.unique(steps).tolist())
 
     def _part(self, place: int, threshold: float) -> AnsweredPart:
-        answered, correct = int(self.ranking.documents[place]), int(self.ranking.true_positives[place])
+        answered = int(self.ranking.documents[place])
+        correct = int(self.ranking.true_positives[place])
         return AnsweredPart(threshold, answered, answered / self.n_documents, correct / answered)
 
 
 def shortest_between(low: float, high: float) -> float:
-    """Return the number with the fewest digits above `low` that is at most `high`; 0 <= low < high <= 1."""
+    """Return the number with the fewest digits above `low` that is at most `high`; 0 <= low < high
+    <= 1.
+    """
     for digits in range(1, 17):
         candidate = math.floor(high * 10.0**digits) / 10.0**digits
         if low < candidate <= high:
@@ -250,11 +263,12 @@ def measure_set_sizes(probabilities: Floats, own: Integers, calibration: Quantil
     own : array of int64
         Shape (n_documents,), the class of each; -1 for a label that the model does not know.
     calibration : Quantiles, optional
-        The model's nonconformity scores of true labels; None: those of these documents, whose coverage is then the
-        value asked for.
+        The model's nonconformity scores of true labels; None: those of these documents, whose
+        coverage is then the value asked for.
     """
     step = max(1, probabilities.size // MAX_PROBABILITIES)
-    scores, own = nonconformity(probabilities[::step]), own[::step]
+    scores = nonconformity(probabilities[::step])
+    own = own[::step]
     if not len(own):
         return ()
     of_own = np.where(own >= 0, scores[np.arange(len(own)), own], MAX_NONCONFORMITY)
@@ -263,6 +277,7 @@ def measure_set_sizes(probabilities: Floats, own: Integers, calibration: Quantil
     sizes = []
     for asked in COVERAGES:
         bound = calibration.upper_bound(asked)
-        is_covered = (of_own <= bound) & (own >= 0)  # no set has a label that the model does not know
+        # no set has a label that the model does not know
+        is_covered = (of_own <= bound) & (own >= 0)
         sizes.append(SetSize(asked, float(is_covered.mean()), float((scores <= bound).sum(axis=1).mean())))
     return tuple(sizes)

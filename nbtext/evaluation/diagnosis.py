@@ -1,6 +1,8 @@
-"""Diagnosis of an evaluation: everything that its page shows, as plain data, collected batch by batch.
+"""Diagnosis of an evaluation: everything that its page shows, as plain data, collected batch by
+batch.
 
-An error log records outcomes of all documents and examples of some; its `diagnose` adds what the model tells of them.
+An error log records outcomes of all documents and examples of some; its `diagnose` adds what the
+model tells of them.
 """
 
 from __future__ import annotations
@@ -48,12 +50,17 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.inspection import Inspection
 
-MAX_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
+# kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
+MAX_PROBABILITIES = 1 << 23
 MAX_LISTED = 10_000  # documents whose names can be looked up
 MAX_STUDIED = 2_000  # documents whose words may explain a confusion
-N_TOP = 25  # mistakes, outliers, and documents with wrong label sets, that are shown with their text
+# mistakes, outliers, and documents with wrong label sets, that are shown with their text
+N_TOP = 25
 # characters of each text that are kept
-IN_LISTS, FOR_WORDS, IN_FULL, OF_SETS = 160, 16_384, 200_000, 400
+IN_LISTS = 160
+FOR_WORDS = 16_384
+IN_FULL = 200_000
+OF_SETS = 400
 MAX_LABELS = 100  # in charts and in the confusion matrix: the most frequent ones
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99, 0.995)  # accuracies of answers
 N_PARTS = 120  # points of the trade-off
@@ -62,7 +69,8 @@ N_TYPICALITY_BINS = 20
 MAX_CONFUSED_PAIRS = 12  # of labels
 MAX_EXAMINED = 50  # documents of each confusion whose words are examined
 MAX_WORDS = 10
-COMMON_SHARE = 0.2  # words in a larger share of the training documents are reported together, not one by one
+# words in a larger share of the training documents are reported together, not one by one
+COMMON_SHARE = 0.2
 N_EXAMPLES = 3  # documents of each wrong label with another one
 MAX_PAIRS = 1 << 14  # of a wrong label and another one that have examples
 
@@ -87,7 +95,8 @@ class Example(NamedTuple):
 
 
 class ExamplesByCell:
-    """Keeps the most probable examples of each cell of the confusion matrix, and counts all of them.
+    """Keeps the most probable examples of each cell of the confusion matrix, and counts all of
+    them.
 
     Parameters
     ----------
@@ -187,8 +196,8 @@ class MisleadingWord(NamedTuple):
     """A feature whose mean contribution favors the wrong label.
 
     documents  Number of examined documents that have the feature.
-    log_odds   Mean contribution to the log-odds of the predicted label against the true one, over all examined
-               documents.
+    log_odds   Mean contribution to the log-odds of the predicted label against the true one, over
+               all examined documents.
     """
 
     feature: str
@@ -201,8 +210,9 @@ class Confusion(NamedTuple):
 
     examined         Number of documents, the most probable ones, whose words were examined.
     words            Those with the largest contributions to the wrong label, without common words.
-    common_log_odds  The contribution of all common words together, the mean over the examined documents. None if it is
-                     not known which words are common; then `words` may have them.
+    common_log_odds  The contribution of all common words together, the mean over the examined
+                     documents. None if it is not known which words are common; then `words` may
+                     have them.
     """
 
     label: str
@@ -224,14 +234,18 @@ class ConfusedPair(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The largest part of the documents, the most certain ones, with at least this accuracy; None: there is none."""
+    """The largest part of the documents, the most certain ones, with at least this accuracy; None:
+    there is none.
+    """
 
     accuracy: float
     part: AnsweredPart | None
 
 
 class Mistake(NamedTuple):
-    """A document with a wrong predicted label, explained against the true label if the model knows it."""
+    """A document with a wrong predicted label, explained against the true label if the model knows
+    it.
+    """
 
     document: Example
     explanation: Explanation
@@ -242,7 +256,8 @@ class Outliers(NamedTuple):
 
     correct     Number of outliers with the right predicted label.
     examples    The outliers with the lowest typicality, each with its typicality.
-    typicality  Number of documents in each of 20 bins of typicality; uniform for documents like the training documents.
+    typicality  Number of documents in each of 20 bins of typicality; uniform for documents like the
+                training documents.
     """
 
     documents: int
@@ -269,7 +284,9 @@ class Confusions(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """The curves of labels and sizes of prediction sets. They are computed from every `step`-th document."""
+    """The curves of labels and sizes of prediction sets. They are computed from every `step`-th
+    document.
+    """
 
     labels: tuple[LabelCurve, ...]
     set_sizes: tuple[SetSize, ...]
@@ -277,9 +294,11 @@ class Curves(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """The calibration of the probabilities, and the accuracy and share of answers at each threshold.
+    """The calibration of the probabilities, and the accuracy and share of answers at each
+    threshold.
 
-    before  Reliability of the same predictions without calibration; None: the model has no calibration.
+    before  Reliability of the same predictions without calibration; None: the model has no
+            calibration.
     """
 
     before: Reliability | None
@@ -298,7 +317,8 @@ class Diagnosis(NamedTuple):
     top_features : Inspection, optional
         The features with the largest weights, of the labels that are shown.
     has_conformal_scores
-        Whether the model has nonconformity scores, so that prediction sets keep the coverage asked for.
+        Whether the model has nonconformity scores, so that prediction sets keep the coverage asked
+        for.
     has_names, has_texts of documents
     """
 
@@ -331,11 +351,14 @@ class ErrorLog:
 
     def __init__(self, *, min_probability: float = 0.0) -> None:
         self._min_probability = min_probability
-        self._numbers, self._parts = LabelNumbers(), list[Outcomes]()
+        self._numbers = LabelNumbers()
+        self._parts = list[Outcomes]()
         self._probabilities = ThinnedRows(MAX_PROBABILITIES)
         self.before_calibration: Reliability | None = None
-        self.listed, self.studied = ExamplesByCell(MAX_LISTED), ExamplesByCell(MAX_STUDIED)
-        self.mistakes, self.outliers = TopExamples[Example](N_TOP), TopExamples[Example](N_TOP)
+        self.listed = ExamplesByCell(MAX_LISTED)
+        self.studied = ExamplesByCell(MAX_STUDIED)
+        self.mistakes = TopExamples[Example](N_TOP)
+        self.outliers = TopExamples[Example](N_TOP)
         self.n_documents = 0
         self.has_texts = False
 
@@ -346,7 +369,8 @@ class ErrorLog:
             return
         outcomes = measure(predictions, self._numbers, min_probability=self._min_probability)
         self._parts.append(outcomes)
-        rows, found = np.zeros((len(predictions), len(self._numbers))), predictions.probabilities
+        rows = np.zeros((len(predictions), len(self._numbers)))
+        found = predictions.probabilities
         read = np.where(np.isnan(found), 1 / len(predictions.classes), found)
         rows[:, self._numbers.add(predictions.classes)] = read
         self._probabilities.add(rows)
@@ -361,8 +385,11 @@ class ErrorLog:
         for row, (identity, true, labels) in enumerate(named):
             if not identity or not true:  # counts alone have no names
                 continue
-            label, predicted = true[0], labels[0] if labels else None
-            place, probability, cell = self.n_documents + row, float(outcomes.best[row]), (label, predicted)
+            label = true[0]
+            predicted = labels[0] if labels else None
+            place = self.n_documents + row
+            probability = float(outcomes.best[row])
+            cell = (label, predicted)
             texts = tuple(column[row] for column in batch.columns or ())
             make = partial(_example, identity, cell, probability, texts)
             is_wrong = predicted not in (label, None)
@@ -380,7 +407,8 @@ class ErrorLog:
 
     def probabilities(self, labels: tuple[str, ...]) -> tuple[Floats, int]:
         """Return the probabilities of every n-th document, shape (n_kept, n_labels), and n."""
-        positions, rows = self._numbers.positions(labels), self._probabilities.rows()
+        positions = self._numbers.positions(labels)
+        rows = self._probabilities.rows()
         found = np.zeros((len(rows), len(labels)))
         found[:, positions[: rows.shape[1]]] = rows
         return found, self._probabilities.step
@@ -402,14 +430,18 @@ class ErrorLog:
         labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
         calibration = model.fitted.calibration if model is not None else None
         scaling = calibration.temperature if calibration is not None else None
-        trade_off, before = TradeOff.of(outcomes), self.before_calibration if scaling is not None else None
+        trade_off = TradeOff.of(outcomes)
+        before = self.before_calibration if scaling is not None else None
         targets = tuple(Target(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS)
-        mistakes, top_features, explainer = [], None, None
+        mistakes = []
+        top_features = None
+        explainer = None
         if model is not None:
             from nbtext.model.explanation import Explainer
             from nbtext.model.inspection import inspect
 
-            known, explainer = set(model.fitted.labels), Explainer(model.fitted)
+            known = set(model.fitted.labels)
+            explainer = Explainer(model.fitted)
             top_features = inspect(model, n_features=N_FEATURES, labels=[label for label in labels if label in known])
             for _, example in self.mistakes.rank_examples():
                 against = example.label if example.label in known else None
@@ -439,12 +471,14 @@ class ErrorLog:
         for (label, predicted), count in counts.items():
             if predicted is not None and predicted != label:
                 both[min(label, predicted), max(label, predicted)] += count
-        studied, pairs = self.studied.cells(), []
+        studied = self.studied.cells()
+        pairs = []
         common = find_common_words(model) if model is not None else None
         for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_CONFUSED_PAIRS]:
             confusions = []
             for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
-                confusion, examined = Confusion(*cell, counts.get(cell, 0)), studied.get(cell, [])[:MAX_EXAMINED]
+                confusion = Confusion(*cell, counts.get(cell, 0))
+                examined = studied.get(cell, [])[:MAX_EXAMINED]
                 if explainer is not None and examined and set(cell) <= set(explainer.model.labels):
                     words, of_common = _find_misleading_words(explainer, common, cell, examined)
                     confusion = Confusion(*confusion[:3], len(examined), words, of_common)
@@ -456,10 +490,12 @@ class ErrorLog:
 
     def _curves(self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None) -> Curves:
         probabilities, step = self.probabilities(outcomes.labels)
-        is_known, true = outcomes.is_known[::step], outcomes.true[::step]
+        is_known = outcomes.is_known[::step]
+        true = outcomes.true[::step]
         places = {label: place for place, label in enumerate(outcomes.labels)}
         numbers = [(label, places[label]) for label in labels]
-        measured, of_measured = probabilities[is_known], true[is_known]
+        measured = probabilities[is_known]
+        of_measured = true[is_known]
         curves = tuple(compute_label_curve(label, measured[:, k], of_measured == k) for label, k in numbers)
         nonconformity = model.fitted.calibration.nonconformity if model is not None else None
         known = model.fitted.labels if model is not None else outcomes.labels
@@ -489,7 +525,8 @@ def _example(identity: str, cell: Cell, probability: float, texts: tuple[str, ..
 def _find_misleading_words(
     explainer: Explainer, common: frozenset[str] | None, cell: tuple[str, str], documents: Sequence[Example]
 ) -> tuple[tuple[MisleadingWord, ...], float | None]:
-    """Return the words of documents with the largest contributions to the wrong label, and that of all common words.
+    """Return the words of documents with the largest contributions to the wrong label, and that of
+    all common words.
 
     common  the common words; None if they are not known
     """
@@ -530,7 +567,8 @@ def find_common_words(model: TrainedModel) -> frozenset[str] | None:
 class SetExample(NamedTuple):
     """A document with its true and its predicted labels.
 
-    added, missed  Labels that are predicted and not true, and those that are true and not predicted.
+    added, missed  Labels that are predicted and not true, and those that are true and not
+                   predicted.
     gap            The largest distance of a label's probability from the truth, which is 0 or 1.
     text           The beginning of the text; "" if it is not known.
     """
@@ -563,7 +601,8 @@ class SetLog:
     """Records outcomes of all documents with several labels, and examples of some."""
 
     def __init__(self, *, min_probability: float = 0.0) -> None:
-        self._numbers, self._parts = LabelNumbers(), list[MultilabelOutcomes]()
+        self._numbers = LabelNumbers()
+        self._parts = list[MultilabelOutcomes]()
         self._examples: dict[PairKey, list[SetExample]] = {}
         self._worst = TopExamples[SetExample](N_TOP)
         self._reliability = Reliability()
@@ -576,7 +615,8 @@ class SetLog:
             return
         outcomes = measure_sets(predictions, self._numbers)
         self._parts.append(outcomes)
-        is_true, is_measured = mark_true(predictions), ~np.isnan(predictions.probabilities)
+        is_true = mark_true(predictions)
+        is_measured = ~np.isnan(predictions.probabilities)
         is_measured &= outcomes.is_known[:, None]
         self._reliability.add(predictions.probabilities[is_measured], is_true[is_measured])
         # the probabilities of an unread document are 0
@@ -616,7 +656,8 @@ def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]])
     The order is that of the leaves of an average-linkage tree over the confusion rates.
     """
     places = {label: place for place, label in enumerate(labels)}
-    confused, support = np.zeros((len(labels), len(labels))), np.zeros(len(labels))
+    confused = np.zeros((len(labels), len(labels)))
+    support = np.zeros(len(labels))
     for (label, predicted), count in cells:
         support[places[label]] += count
         if predicted is not None and predicted != label:

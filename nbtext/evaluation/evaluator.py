@@ -1,6 +1,8 @@
-"""Evaluations: all metrics of predictions for labeled documents, batch by batch; and thresholds of `--fail-under`.
+"""Evaluations: all metrics of predictions for labeled documents, batch by batch; and thresholds of
+`--fail-under`.
 
-A batch has a dense matrix of probabilities. A few numbers are kept for each label, and each pair of labels.
+A batch has a dense matrix of probabilities. A few numbers are kept for each label, and each pair of
+labels.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest
 PAIRS_SHOWN = 50
 
 Sets = list[tuple[str, ...]]
-PairKey = tuple[str, str, str | None]  # the kind of the error, the wrong label, another label; see LabelPair
+# the kind of the error, the wrong label, another label; see LabelPair
+PairKey = tuple[str, str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,9 @@ class LabelScore:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdScore(LabelScore):
-    """The scores of one of several labels, and the probability from which it is predicted; None: it is not known."""
+    """The scores of one of several labels, and the probability from which it is predicted; None: it
+    is not known.
+    """
 
     threshold: float | None
 
@@ -73,7 +78,8 @@ class LabelPair:
     kind : {"added", "missed"}
         Whether `label` is predicted and not true, or true and not predicted.
     other : str or None
-        For an added label, a true label of the documents; for a missed one, a predicted label. None: there is none.
+        For an added label, a true label of the documents; for a missed one, a predicted label.
+        None: there is none.
     """
 
     kind: str
@@ -84,7 +90,8 @@ class LabelPair:
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """The result of a target of the model (`min_recall`, `min_precision`) on the evaluated documents.
+    """The result of a target of the model (`min_recall`, `min_precision`) on the evaluated
+    documents.
 
     metric     `recall` or `precision`
     target     the value to reach
@@ -106,23 +113,26 @@ class TargetCheck:
 class Evaluation:
     """The metrics of predictions for labeled documents.
 
-    If each document has one label, one without a predicted label is incorrect, and in no column of the confusion
-    matrix. Its probabilities count in log-loss, Brier score and calibration error like those of all others: all metrics
-    but accuracy among answered are computed on the same documents, those of probabilities only where the model knows
-    the true label.
+    If each document has one label, one without a predicted label is incorrect, and in no column of
+    the confusion matrix. Its probabilities count in log-loss, Brier score and calibration error
+    like those of all others: all metrics but accuracy among answered are computed on the same
+    documents, those of probabilities only where the model knows the true label.
 
     unanswered         Number of documents without a predicted label.
     metrics            Those that were measured, by name.
     labels             The labels of the model and of the documents, sorted.
-    confusion_matrix   Rows are true labels, columns predicted ones; None if there are more than 2,048 labels, or a
-                       document can have several.
+    confusion_matrix   Rows are true labels, columns predicted ones; None if there are more than
+                       2,048 labels, or a document can have several.
     reliability        Bins that have a document; None: a document can have several labels.
     unlabeled          Number of documents without a true label; None: each has one.
-    unknown_label      Number of documents with a true label that the model does not know, which metrics of
-                       probabilities leave out; None: there are none.
-    label_pairs        The most frequent pairs of a wrong label and another one; None: a document has one label.
-    foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign source.
-    targets            The targets of the model; None: it has none, or they do not apply to these predictions.
+    unknown_label      Number of documents with a true label that the model does not know, which
+                       metrics of probabilities leave out; None: there are none.
+    label_pairs        The most frequent pairs of a wrong label and another one; None: a document
+                       has one label.
+    foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign
+                       source.
+    targets            The targets of the model; None: it has none, or they do not apply to these
+                       predictions.
     repeated           The texts that repeat in a cross-validation; None: there are none.
     """
 
@@ -142,16 +152,20 @@ class Evaluation:
 
 
 def without_probabilities(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation of predictions that are labels alone: without what is computed from probabilities."""
+    """Return the evaluation of predictions that are labels alone: without what is computed from
+    probabilities.
+    """
     names = [name for name in evaluation.metrics if not ALL_METRICS[name].of_probability]
     metrics = {name: evaluation.metrics[name] for name in names}
     return replace(evaluation, metrics=metrics, reliability=None, unknown_label=None)
 
 
 class Evaluator:
-    """Compares the label of each document with the true one, batch by batch; a subclass compares sets of labels.
+    """Compares the label of each document with the true one, batch by batch; a subclass compares
+    sets of labels.
 
-    Memory depends on the labels only; with likelihoods, there is one number for each document as well.
+    Memory depends on the labels only; with likelihoods, there is one number for each document as
+    well.
 
     Parameters
     ----------
@@ -162,12 +176,16 @@ class Evaluator:
     def __init__(
         self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
     ) -> None:
-        self._numbers, self._n_documents = LabelNumbers(), 0
+        self._numbers = LabelNumbers()
+        self._n_documents = 0
         self._sets = np.zeros(4, dtype=np.int64)
-        self._costs, self._targets = costs, targets
+        self._costs = costs
+        self._targets = targets
         self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
         self._cells: Counter[tuple[int, int]] = Counter()
-        self._n_known, self._log_loss, self._squared_error = 0, 0.0, 0.0
+        self._n_known = 0
+        self._log_loss = 0.0
+        self._squared_error = 0.0
         self._reliability = Reliability()
 
     def add_all(self, predictions: Iterable[Predictions]) -> None:
@@ -212,7 +230,9 @@ class Evaluator:
     def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
         positions = np.append(self._numbers.positions(labels), UNANSWERED)
         cells = np.array([(*cell, count) for cell, count in sorted(self._cells.items())], dtype=np.int64)
-        true, predicted, counts = positions[cells[:, 0]], positions[cells[:, 1]], cells[:, 2]
+        true = positions[cells[:, 0]]
+        predicted = positions[cells[:, 1]]
+        counts = cells[:, 2]
         cost = None
         if self._costs is not None:
             triples = sorted(zip(true.tolist(), predicted.tolist(), counts.tolist(), strict=True))
@@ -249,7 +269,8 @@ class Evaluator:
             return None
         checks = []
         for metric, label, minimum in self._targets.targets:
-            whole, found = totals.support if metric == "recall" else totals.n_predicted, Proportion(0, 0)
+            whole = totals.support if metric == "recall" else totals.n_predicted
+            found = Proportion(0, 0)
             if label in labels:
                 k = labels.index(label)
                 found = Proportion(int(totals.true_positives[k]), int(whole[k]))
@@ -268,7 +289,9 @@ def _likelihoods(predictions: Predictions) -> Floats:
 
 
 def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKey]:
-    """Return each wrong label of a document with its other labels; see LabelPair. There is none without an error."""
+    """Return each wrong label of a document with its other labels; see LabelPair. There is none
+    without an error.
+    """
     if len(true) == len(predicted) and set(true) == set(predicted):
         return []
     added = (label for label in predicted if label not in true)
@@ -280,14 +303,17 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
 class MultilabelEvaluator(Evaluator):
     """Compares the label set of each document with the true one."""
 
-    def __init__(self, *_: object, with_likelihoods: bool = False, **__: object) -> None:  # they have no costs, targets
+    # they have no costs, targets
+    def __init__(self, *_: object, with_likelihoods: bool = False, **__: object) -> None:
         if with_likelihoods:
             what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
             raise SettingsError(what, where="--foreign", hint="leave out --foreign")
         super().__init__()
         self._parts: list[MultilabelTotals] = []
-        self._counts = np.zeros((3, 0), dtype=np.int64)  # true, predicted and correct, by label number
-        self._bins = np.zeros((3, 0, N_BINS))  # documents, those with the label, sum of probabilities
+        # true, predicted and correct, by label number
+        self._counts = np.zeros((3, 0), dtype=np.int64)
+        # documents, those with the label, sum of probabilities
+        self._bins = np.zeros((3, 0, N_BINS))
         self._pairs: Counter[PairKey] = Counter()
         self._thresholds: dict[str, float] = {}
 
@@ -303,13 +329,15 @@ class MultilabelEvaluator(Evaluator):
             self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
         correct = [set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)]
         numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted, correct)]
-        classes, n_labels = self._numbers.add(predictions.classes), len(self._numbers)
+        classes = self._numbers.add(predictions.classes)
+        n_labels = len(self._numbers)
         n_new = n_labels - self._counts.shape[1]
         self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
         self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
         is_measured = predictions.is_read & outcomes.is_known
-        probabilities, is_true = predictions.probabilities[is_measured], mark_true(predictions)[is_measured]
+        probabilities = predictions.probabilities[is_measured]
+        is_true = mark_true(predictions)[is_measured]
         bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
         cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
         for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):
@@ -343,7 +371,8 @@ class MultilabelEvaluator(Evaluator):
 
 
 def parse_thresholds(text: str) -> dict[str, float]:
-    """Parse `METRIC=N,…`, where METRIC is a name of a metric, or `precision:LABEL`, `recall:LABEL` or `f1:LABEL`.
+    """Parse `METRIC=N,…`, where METRIC is a name of a metric, or `precision:LABEL`, `recall:LABEL`
+    or `f1:LABEL`.
 
     Raises
     ------
@@ -387,7 +416,8 @@ def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) ->
     """
     missed = []
     for name, threshold in thresholds.items():
-        value, is_loss = _find_value(evaluation, name), name in ALL_METRICS and ALL_METRICS[name].is_loss
+        value = _find_value(evaluation, name)
+        is_loss = name in ALL_METRICS and ALL_METRICS[name].is_loss
         if value > threshold if is_loss else value < threshold:
             missed.append(f"{name} is {value:.4f}, {'above' if is_loss else 'below'} {threshold:g}")
     if missed:

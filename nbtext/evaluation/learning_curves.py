@@ -1,7 +1,7 @@
 """Learning curves: metrics of models trained on growing parts of a corpus, which is read once.
 
-Source: Ng and Jordan, On Discriminative vs. Generative Classifiers, 2002: a generative model leads on few documents,
-a discriminative one on many.
+Source: Ng and Jordan, On Discriminative vs. Generative Classifiers, 2002: a generative model leads
+on few documents, a discriminative one on many.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ LARGEST_SHARE = 0.7  # of the documents is trained on, the rest is tested on
 
 
 class Point(NamedTuple):
-    """A model trained on `size` documents: the metrics of `CURVES`, each with a value for every seed.
+    """A model trained on `size` documents: the metrics of `CURVES`, each with a value for every
+    seed.
 
-    unknown_label  Test documents of each seed whose label the model does not know, which the log-loss leaves out.
+    unknown_label  Test documents of each seed whose label the model does not know, which the
+                   log-loss leaves out.
     """
 
     model: str
@@ -41,7 +43,9 @@ class Point(NamedTuple):
     unknown_label: tuple[int, ...] = ()
 
     def mean(self, metric: str) -> float:
-        """Return the mean of a metric over the seeds in which it was measured; NaN if there are none."""
+        """Return the mean of a metric over the seeds in which it was measured; NaN if there are
+        none.
+        """
         return fmean(self.values[metric] or (math.nan,))
 
     def deviation(self, metric: str) -> float | None:
@@ -71,9 +75,9 @@ def compute_learning_curves(
 ) -> LearningCurves:  # fmt: skip
     """Train models on growing parts of a corpus, and test each on documents that are in no part.
 
-    The parts of a seed are nested and stratified. Vocabulary, weights, smoothing and calibration come from the part
-    alone, as in training on its files. All models and sizes of a seed have the same test documents. The model of a
-    part does not know the labels that the part lacks.
+    The parts of a seed are nested and stratified. Vocabulary, weights, smoothing and calibration
+    come from the part alone, as in training on its files. All models and sizes of a seed have the
+    same test documents. The model of a part does not know the labels that the part lacks.
 
     Parameters
     ----------
@@ -98,15 +102,20 @@ def compute_learning_curves(
     everything = align_to_vocabulary(corpus, features)
     n_documents = len(everything.sample)
     sizes = _sizes(settings.sizes, n_documents, has_test=test is not None)
-    tested, labels = everything.sample, everything.labels
+    tested = everything.sample
+    labels = everything.labels
     if test is not None:
         other = align_to_vocabulary(test, features)
         tested = align_documents(other.sample, other.vocabulary, everything.vocabulary)
         labels = test.labels
 
     def evaluate(documents: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[Evaluation]:
-        """Train each model on documents of the corpus, and evaluate it on others; both are positions."""
-        training, held_out, evaluations = everything.take(np.sort(documents[0])), tested.take(documents[1]), []
+        """Train each model on documents of the corpus, and evaluate it on others; both are
+        positions.
+        """
+        training = everything.take(np.sort(documents[0]))
+        held_out = tested.take(documents[1])
+        evaluations = []
         for each in model_settings:
             evaluator = Evaluator()
             sets = [(label,) for label in labels]

@@ -1,8 +1,8 @@
 """Metrics: one record for each in `METRICS`, computed from sums over documents (`Totals`).
 
-Reports, thresholds of `--fail-under`, bootstrap intervals, model comparison, learning curves and the model search read
-the records. To add a metric, add a function and a record. Metrics of several labels are those of Tsoumakas, Katakis,
-Vlahavas, Mining Multi-label Data, 2010.
+Reports, thresholds of `--fail-under`, bootstrap intervals, model comparison, learning curves and
+the model search read the records. To add a metric, add a function and a record. Metrics of several
+labels are those of Tsoumakas, Katakis, Vlahavas, Mining Multi-label Data, 2010.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Totals:
     """Sums over documents that metrics are computed from.
 
     n_labels       Number of labels of the model and of the documents.
-    true           Shape (n_cells,): the true label of each cell of the confusion matrix that has a document.
+    true           Shape (n_cells,): the true label of each cell of the confusion matrix that has a
+                   document.
     predicted      Shape (n_cells,): the predicted label of each cell; UNANSWERED if there is none.
     counts         Shape (n_cells,): the number of documents of each cell.
     n_known        Number of documents whose true label the model knows. Of these are:
@@ -44,7 +45,8 @@ class Totals:
     reliability    Predictions by probability.
     sets           Of prediction sets; None: there are none.
     cost           The sum of the costs; None: no costs were given.
-    likelihoods    Log-likelihood per token of each document, and of foreign documents; None: there are none.
+    likelihoods    Log-likelihood per token of each document, and of foreign documents; None: there
+                   are none.
     """
 
     n_labels: int
@@ -94,7 +96,9 @@ class Totals:
 
     @property
     def recall(self) -> Floats:
-        """(n_labels,), the share of documents of a label that it was predicted for; 0 if there are none."""
+        """(n_labels,), the share of documents of a label that it was predicted for; 0 if there are
+        none.
+        """
         return ratio(self.true_positives, self.support)
 
     @cached_property
@@ -112,7 +116,8 @@ class Totals:
 
 
 class MultilabelTotals(NamedTuple):
-    """Sums over documents that metrics of several labels are computed from, and after them figures that do not add up.
+    """Sums over documents that metrics of several labels are computed from, and after them figures
+    that do not add up.
 
     n_answered   Number of documents with a predicted label.
     n_labeled    Number of documents with a label.
@@ -120,10 +125,12 @@ class MultilabelTotals(NamedTuple):
     n_known      Number of documents whose true labels the model knows.
     example_f1   The sum of the F1 of documents; 1 without true and predicted labels.
     precision    Shape (3,): the sum over documents with a label of the precision at 1, 3 and 5.
-    ranking      The sum of the label-ranking average precisions of the documents whose true labels it knows.
+    ranking      The sum of the label-ranking average precisions of the documents whose true labels
+                 it knows.
     n_labels     Number of labels of the model and of the documents.
     f1           Shape (n_labels,); None: it was not counted.
-    macro_f1     The mean F1 of the labels that occur among the true or the predicted ones; None: it was not counted.
+    macro_f1     The mean F1 of the labels that occur among the true or the predicted ones; None: it
+                 was not counted.
     calibration  The classwise calibration error; None: it was not measured.
     sets         Of prediction sets; None: there are none.
     """
@@ -148,7 +155,9 @@ class MultilabelTotals(NamedTuple):
 
 def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | slice = slice(None)) -> MultilabelTotals:
     """Return the totals of some documents, without what depends on single labels."""
-    true, predicted, correct = outcomes.n_true[rows], outcomes.n_predicted[rows], outcomes.n_correct[rows]
+    true = outcomes.n_true[rows]
+    predicted = outcomes.n_predicted[rows]
+    correct = outcomes.n_correct[rows]
     is_known = outcomes.is_known[rows]
     f1 = np.where(true + predicted == 0, 1.0, 2 * correct / np.maximum(true + predicted, 1))
     return MultilabelTotals(
@@ -159,7 +168,9 @@ def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | s
 
 
 def mean_f1(f1: Floats, occurrences: Floats) -> float:
-    """Return the mean F1 of the labels that occur at all, as scikit-learn's `f1_score` does; 0 if none does."""
+    """Return the mean F1 of the labels that occur at all, as scikit-learn's `f1_score` does; 0 if
+    none does.
+    """
     found = f1[occurrences > 0]
     return float(found.mean()) if len(found) else 0.0
 

@@ -27,17 +27,21 @@ class Outcomes:
 
     true             Shape (n_documents,).
     predicted        Shape (n_documents,): UNANSWERED where no label was predicted.
-    best             Shape (n_documents,): the probability of the chosen label, even if it was not given as the answer.
-    is_known         Shape (n_documents,): the model knows the true label. Metrics of probabilities leave out the
-                     other documents.
+    best             Shape (n_documents,): the probability of the chosen label, even if it was not
+                     given as the answer.
+    is_known         Shape (n_documents,): the model knows the true label. Metrics of probabilities
+                     leave out the other documents.
     of_true          Shape (n_documents,): the probability of the true label; 0 if it is not known.
     squared_errors   Shape (n_documents,): Σ_k (p_k - y_k)².
-    is_chosen_right  Shape (n_documents,): the chosen label is the true one, even if it was not given as the answer.
-    is_answerable    Shape (n_documents,): the document was read and has a known token, so that only a threshold could
-                     withhold its label.
-    typicality       Shape (n_documents,): the conformal p-value of the document; NaN if the model has none.
+    is_chosen_right  Shape (n_documents,): the chosen label is the true one, even if it was not
+                     given as the answer.
+    is_answerable    Shape (n_documents,): the document was read and has a known token, so that only
+                     a threshold could withhold its label.
+    typicality       Shape (n_documents,): the conformal p-value of the document; NaN if the model
+                     has none.
     is_outlier       Shape (n_documents,).
-    labels           All labels; `true` and `predicted` are positions among them, or numbers of a `LabelNumbers`.
+    labels           All labels; `true` and `predicted` are positions among them, or numbers of a
+                     `LabelNumbers`.
     """
 
     true: NDArray[np.int32]
@@ -57,7 +61,9 @@ class Outcomes:
 
     @property
     def is_correct(self) -> NDArray[np.bool_]:
-        """Whether the predicted label is the true one; False for a document without a predicted label."""
+        """Whether the predicted label is the true one; False for a document without a predicted
+        label.
+        """
         return np.equal(self.true, self.predicted)
 
     @property
@@ -68,12 +74,14 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MultilabelOutcomes:
-    """Predicted label sets compared with the true ones: an entry for each document, shape (n_documents,).
+    """Predicted label sets compared with the true ones: an entry for each document, shape
+    (n_documents,).
 
     n_true       Number of true labels.
     n_predicted  Number of predicted labels.
     n_correct    Number of predicted labels that are true.
-    is_known     Whether the model knows all true labels. Metrics of probabilities leave out the other documents.
+    is_known     Whether the model knows all true labels. Metrics of probabilities leave out the
+                 other documents.
     hits         Shape (n_documents, 3): true labels among the 1, 3 and 5 most probable ones.
     ranking      Label-ranking average precision; 1 without true labels.
     """
@@ -95,7 +103,8 @@ class MultilabelOutcomes:
 
 
 class PredictedBatch(NamedTuple):
-    """Predictions of a batch, of one label or of several, with what they were made from where it is known.
+    """Predictions of a batch, of one label or of several, with what they were made from where it is
+    known.
 
     columns  The texts, a list for each text field.
     scores   Shape (n_documents, n_classes): the scores before calibration.
@@ -147,11 +156,14 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     true = numbers.add(label for (label,) in true_sets(predictions))
     columns = np.full(len(numbers), -1)
     columns[classes] = np.arange(len(classes))
-    own, rows, chosen = columns[true], np.arange(len(true)), predictions.label_classes
+    own = columns[true]
+    rows = np.arange(len(true))
+    chosen = predictions.label_classes
     is_read = predictions.is_read
     # a document that could not be read gets uniform probabilities
     probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / max(1, len(classes)))
-    best, is_known = probabilities[rows, chosen], own >= 0
+    best = probabilities[rows, chosen]
+    is_known = own >= 0
     of_true = np.where(is_known, probabilities[rows, own], 0.0)
     is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
     typicality = predictions.typicality
@@ -228,7 +240,9 @@ def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
 
 
 def mark_true(predictions: Predictions) -> NDArray[np.bool_]:
-    """Return whether each label of the model is a true one of each document, (n_documents, n_classes)."""
+    """Return whether each label of the model is a true one of each document, (n_documents,
+    n_classes).
+    """
     places = {label: place for place, label in enumerate(predictions.classes)}
     is_true = np.zeros(predictions.probabilities.shape, dtype=np.bool_)
     for row, labels in enumerate(true_sets(predictions)):
@@ -244,7 +258,10 @@ def join_columns(parts: list[Columns]) -> Columns:
 
 
 def join_outcomes(parts: list[Outcomes], numbers: LabelNumbers, labels: tuple[str, ...]) -> Outcomes:
-    """Concatenate the outcomes of batches; `labels` are all labels, in the order that their positions should have."""
-    whole, positions = join_columns(parts), numbers.positions(labels)
+    """Concatenate the outcomes of batches; `labels` are all labels, in the order that their
+    positions should have.
+    """
+    whole = join_columns(parts)
+    positions = numbers.positions(labels)
     predicted = np.append(positions, UNANSWERED)[whole.predicted].astype(np.int32)
     return replace(whole, labels=labels, true=positions[whole.true].astype(np.int32), predicted=predicted)

@@ -1,4 +1,6 @@
-"""Predictions to evaluate: of a model, of models of a cross-validation, or of a file that `nbtext predict` wrote."""
+"""Predictions to evaluate: of a model, of models of a cross-validation, or of a file that `nbtext
+predict` wrote.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,17 @@ if TYPE_CHECKING:
 
 ID = "id"
 HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv), or name its fields with --predicted-field"
-ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)  # of values that are not as in a record
-OWN_COLUMNS = ([ID, "label", "probability"], [ID, "labels", "probabilities"])  # of CSV that `nbtext predict` writes
-Row = tuple[str, str | None, dict[str, Any] | list[str]]  # place, id if there is one, values by name or in order
+# of values that are not as in a record
+ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+# of CSV that `nbtext predict` writes
+OWN_COLUMNS = ([ID, "label", "probability"], [ID, "labels", "probabilities"])
+# place, id if there is one, values by name or in order
+Row = tuple[str, str | None, dict[str, Any] | list[str]]
 NOT_TSV = (".csv", ".json", ".jsonl", ".ndjson")
 UNSAFE = re.compile(rf"^'(?={FORMULA})")  # what --spreadsheet-safe adds
 TWO_SHARES = re.compile(r"[01]\.\d{6}(.+?)[01]\.\d{6}", re.DOTALL)
-_own_tsv = re.compile(r"[^\t]*\t[^\t]*\t(?:[01]|\t|\r?\n|\Z)")  # id, labels, probabilities, without a header
+# id, labels, probabilities, without a header
+_own_tsv = re.compile(r"[^\t]*\t[^\t]*\t(?:[01]|\t|\r?\n|\Z)")
 _header = re.compile(r'(?:.*[,;|\t])?"?(labels?)"?(?:[,;|\t\r\n]|\Z)')
 _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
@@ -74,7 +80,8 @@ def evaluate_model(model: FittedModel, source: Source, *, jobs: int = 1, on_batc
 def predict_from_file(
     file: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE
 ) -> Iterator[PredictedBatch]:
-    """Read the predictions for every document of a source from a file, or from fields of the source itself.
+    """Read the predictions for every document of a source from a file, or from fields of the source
+    itself.
 
     Their labels are final: costs do not change them.
 
@@ -132,8 +139,9 @@ class PredictedFields:
     """The columns or keys that hold predictions.
 
     label        Of the label, or of the labels; None: `label`, or else `labels`.
-    probability  Of the probability, or of those of the labels; None: the one that belongs to the label as in what
-                 `nbtext predict` writes: `probability` to `label`, and `my_probability` to `my_label`.
+    probability  Of the probability, or of those of the labels; None: the one that belongs to the
+                 label as in what `nbtext predict` writes: `probability` to `label`, and
+                 `my_probability` to `my_label`.
     separator    Between several labels in a text.
     id           Of the id.
     """
@@ -150,12 +158,14 @@ class PredictedFields:
 
 
 class PredictionsFile:
-    """Predictions in a file of any format that has columns or keys, compressed or not, by the ids of their documents.
+    """Predictions in a file of any format that has columns or keys, compressed or not, by the ids
+    of their documents.
 
-    JSON, Parquet and Arrow hold the probability of every label. Tables may hold only those of the predicted labels and
-    of `--top-k`: of one label, the rest is shared equally by the other labels; of several, it is 0. Equal ids are
-    matched in order, so a file with different predictions of equal ids must have the order of the documents. Without
-    ids, all predictions are matched in order.
+    JSON, Parquet and Arrow hold the probability of every label. Tables may hold only those of the
+    predicted labels and of `--top-k`: of one label, the rest is shared equally by the other labels;
+    of several, it is 0. Equal ids are matched in order, so a file with different predictions of
+    equal ids must have the order of the documents. Without ids, all predictions are matched in
+    order.
 
     Parameters
     ----------
@@ -169,7 +179,8 @@ class PredictionsFile:
     """
 
     def __init__(self, path: str | None, fields: PredictedFields = PredictedFields()) -> None:
-        self._path, self._fields = path or "SOURCE", fields
+        self._path = path or "SOURCE"
+        self._fields = fields
         if path is not None:
             settings, self._is_tsv = _settings_of(path, fields)
             self.read(open_source((path,), settings).batches())
@@ -186,7 +197,9 @@ class PredictionsFile:
         self._parse(is_several=bool(kind))
 
     def _find_kind(self) -> bool | None:
-        """Return whether the predictions are of several labels; None if they can be of one or of several."""
+        """Return whether the predictions are of several labels; None if they can be of one or of
+        several.
+        """
         if self._separator:
             return True
         kinds = set[bool | None]()
@@ -228,8 +241,11 @@ class PredictionsFile:
         self._classes = tuple(sorted({label for record in self._all() for label in (*record.labels, *record.scores)}))
 
     def _from_fields(self, row: dict[str, Any]) -> Record:
-        """Return the record of the values of columns or keys; InputError, or one of ERRORS, if a value does not fit."""
-        name, given = self._name(row), self._fields
+        """Return the record of the values of columns or keys; InputError, or one of ERRORS, if a
+        value does not fit.
+        """
+        name = self._name(row)
+        given = self._fields
         for wanted in (name, given.probability):
             if wanted is not None and _find(row, wanted) is MISSING_KEY:
                 if given.label is None:
@@ -263,7 +279,9 @@ class PredictionsFile:
         return Record(is_several, labels, scores, label_set)
 
     def _read_labels(self, value: Any) -> tuple[str, ...]:
-        """Return the labels of a value: as they are read from a source, or as `nbtext predict` has joined them."""
+        """Return the labels of a value: as they are read from a source, or as `nbtext predict` has
+        joined them.
+        """
         if self._is_several and isinstance(value, str) and (self._separator or self._fields.separator is None):
             return _split(value, self._separator)
         separator = self._fields.separator if self._is_several else None
@@ -271,7 +289,9 @@ class PredictionsFile:
         return found if isinstance(found, tuple) else (found,) if found else ()
 
     def _from_cells(self, cells: list[str]) -> Record:
-        """Return the record of id, label, probability, a prediction set if there is one, and pairs of top labels."""
+        """Return the record of id, label, probability, a prediction set if there is one, and pairs
+        of top labels.
+        """
         _, label, probability, *others = cells
         joined = others.pop(0) if len(others) % 2 else None
         separator = self._separator if self._is_several else ","
@@ -288,7 +308,9 @@ class PredictionsFile:
         return (record for _, record in chain.from_iterable(self._records.values()))
 
     def finish(self) -> None:
-        """Raise InputError unless there were as many documents as predictions, if these have no ids."""
+        """Raise InputError unless there were as many documents as predictions, if these have no
+        ids.
+        """
         if self._is_in_order and self._n_documents != self._n_records:
             what = f"has no ids, and {self._n_records:,} predictions for {self._n_documents:,} documents"
             raise InputError(what, where=self._path, hint="write SOURCE exactly as in the nbtext predict command")
@@ -301,20 +323,24 @@ class PredictionsFile:
         Raises
         ------
         InputError
-            A document has no prediction, or the file has predictions of one label and the document has several.
+            A document has no prediction, or the file has predictions of one label and the document
+            has several.
         """
-        if not self._has_kind:  # lines can be of one label or of several, as TSV without a document of two labels
+        # lines can be of one label or of several, as TSV without a document of two labels
+        if not self._has_kind:
             self._has_kind = True
             self._parse(is_several=batch.label_lists is not None)
         keys = batch.ids
         if self._is_in_order:
             keys = [str(number) for number in range(self._n_documents, self._n_documents + len(batch))]
         self._n_documents += len(batch)
-        is_several, records = self._is_several, [self._record(identity) for identity in keys]
+        is_several = self._is_several
+        records = [self._record(identity) for identity in keys]
         if not self._classes and not is_several:
             hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
             raise InputError("no record of the file has a predicted label", where=self._path, hint=hint)
-        places, n = {label: place for place, label in enumerate(self._classes)}, len(batch)
+        places = {label: place for place, label in enumerate(self._classes)}
+        n = len(batch)
         sets = [record.label_set for record in records if record.label_set is not None]
         best = [
             record.labels[0] if record.labels else max(record.scores, key=record.scores.__getitem__, default="")
@@ -347,14 +373,16 @@ class PredictionsFile:
         escaped = identity.encode("utf-8", "backslashreplace").decode()
         names = (identity.strip(), escaped.strip(), UNSAFE.sub("", identity).strip())
         same = next((self._records[name] for name in names if name in self._records), [])
-        n_taken, hint = self._n_taken[identity], "write SOURCE exactly as in the nbtext predict command"
+        n_taken = self._n_taken[identity]
+        hint = "write SOURCE exactly as in the nbtext predict command"
         number = n_taken if len(same) > 1 else 0
         self._n_taken[identity] += 1
         if number >= len(same):
             what = f"the id {identity} has {len(same)} predictions, and more documents"
             raise InputError(what if same else f"there is no prediction for {identity}", where=self._path, hint=hint)
         place, record = same[number]
-        if self._is_ambiguous and n_taken == number:  # not a record that an earlier document has, too
+        # not a record that an earlier document has, too
+        if self._is_ambiguous and n_taken == number:
             if place < self._last_place:
                 what = "documents have equal ids, and the predictions are in another order than the documents"
                 raise InputError(what, where=self._path, hint=hint)
@@ -372,9 +400,11 @@ class PredictionsFile:
 
 
 def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, bool]:
-    """Return how a file of predictions is read, and whether it is TSV without a header, as `nbtext predict` writes it.
+    """Return how a file of predictions is read, and whether it is TSV without a header, as `nbtext
+    predict` writes it.
 
-    The suffix or the content tells the format, as of every source; but text without a suffix may be a table, too.
+    The suffix or the content tells the format, as of every source; but text without a suffix may be
+    a table, too.
     """
     settings = InputSettings(text_field=(), id_field=fields.id, reads_fields=True, keeps_rows=True, encoding="utf-8")
     suffix = content_suffix(path)
@@ -387,7 +417,9 @@ def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, boo
 
 
 def _find(row: dict[str, Any], name: str) -> Any:
-    """Return the value of a key, which may be nested, or of a column by its number; MISSING_KEY if there is none."""
+    """Return the value of a key, which may be nested, or of a column by its number; MISSING_KEY if
+    there is none.
+    """
     found = find_value(row, name)
     if found is MISSING_KEY and is_number(name) and 1 <= int(name) <= len(row):
         return list(row.values())[int(name) - 1]
@@ -409,7 +441,9 @@ def _list_rows(batches: Iterable[Batch], id_field: str, *, is_tsv: bool) -> Iter
 
 
 def _remove_quotes(rows: list[Row]) -> list[Row]:
-    """Return the rows without what --spreadsheet-safe has added, if no cell is one that it would have changed."""
+    """Return the rows without what --spreadsheet-safe has added, if no cell is one that it would
+    have changed.
+    """
     for _, _, row in rows:
         if isinstance(row, list) or list(row)[:3] not in OWN_COLUMNS:
             return rows
@@ -424,7 +458,9 @@ def _remove_quotes(rows: list[Row]) -> list[Row]:
 
 
 def _read_scores(value: Any, row: dict[str, Any], prefix: str | None) -> dict[str, float]:
-    """Return the probabilities of labels: an object, a list of objects, or columns such as label_1, probability_1."""
+    """Return the probabilities of labels: an object, a list of objects, or columns such as label_1,
+    probability_1.
+    """
     if isinstance(value, list):
         value = {each["label"]: each["probability"] for each in value}
     scores = {str(label): _probability(share) for label, share in (value or {}).items()}
@@ -437,7 +473,9 @@ def _read_scores(value: Any, row: dict[str, Any], prefix: str | None) -> dict[st
 
 
 def _find_separator(rows: Sequence[Row]) -> str:
-    """Return what separates joined labels: what is between the probabilities of the first two; "" if none has two."""
+    """Return what separates joined labels: what is between the probabilities of the first two; ""
+    if none has two.
+    """
     for _, _, row in rows:
         values = row if isinstance(row, list) else [v for name, v in row.items() if name.endswith("probabilities")]
         texts = values[2:3] if isinstance(row, list) else values
@@ -448,7 +486,9 @@ def _find_separator(rows: Sequence[Row]) -> str:
 
 
 def _split(text: str, separator: str) -> tuple[str, ...]:
-    """Split joined labels. In TSV, tabs and line ends are escaped, too. An empty separator occurs in no label."""
+    """Split joined labels. In TSV, tabs and line ends are escaped, too. An empty separator occurs
+    in no label.
+    """
     part = rf"(?:\\.|(?!{re.escape(separator)})[^\\])+" if separator else r"(?:\\.|[^\\])+"
     return tuple(
         re.sub(r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), found, flags=re.DOTALL)

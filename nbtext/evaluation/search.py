@@ -1,20 +1,21 @@
 """Model search: compare candidates, and return the most accurate one, fitted to all documents.
 
-A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of words; single words
-are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams. If the
-budget may be too short for pairs, the text is read for words first, and again for pairs if there is time.
-The feature sets are words, pairs and triples of words and punctuation marks, and character n-grams.
+A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of
+words; single words are some of the columns. Short texts and texts without spaces are read again,
+for triples and character n-grams. If the budget may be too short for pairs, the text is read for
+words first, and again for pairs if there is time. The feature sets are words, pairs and triples of
+words and punctuation marks, and character n-grams.
 
-If each document has one label, the default model is compared with a stack of Naive Bayes and linear models over words,
-pairs and, of short texts and small corpora, characters (`linear/stacking.py`).
+If each document has one label, the default model is compared with a stack of Naive Bayes and linear
+models over words, pairs and, of short texts and small corpora, characters (`linear/stacking.py`).
 
-If documents have several labels, or a stack takes too long, the default model is compared with Naive Bayes models of
-other features, which are estimated by leave-one-out, and with two linear models, which are estimated by
-cross-validation. With one label, they are the two with most features; with several labels, the most accurate two on a
-stratified subset of the documents.
+If documents have several labels, or a stack takes too long, the default model is compared with
+Naive Bayes models of other features, which are estimated by leave-one-out, and with two linear
+models, which are estimated by cross-validation. With one label, they are the two with most
+features; with several labels, the most accurate two on a stratified subset of the documents.
 
-Each fit predicts how long the next larger one will take: none is started that will not finish within the budget, and a
-linear model that does not is given up.
+Each fit predicts how long the next larger one will take: none is started that will not finish
+within the budget, and a linear model that does not is given up.
 """
 
 from __future__ import annotations
@@ -51,41 +52,61 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
-BOTH, LONG = "pairs, characters", "pairs, 4-5 characters"  # in two views; the second for long documents
+# feature sets
+WORDS = "words"
+PAIRS = "pairs"
+TRIPLES = "triples"
+CHARACTERS = "characters"
+# in two views; the second for long documents
+BOTH = "pairs, characters"
+LONG = "pairs, 4-5 characters"
 MORE = (TRIPLES, CHARACTERS, BOTH, LONG)  # those that take more time than pairs
 # options that define the features; if one of them is given, the search tries no other features
 OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
-SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
-# Words in all documents up to which characters are counted beside words where documents are long, from a thousand on.
-# Of 100 messages of 20 Newsgroups, a stack with characters was trained that was 0.0017 less accurate than the default.
+# mean number of words and marks in a document, up to which n-grams of higher order are tried
+SHORT = 48.0
+# Words in all documents up to which characters are counted beside words where documents are long,
+# from a thousand on. Of 100 messages of 20 Newsgroups, a stack with characters was trained that was
+# 0.0017 less accurate than the default.
 FEW_WORDS = 1 << 21
-# Documents on which a stack of counts, on a logarithmic scale, is compared with one of binary counts, and the share of
-# its log-loss that is clearly lower. It is 0.88 on Reuters, where the test accuracy is 0.01 higher, and 1.00 to 1.05 on
-# 20 Newsgroups, IMDB and long reviews, where binary counts are as accurate, or more. Short texts hardly repeat words.
-WEIGHTING_SIZE, LOWER = 1024, 0.95
-LEADING = np.array([0xC0, 0xE0, 0xF0], dtype=np.uint8)  # the first bytes of characters of 2, 3 and 4 bytes in UTF-8
+# Documents on which a stack of counts, on a logarithmic scale, is compared with one of binary
+# counts, and the share of its log-loss that is clearly lower. It is 0.88 on Reuters, where the test
+# accuracy is 0.01 higher, and 1.00 to 1.05 on 20 Newsgroups, IMDB and long reviews, where binary
+# counts are as accurate, or more. Short texts hardly repeat words.
+WEIGHTING_SIZE = 1024
+LOWER = 0.95
+# the first bytes of characters of 2, 3 and 4 bytes in UTF-8
+LEADING = np.array([0xC0, 0xE0, 0xF0], dtype=np.uint8)
 N_FOLDS = 5  # of finalists
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
-SECOND_READING = 8.0  # time of reading n-grams of higher order and fitting them, in units of the reading before
-PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and preparing them: several times the usual
-SUBSET_FOLDS, SUBSET_SIZE = 3, 1024  # with which linear models are compared
+# time of reading n-grams of higher order and fitting them, in units of the reading before
+SECOND_READING = 8.0
+# seconds for reading pairs and preparing them: several times the usual
+PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}
+# with which linear models are compared
+SUBSET_FOLDS = 3
+SUBSET_SIZE = 1024
 MIN_SUBSET_SIZE = 256  # with fewer documents, the weighting of a stack is not compared
-# By how much the log-loss of a candidate must be lower, as a share times √n; of a more accurate one by half of this,
-# less the gain in accuracy. Of 50 documents, stacks of equal accuracy were less accurate whose log-loss was lower by up
-# to 0.06 (Reuters) or 0.29 of itself (messages): 0.31 is 2.2 / √50. Of 200 documents of 20 Newsgroups and 500 of
-# Reuters, two more accurate ones whose gain and share had the sums 0.67 / √n and 1.06 / √n were less accurate by 0.03.
+# By how much the log-loss of a candidate must be lower, as a share times √n; of a more accurate one
+# by half of this, less the gain in accuracy. Of 50 documents, stacks of equal accuracy were less
+# accurate whose log-loss was lower by up to 0.06 (Reuters) or 0.29 of itself (messages): 0.31 is
+# 2.2 / √50. Of 200 documents of 20 Newsgroups and 500 of Reuters, two more accurate ones whose gain
+# and share had the sums 0.67 / √n and 1.06 / √n were less accurate by 0.03.
 FEW = 2.2
 FINALISTS = 2  # linear models that are fitted to all documents
-GROWTH = 0.75  # the power of the work with which the time of a fit grows: small ones take longer in proportion
-FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
+# the power of the work with which the time of a fit grows: small ones take longer in proportion
+GROWTH = 0.75
+# seconds for each entry and class of a linear model, before the first fit; usually half of it
+FIRST_RATE = 5e-7
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Settings to try; `feature_set` and `weighting` are their names, "given" if the user chose them."""
+    """Settings to try; `feature_set` and `weighting` are their names, "given" if the user chose
+    them.
+    """
 
     features: FeatureSettings
     model_settings: ModelSettings
@@ -114,7 +135,9 @@ class Candidate:
         return ("one",) if is_of_one else ("one", "several")
 
     def compute_work(self, corpus: CorpusCounts) -> float:
-        """Return what the time of a fit is about proportional to: entries, for linear models times classes."""
+        """Return what the time of a fit is about proportional to: entries, for linear models times
+        classes.
+        """
         entries = float(len(corpus.sample.indices) + 1)
         return entries * max(1, len(corpus.labels)) if self.is_linear else entries
 
@@ -126,15 +149,16 @@ class Candidate:
 def list_candidates(
     features: FeatureSettings, model_settings: ModelSettings, given: Collection[str]
 ) -> list[Candidate]:
-    """List the candidates of a search: Naive Bayes models, the default model first, and then linear ones.
+    """List the candidates of a search: Naive Bayes models, the default model first, and then linear
+    ones.
 
     Parameters
     ----------
     features, model_settings : FeatureSettings, ModelSettings
         Settings that all candidates share.
     given : collection of str
-        Names of the settings that the user gave; they are kept. Linear models have no smoothing and no prior: if one is
-        given, they are not tried.
+        Names of the settings that the user gave; they are kept. Linear models have no smoothing and
+        no prior: if one is given, they are not tried.
     """
     has_weighting = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
     sets = list_feature_sets(features, given)
@@ -161,9 +185,11 @@ def list_candidates(
 
 
 def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict[str, FeatureSettings]:
-    """Return the settings of each feature set by name; only `GIVEN` if the user set an option of OWN_FEATURES.
+    """Return the settings of each feature set by name; only `GIVEN` if the user set an option of
+    OWN_FEATURES.
 
-    With stop words or stems, tokens are those of the default pattern, for which lists and stemmers are made.
+    With stop words or stems, tokens are those of the default pattern, for which lists and stemmers
+    are made.
     """
     if not set(OWN_FEATURES).isdisjoint(given):
         return {GIVEN: features}
@@ -181,14 +207,16 @@ def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict
 
 
 def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str, ...]:
-    """Return the feature sets that are worth a second reading, from the words and pairs of a corpus.
+    """Return the feature sets that are worth a second reading, from the words and pairs of a
+    corpus.
 
-    Triples and character n-grams need many times the memory of words, and help where a document has few words, or where
-    the words are not separated.
+    Triples and character n-grams need many times the memory of words, and help where a document has
+    few words, or where the words are not separated.
 
     features : the settings of the words and pairs
     """
-    assert pairs.vocabulary is not None  # for the types: features are hashed only if the user chose them
+    # for the types: features are hashed only if the user chose them
+    assert pairs.vocabulary is not None
     _, n_spaces = find_first_words(pairs.vocabulary, features.fields)
     counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
     if counts.sum() <= SHORT * pairs.statistics.n_documents:
@@ -202,12 +230,13 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
 def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
     """Return the counts of single words, which are some of the columns of words and pairs.
 
-    They equal the counts of reading the texts with the settings `words`, the hashes of the documents included. The
-    default pattern omits words of one letter, and marks.
+    They equal the counts of reading the texts with the settings `words`, the hashes of the
+    documents included. The default pattern omits words of one letter, and marks.
     """
     assert pairs.vocabulary is not None  # for the types: see find_promising
     starts, n_spaces = find_first_words(pairs.vocabulary, words.fields)
-    first_length = 1 + np.searchsorted(LEADING, pairs.vocabulary.blob[starts], side="right")  # of the first character
+    # of the first character
+    first_length = 1 + np.searchsorted(LEADING, pairs.vocabulary.blob[starts], side="right")
     has_several = pairs.vocabulary.offsets[1:] - starts > first_length
     counts = pairs.restrict(np.flatnonzero((n_spaces == 0) & has_several))
     assert counts.vocabulary is not None
@@ -216,7 +245,9 @@ def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
 
 
 def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
-    """Return a stratified subset of the documents, which are in random order, with the features that it has."""
+    """Return a stratified subset of the documents, which are in random order, with the features
+    that it has.
+    """
     by_class = np.argsort(corpus.sample.classes, kind="stable")
     rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
     return replace(corpus.take(rows), sample_size=None).drop_unused_features()
@@ -227,10 +258,14 @@ class OutOfTime(Exception):
 
 
 class Budget:
-    """The time that a search may take, from the creation of this object on; `clock` returns seconds."""
+    """The time that a search may take, from the creation of this object on; `clock` returns
+    seconds.
+    """
 
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
-        self._seconds, self._clock, self._start = seconds, clock, clock()
+        self._seconds = seconds
+        self._clock = clock
+        self._start = clock()
 
     @property
     def elapsed(self) -> float:
@@ -247,7 +282,9 @@ class Budget:
 
 
 def bound_reading_seconds(size: int | None, unit: str) -> float:
-    """Return a time in which words and pairs of a source are surely read; infinity if its size is unknown."""
+    """Return a time in which words and pairs of a source are surely read; infinity if its size is
+    unknown.
+    """
     return PAIRS_RATES[unit] * size if HAS_KERNEL and size is not None else math.inf
 
 
@@ -258,7 +295,8 @@ class Corpora:
         self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget,
         reading_seconds: float,
     ) -> None:  # fmt: skip
-        self._count, self._budget = count, budget
+        self._count = count
+        self._budget = budget
         self._corpora: dict[str, CorpusCounts] = {}
         self._seconds: dict[str, float] = {}  # of each reading
         self._more: tuple[str, ...] = MORE  # the promising feature sets; all, until pairs are read
@@ -285,15 +323,20 @@ class Corpora:
         return self.n_documents > 2 * SUBSET_SIZE
 
     def is_promising(self, candidate: Candidate) -> bool:
-        """Return whether a candidate is for these documents, and its features seem to be worth their time."""
+        """Return whether a candidate is for these documents, and its features seem to be worth
+        their time.
+        """
         if self.task.task.name not in candidate.tasks:
             return False
         return candidate.feature_set not in MORE or candidate.feature_set in self._more
 
     def get(self, candidate: Candidate) -> CorpusCounts | None:
-        """Return the corpus of a candidate; None if it is not promising, or there is no time to read it."""
+        """Return the corpus of a candidate; None if it is not promising, or there is no time to
+        read it.
+        """
         name = candidate.feature_set
-        before = self._seconds.get(WORDS if name == PAIRS else PAIRS)  # only pairs tell what larger sets are worth
+        # only pairs tell what larger sets are worth
+        before = self._seconds.get(WORDS if name == PAIRS else PAIRS)
         is_open = name not in self._corpora and self.is_promising(candidate)
         if name == WORDS and name not in self._corpora and PAIRS in self._corpora:
             self._corpora[name] = select_words(self._corpora[PAIRS].with_class_sums(), candidate.features)
@@ -304,14 +347,17 @@ class Corpora:
         return self._corpora.get(name)
 
     def free(self) -> None:
-        """Free what a stack does not need, and what can be counted again: the sums by class, and the single words."""
+        """Free what a stack does not need, and what can be counted again: the sums by class, and
+        the single words.
+        """
         if PAIRS in self._corpora:
             self._corpora.pop(WORDS, None)
         if self.task.task.is_exclusive and not self._is_selective:
             self._corpora = {name: corpus.without_class_sums() for name, corpus in self._corpora.items()}
 
     def _read(self, candidate: Candidate) -> CorpusCounts:
-        name, before = candidate.feature_set, self._budget.elapsed
+        name = candidate.feature_set
+        before = self._budget.elapsed
         self._corpora[name] = corpus = self._count(candidate.features)
         self._seconds[name] = self._budget.elapsed - before
         if name == PAIRS and self._budget.allows(PREPARATION * self._seconds[name]):
@@ -335,10 +381,11 @@ class CandidateResult:
     metric : str
         `accuracy`, or `micro_f1` of several labels.
     accuracy, log_loss : float
-        The value of this metric, and the log-loss in nats. NaN if no label has two documents, so that none can be left
-        out.
+        The value of this metric, and the log-loss in nats. NaN if no label has two documents, so
+        that none can be left out.
     n_documents : int
-        Number of documents that the candidate was fitted to: those of the last round that it reached.
+        Number of documents that the candidate was fitted to: those of the last round that it
+        reached.
     n_scored : int
         Number of documents that were predicted by a model without them.
     estimate : str
@@ -361,7 +408,9 @@ class CandidateResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the accuracy (Clopper and Pearson); from 0 to 1 if no document is scored."""
+        """The 95 % confidence interval of the accuracy (Clopper and Pearson); from 0 to 1 if no
+        document is scored.
+        """
         if self.n_scored == 0:
             return 0.0, 1.0
         return Proportion(round(self.accuracy * self.n_scored), self.n_scored).interval(0.95)
@@ -369,7 +418,8 @@ class CandidateResult:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The results of a search of a corpus of `n_documents`, in the order of the candidates, and its time.
+    """The results of a search of a corpus of `n_documents`, in the order of the candidates, and its
+    time.
 
     Attributes
     ----------
@@ -393,17 +443,19 @@ def search_model(
 ) -> tuple[TrainedModel, Search]:  # fmt: skip
     """Train the most accurate candidate on all documents; return it, and the results of all.
 
-    The first candidate is fitted whatever the budget is. If no candidate is left out for lack of time, the result
-    depends on the documents alone.
+    The first candidate is fitted whatever the budget is. If no candidate is left out for lack of
+    time, the result depends on the documents alone.
 
     Parameters
     ----------
     candidates : sequence of Candidate
         Those of `list_candidates`.
     count : callable
-        Reads the corpus, and retains the counts of all documents. It is called once for each reading.
+        Reads the corpus, and retains the counts of all documents. It is called once for each
+        reading.
     reading_seconds : float
-        A time in which words and pairs are surely read. If the budget is not longer, words are read first.
+        A time in which words and pairs are surely read. If the budget is not longer, words are read
+        first.
     jobs : int
         Number of threads.
 
@@ -419,7 +471,8 @@ def search_model(
     assert best is not None  # the first candidate is read and fitted whatever the budget is
     if best.fitted.estimate is not None:  # else there is nothing to choose by
         found = [fit] if (fit := _fit_stack(candidates, corpora, search)) else _fit_others(listed, corpora, search)
-        listed = [each for each in candidates if corpora.is_promising(each)]  # which is known better now
+        # which is known better now
+        listed = [each for each in candidates if corpora.is_promising(each)]
         if any(fit.candidate.is_stacked for fit in found):
             listed = [each for each in listed if each in search.results]  # others are not needed
         elif corpora.has_subset and sum(fit.candidate.is_linear for fit in found) == FINALISTS:
@@ -427,7 +480,9 @@ def search_model(
         for fit in found:
             if is_better(fit, best, corpora.n_documents, is_exclusive=corpora.task.task.is_exclusive):
                 best = fit
-    chosen, fitted, counts = best.candidate, best.fitted, corpora.take(best.candidate)
+    chosen = best.candidate
+    fitted = best.fitted
+    counts = corpora.take(best.candidate)
     size = sample_size(chosen.features, chosen.model_settings)
     if size is not None:
         counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
@@ -471,15 +526,20 @@ class _Fit:
 
 
 class _Fitter:
-    """Fits candidates, remembers their results, and predicts from earlier fits how long the next one will take."""
+    """Fits candidates, remembers their results, and predicts from earlier fits how long the next
+    one will take.
+    """
 
     def __init__(self, budget: Budget, jobs: int, metric: str) -> None:
-        self._budget, self.jobs, self._metric = budget, jobs, metric
+        self._budget = budget
+        self.jobs = jobs
+        self._metric = metric
         self._fits: dict[Candidate, tuple[float, float]] = {}  # seconds and work of the last fit
         self.results: dict[Candidate, CandidateResult] = {}
 
     def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
-        """Return whether a fit will finish. The first one of a candidate is predicted from those of others.
+        """Return whether a fit will finish. The first one of a candidate is predicted from those of
+        others.
 
         Goals need a further fit, after the search.
         """
@@ -491,7 +551,9 @@ class _Fitter:
         return self._budget.allows(n_fits * max(predicted, default=FIRST_RATE * work))
 
     def fit(self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS) -> _Fit | None:
-        """Fit a candidate to a corpus; None if that fails, is not in time, or gives no estimate although others do."""
+        """Fit a candidate to a corpus; None if that fails, is not in time, or gives no estimate
+        although others do.
+        """
         settings = candidate.goalless_settings
         if candidate.is_linear:
             settings = replace(settings, folds=folds)
@@ -526,25 +588,30 @@ class _Fitter:
 def is_better(one: _Fit, other: _Fit, n_documents: int, *, is_exclusive: bool) -> bool:
     """Return whether a fit replaces another one.
 
-    If each document has one label, it is as accurate, or more, and has a lower log-loss. With few documents, the
-    accuracy of either is known to some hundredths only. The log-loss varies less. The smaller the gain in accuracy, the
-    more the log-loss must fall; see FEW.
+    If each document has one label, it is as accurate, or more, and has a lower log-loss. With few
+    documents, the accuracy of either is known to some hundredths only. The log-loss varies less.
+    The smaller the gain in accuracy, the more the log-loss must fall; see FEW.
 
-    If documents have several labels, it has a higher micro F1; log-loss decides where the table shows equal ones. Of
-    100, 300 and 700 training documents of Reuters, and of questions and newsgroups whose labels are the parts of their
-    names, the chosen models have a mean micro F1 of 0.667 on others of these, with the rule for one label 0.655, and if
-    log-loss decides within 0.25, 0.5, 1 or 2 standard errors 0.666, 0.664, 0.660 and 0.658.
+    If documents have several labels, it has a higher micro F1; log-loss decides where the table
+    shows equal ones. Of 100, 300 and 700 training documents of Reuters, and of questions and
+    newsgroups whose labels are the parts of their names, the chosen models have a mean micro F1 of
+    0.667 on others of these, with the rule for one label 0.655, and if log-loss decides within
+    0.25, 0.5, 1 or 2 standard errors 0.666, 0.664, 0.660 and 0.658.
     """
-    (metric, negative_loss), (other_metric, other_loss) = one.quality, other.quality
+    metric, negative_loss = one.quality
+    other_metric, other_loss = other.quality
     if not is_exclusive:
         return (round(metric, SHOWN), negative_loss) > (round(other_metric, SHOWN), other_loss)
-    gain, share = metric - other_metric, FEW / math.sqrt(n_documents)
+    gain = metric - other_metric
+    share = FEW / math.sqrt(n_documents)
     share = max(0.0, share / 2 - gain) if gain else share
     return gain >= 0 and -negative_loss < (1 - share) * -other_loss
 
 
 def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter) -> Candidate:
-    """Return the first stack of the same features, or the second if its log-loss on a subset is clearly lower."""
+    """Return the first stack of the same features, or the second if its log-loss on a subset is
+    clearly lower.
+    """
     size = min(WEIGHTING_SIZE, len(corpus.sample) // 2)
     if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
         part = take_documents(corpus, size)
@@ -555,7 +622,9 @@ def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search:
 
 
 def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
-    """Return the fit of the last stack, of most features, that is for these documents and ends in time."""
+    """Return the fit of the last stack, of most features, that is for these documents and ends in
+    time.
+    """
     stacks = [each for each in candidates if each.is_stacked and corpora.is_promising(each)]
     for each in stacks:
         corpora.get(each)  # pairs tell whether characters are worth their time
@@ -577,7 +646,9 @@ def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitte
 
 
 def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> list[_Fit]:
-    """Return fits of Naive Bayes models of other features than the default one, and of the best linear models."""
+    """Return fits of Naive Bayes models of other features than the default one, and of the best
+    linear models.
+    """
     read = {each: corpora.get(each) for each in candidates if not each.is_stacked}
     small = {each: corpus for each, corpus in read.items() if corpus is not None and each.is_small(corpus)}
     counting = [each for each in candidates[1:] if not each.is_linear and read[each] is not None]
@@ -595,7 +666,8 @@ def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitt
         linear = [fit.candidate for fit in sorted(fits, key=lambda fit: fit.quality, reverse=True)]
     found: list[_Fit] = []
     for each in counting + linear:
-        corpus, n_linear = read[each], sum(fit.candidate.is_linear for fit in found)
+        corpus = read[each]
+        n_linear = sum(fit.candidate.is_linear for fit in found)
         assert corpus is not None  # for the types
         if each.is_linear and n_linear == FINALISTS and corpora.has_subset:
             break

@@ -13,8 +13,9 @@ from nbtext.settings import Excludes, Settings, choices_of, parse_names, parse_t
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
 SHOWN = 4  # decimals of micro F1 in the table of a model search
 GIVEN = "given"  # the name of a feature set, or a weighting, that the user of a model search chose
-# Size of the sample of a search, in bytes or files, on which a search takes 0.5 GB of memory (IMDB). On a cluster, each
-# larger corpus is sampled; on one machine, each that exceeds MAX_SIZES, because memory grows with what is searched.
+# Size of the sample of a search, in bytes or files, on which a search takes 0.5 GB of memory
+# (IMDB). On a cluster, each larger corpus is sampled; on one machine, each that exceeds MAX_SIZES,
+# because memory grows with what is searched.
 SAMPLE_SIZES = {"bytes": 1 << 25, "files": 1 << 14}
 MAX_SIZES = {"bytes": 1 << 28, "files": 1 << 17}
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -86,7 +87,8 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 class CurveSettings(Settings):
     """Models, training set sizes and repetitions of learning curves.
 
-    models  None: the event models that need only class statistics; best alone: the candidates of a model search
+    models  None: the event models that need only class statistics; best alone: the candidates of a
+            model search
     """
 
     TITLE = "Models to train"

@@ -1,4 +1,6 @@
-"""What an evaluation of each task needs: its metrics, and how predictions are measured and errors recorded."""
+"""What an evaluation of each task needs: its metrics, and how predictions are measured and errors
+recorded.
+"""
 
 from __future__ import annotations
 

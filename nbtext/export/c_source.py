@@ -1,4 +1,6 @@
-"""Export a model as one C99 file without dependencies: tables of its numbers, followed by classify.c."""
+"""Export a model as one C99 file without dependencies: tables of its numbers, followed by
+classify.c.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ VALUES_PER_LINE = 12
 MAX_BYTE = 256  # classes whose numbers take a byte
 NORMS = {"none": 0, "l1": 1, "l2": 2}
 PLAIN = frozenset(string.ascii_letters + string.digits + " _")
-SIGMA, DOTTED_I = "Σ", "İ"  # classify.c has code for their lower case, which a table cannot express
+# classify.c has code for their lower case, which a table cannot express
+SIGMA = "Σ"
+DOTTED_I = "İ"
 FINAL_SIGMA = "ς"
 
 
@@ -52,12 +56,15 @@ def check_c(model: FittedModel) -> None:
 def c_source(model: FittedModel) -> Iterator[bytes]:
     """Yield the parts of a C99 file.
 
-    `nbtext_classify` returns the labels and probabilities of `predict`; `main` classifies each line of its input.
-    Weights are stored sparse, as in the scorer; those of a smaller model are in 8 bits. The tables of word characters
-    and lower case are those of this Python.
+    `nbtext_classify` returns the labels and probabilities of `predict`; `main` classifies each line
+    of its input. Weights are stored sparse, as in the scorer; those of a smaller model are in 8
+    bits. The tables of word characters and lower case are those of this Python.
     """
-    settings, calibration, scorer = model.feature_settings, model.calibration, model.scorer
-    parameters, views = exporter.probability_parameters(model), list(exporter.named_views(model))
+    settings = model.feature_settings
+    calibration = model.calibration
+    scorer = model.scorer
+    parameters = exporter.probability_parameters(model)
+    views = list(exporter.named_views(model))
     n_features = scorer.n_features
     weights = [
         exporter.format_weight(view.weighting, log="log", maximum="fmax", count="(count)", length="(length)")
@@ -88,7 +95,8 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     for name, texts in (
         ("labels", model.labels),
         ("features", (term for _, features in views for term in features.terms)),
-        ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),  # no token has a NUL
+        # no token has a NUL
+        ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),
     ):
         yield _format_table("char *const ", f"{name}[]", map(_quote, texts))
     for name, numbers in (
@@ -113,7 +121,8 @@ def _list_views(views: Iterable[tuple[View, Vocabulary]]) -> Iterator[str]:
     """Format the fields of each view."""
     first = 0
     for view, features in views:
-        settings, norm = view.settings, NORMS[view.weighting.norm]
+        settings = view.settings
+        norm = NORMS[view.weighting.norm]
         kind = {"word": "WORD", "char": "CHAR", "char_wb": "CHAR_WB"}[settings.analyzer]
         shortest, longest = settings.ngrams
         yield f"{{{kind}, {int(has_marks(settings))}, {shortest}, {longest}, {norm}, {first}, {len(features)}}}"
@@ -121,7 +130,9 @@ def _list_views(views: Iterable[tuple[View, Vocabulary]]) -> Iterator[str]:
 
 
 def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:
-    """Format a constant array and its length; an empty array gets one unused item, because C has no empty arrays."""
+    """Format a constant array and its length; an empty array gets one unused item, because C has no
+    empty arrays.
+    """
     items = list(values)
     padded = items or ["0"]
     starts = range(0, len(padded), VALUES_PER_LINE)
@@ -138,10 +149,12 @@ def _quote(text: str) -> str:
 
 @cache
 def _unicode_tables() -> bytes:
-    """Format tables of this Python's word characters, lower case, and cased and case-ignorable characters.
+    """Format tables of this Python's word characters, lower case, and cased and case-ignorable
+    characters.
 
-    The lower case of a sigma is final after a cased character and any case-ignorable characters. Python has no
-    function for these two properties, so they are derived from the lower case of strings with a sigma.
+    The lower case of a sigma is final after a cased character and any case-ignorable characters.
+    Python has no function for these two properties, so they are derived from the lower case of
+    strings with a sigma.
     """
     characters = "".join(map(chr, range(sys.maxunicode + 1)))
     pairs = [f"{{{ord(c)}, {ord(c.lower())}}}" for c in characters if c.lower() != c and c not in (SIGMA, DOTTED_I)]

@@ -1,4 +1,6 @@
-"""The record of an export format, checks of what a format supports, and the parameters of probabilities."""
+"""The record of an export format, checks of what a format supports, and the parameters of
+probabilities.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class Exporter:
     summary   One sentence of help.
     check     Raises ModelError if the format does not support a model.
     write     Yields the parts of the file of a model that `check` accepts.
-    has_several_labels  Whether it can hold a Naive Bayes model that gives a document several labels.
+    has_several_labels  Whether it can hold a Naive Bayes model that gives a document several
+                        labels.
     has_linear_labels   Whether it can hold a linear one, too.
     """
 
@@ -67,7 +70,9 @@ def named_views(model: FittedModel) -> Iterator[tuple[View, Vocabulary]]:
 
 
 def format_weight(weighting: Weighting, *, log: str, maximum: str, **names: str) -> str:
-    """Return the source code of a weight, without idf and norm; `names` are those of `count` and `length`."""
+    """Return the source code of a weight, without idf and norm; `names` are those of `count` and
+    `length`.
+    """
     variables = {"count": "count", "length": "length", **names}
     variables |= {name: repr(value) for name, value in weighting.parameters.items()}
     return format_formula(weighting.term_frequency.formula, variables, log=log, maximum=maximum)
@@ -102,13 +107,15 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
 
 
 def probability_parameters(model: FittedModel) -> dict[str, Any]:
-    """Return the parameters that convert the scores s of a document with L known tokens to probabilities and a label.
+    """Return the parameters that convert the scores s of a document with L known tokens to
+    probabilities and a label.
 
-    p = softmax(s / (a max(L, 1)^b)), q = (1 - noise) p + noise / n_labels, and the probabilities are
-    r = softmax(log q + prior_adjustment). The label is the one with the largest log r + shift, where shift are the
-    decision offsets. Without calibration a is 1, b and noise are 0; prior_adjustment and shift may be None. A document
-    without a known token has the probabilities `prior` and no label; `default_class` is the class of the label that
-    TextClassifier.predict gives it (None: the most probable one).
+    p = softmax(s / (a max(L, 1)^b)), q = (1 - noise) p + noise / n_labels, and the probabilities
+    are r = softmax(log q + prior_adjustment). The label is the one with the largest log r + shift,
+    where shift are the decision offsets. Without calibration a is 1, b and noise are 0;
+    prior_adjustment and shift may be None. A document without a known token has the probabilities
+    `prior` and no label; `default_class` is the class of the label that TextClassifier.predict
+    gives it (None: the most probable one).
     """
     task: Any = model.task if model.task.is_exclusive else OneLabel(model.labels, model.log_prior)
     calibration = task.calibration
@@ -124,9 +131,11 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
 
 
 def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
-    """Return the parameters that convert the scores of a multi-label model to probabilities and labels.
+    """Return the parameters that convert the scores of a multi-label model to probabilities and
+    labels.
 
-    They are those of `bayes/label_calibration.py`, and the threshold of each label. Empty: the model gives one label.
+    They are those of `bayes/label_calibration.py`, and the threshold of each label. Empty: the
+    model gives one label.
     """
     if model.task.is_exclusive:
         return {}

@@ -45,17 +45,21 @@ let last = [];
 const restore = ([length, ...rest]) => (last = [...last.slice(0, length.codePointAt(0) - SHARED), ...rest]).join("");
 for (const view of model.views) view.features = view.features.map(restore);
 """
-SHARED = ord("A")  # the first character of a shortened feature, if it shares nothing with the one before
+# the first character of a shortened feature, if it shares nothing with the one before
+SHARED = ord("A")
 MAX_SHARED = 1 << 10  # characters
 
 
 def javascript(model: FittedModel) -> Iterator[bytes]:
-    """Yield the parts of an ECMAScript module whose `classify(text)` returns the labels and probabilities of `predict`.
+    """Yield the parts of an ECMAScript module whose `classify(text)` returns the labels and
+    probabilities of `predict`.
 
-    Weights are stored sparse, as in the scorer. Those of a smaller model are in 8 bits, and all is compressed; each
-    feature is stored without the characters that it shares with the one before.
+    Weights are stored sparse, as in the scorer. Those of a smaller model are in 8 bits, and all is
+    compressed; each feature is stored without the characters that it shares with the one before.
     """
-    scorer, settings, is_small = model.scorer, model.feature_settings, model.scorer.scales is not None
+    scorer = model.scorer
+    settings = model.feature_settings
+    is_small = model.scorer.scales is not None
     # a regular expression of the characters to remove from a decomposed text
     accents = r"[^\x00-\x7f]" if settings.strip_accents == "ascii" else None
     if settings.strip_accents == "unicode":
@@ -93,7 +97,9 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
 
 
 def _shorten(features: Sequence[str]) -> Iterator[str]:
-    """Yield each feature without the characters that it shares with the one before, and their number before it."""
+    """Yield each feature without the characters that it shares with the one before, and their
+    number before it.
+    """
     for last, own in pairwise(["", *features]):
         n = len([*takewhile(lambda pair: pair[0] == pair[1], zip(last[:MAX_SHARED], own, strict=False))])
         yield chr(SHARED + n) + own[n:]
@@ -105,7 +111,9 @@ def _numbers(values: Any) -> list[float] | None:
 
 @cache
 def _combining_characters() -> str:
-    """Return a character class of all combining characters; JavaScript's regular expressions have no name for it."""
+    """Return a character class of all combining characters; JavaScript's regular expressions have
+    no name for it.
+    """
     points = [point for point in range(sys.maxunicode + 1) if unicodedata.combining(chr(point))]
     return "[" + "".join(f"\\u{{{point:x}}}" for point in points) + "]"
 
@@ -119,17 +127,20 @@ JAVASCRIPT = Exporter(
 def table(model: FittedModel) -> Iterator[bytes]:
     """Yield CSV with the columns `kind`, `feature`, `idf`, and one for each label.
 
-    The row of kind `bias` has the score of an empty document, prior included. The row of kind `log_prior`, of Naive
-    Bayes models only, has the prior alone. Each row of kind `weight` has the name of a feature, its idf (1 without
-    idf), and its weights. The score of a document is the bias plus the weights times its counts, weighted by the
-    model's tf, idf and norm. Numbers have all digits.
+    The row of kind `bias` has the score of an empty document, prior included. The row of kind
+    `log_prior`, of Naive Bayes models only, has the prior alone. Each row of kind `weight` has the
+    name of a feature, its idf (1 without idf), and its weights. The score of a document is the bias
+    plus the weights times its counts, weighted by the model's tf, idf and norm. Numbers have all
+    digits.
     """
-    features, scorer = named_features(model), model.scorer
+    features = named_features(model)
+    scorer = model.scorer
     idf = model.weighting.list_idf(len(features))
     yield _lines([["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
     if not model.model_settings.is_linear:
         yield _lines([["log_prior", "", 1.0, *model.log_prior.tolist()]])
-    terms, weights = features.terms, scorer.weights().T
+    terms = features.terms
+    weights = scorer.weights().T
     for start in range(0, len(terms), CSV_ROWS):
         block = slice(start, start + CSV_ROWS)
         rows = zip(terms[block], idf[block].tolist(), weights[block].tolist(), strict=True)

@@ -1,4 +1,6 @@
-"""Export a model as an equivalent scikit-learn pipeline in JSON: class, parameters and attributes of each step."""
+"""Export a model as an equivalent scikit-learn pipeline in JSON: class, parameters and attributes
+of each step.
+"""
 
 from __future__ import annotations
 
@@ -35,21 +37,26 @@ def check_sklearn(model: FittedModel) -> None:
 
 
 def sklearn_json(model: FittedModel) -> Iterator[bytes]:
-    """Yield the steps of a scikit-learn pipeline as JSON: the class name, parameters and attributes of each.
+    """Yield the steps of a scikit-learn pipeline as JSON: the class name, parameters and attributes
+    of each.
 
-    The first step counts features. The last step is the Naive Bayes class of the same name if scikit-learn has it with
-    this prior, otherwise a LogisticRegression with the same weights. scikit-learn has no equivalent of the calibration,
-    so it is stored separately under "probabilities" (see `probability_parameters`). scikit-learn does not omit tokens
-    that are too long.
+    The first step counts features. The last step is the Naive Bayes class of the same name if
+    scikit-learn has it with this prior, otherwise a LogisticRegression with the same weights.
+    scikit-learn has no equivalent of the calibration, so it is stored separately under
+    "probabilities" (see `probability_parameters`). scikit-learn does not omit tokens that are too
+    long.
 
-    The last step of a multi-label model is a OneVsRestClassifier. Its probabilities are those of a linear model; for
-    Naive Bayes, its decision function is the score of each label against the rest, and "probabilities" has a
-    MultinomialNB that compares the labels, and the parameters that combine both.
+    The last step of a multi-label model is a OneVsRestClassifier. Its probabilities are those of a
+    linear model; for Naive Bayes, its decision function is the score of each label against the
+    rest, and "probabilities" has a MultinomialNB that compares the labels, and the parameters that
+    combine both.
     """
     if model.task.is_exclusive:
-        estimator, probabilities = _estimator(model), exporter.probability_parameters(model)
+        estimator = _estimator(model)
+        probabilities = exporter.probability_parameters(model)
     else:
-        estimator, probabilities = _label_estimators(model), _label_probabilities(model)
+        estimator = _label_estimators(model)
+        probabilities = _label_probabilities(model)
     settings = model.feature_settings
     counting = {
         "analyzer": settings.analyzer, "ngram_range": list(settings.ngrams),
@@ -73,7 +80,8 @@ def _step(name: str, params: dict[str, Any], **attributes: Any) -> Step:
 
 def _transformers(model: FittedModel) -> list[Step]:
     """Return the steps that compute weights from counts; BernoulliNB binarizes counts itself."""
-    weighting, fitted = model.weighting, {"n_features_in_": model.scorer.n_features}
+    weighting = model.weighting
+    fitted = {"n_features_in_": model.scorer.n_features}
     norm = None if weighting.norm == "none" else weighting.norm
     if not weighting.term_frequency.in_sklearn:
         raise ModelError(f"scikit-learn has no term frequency {weighting.tf}", hint="export it as js")
@@ -92,8 +100,10 @@ def _transformers(model: FittedModel) -> list[Step]:
 
 
 def _estimator(model: FittedModel) -> Step:
-    scorer, same = model.scorer, sklearn_class(model)
-    weights, n_features = scorer.weights(), scorer.n_features
+    scorer = model.scorer
+    same = sklearn_class(model)
+    weights = scorer.weights()
+    n_features = scorer.n_features
     shared: dict[str, Any] = {"classes_": np.array(model.labels), "n_features_in_": n_features}
     if same is not None and (same.has_prior or np.ptp(scorer.bias) == 0):
         params = {name: getattr(model.model_settings, option) for name, option in same.parameters.items()}
@@ -102,16 +112,22 @@ def _estimator(model: FittedModel) -> Step:
         return _step(same.name, parameters, class_log_prior_=model.log_prior, feature_log_prob_=log_prob, **shared)
     bias = scorer.bias
     if len(bias) == 2:  # LogisticRegression has one weight vector for two labels
-        weights, bias = weights[-1:] - weights[:1], bias[-1:] - bias[:1]
+        weights = weights[-1:] - weights[:1]
+        bias = bias[-1:] - bias[:1]
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)
 
 
 def _label_estimators(model: FittedModel) -> Step:
-    """Return one logistic regression for each label of a multi-label model: the label against the rest."""
-    n_labels, fit = len(model.labels), model.task.fit.combination
-    weights, bias = model.scorer.weights()[:n_labels], model.scorer.bias[:n_labels]
+    """Return one logistic regression for each label of a multi-label model: the label against the
+    rest.
+    """
+    n_labels = len(model.labels)
+    fit = model.task.fit.combination
+    weights = model.scorer.weights()[:n_labels]
+    bias = model.scorer.bias[:n_labels]
     if isinstance(fit, ScoreScaling):
-        weights, bias = fit.scale * weights, fit.scale * bias + fit.intercept + fit.biases
+        weights = fit.scale * weights
+        bias = fit.scale * bias + fit.intercept + fit.biases
     fitted = {"n_features_in_": model.scorer.n_features}
     binarizer = _step(
         "LabelBinarizer", {"sparse_output": True}, y_type_="multilabel-indicator", sparse_input_=False,
@@ -129,7 +145,8 @@ def _label_probabilities(model: FittedModel) -> dict[str, Any]:
     """Return what turns the decision function of a multi-label model into probabilities and labels."""
     if model.model_settings.is_linear:
         return {"thresholds": model.task.fit.thresholds.tolist()}
-    parameters, n_labels = exporter.several_labels_parameters(model), len(model.labels)
+    parameters = exporter.several_labels_parameters(model)
+    n_labels = len(model.labels)
     if len(parameters["weights"]) > 1:
         parameters["contrast"] = _step(
             "MultinomialNB", {"fit_prior": False}, feature_log_prob_=model.scorer.weights()[n_labels:],

@@ -1,4 +1,6 @@
-"""Convert a fitted scikit-learn pipeline to a model. This reads its attributes and does not import scikit-learn."""
+"""Convert a fitted scikit-learn pipeline to a model. This reads its attributes and does not import
+scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -29,21 +31,24 @@ SUPPORTED = (
 
 @in_python_terms
 def from_sklearn(pipeline: Any) -> TrainedModel:
-    """Return the model that is equivalent to a fitted scikit-learn pipeline of Naive Bayes over texts.
+    """Return the model that is equivalent to a fitted scikit-learn pipeline of Naive Bayes over
+    texts.
 
-    Labels and probabilities are those of the pipeline, without calibration; a model file stores labels as text.
+    Labels and probabilities are those of the pipeline, without calibration; a model file stores
+    labels as text.
 
-    The counts of the pipeline become the class statistics of the model. BernoulliNB, and pipelines with
-    CountVectorizer(binary=True), store document frequencies, which are complete statistics of binary counts. Such
-    models can be updated and merged, and can forget documents that they learned later. Other pipelines store sums of
-    counts but no document frequencies, so their models cannot be updated, or fitted as Bernoulli models.
+    The counts of the pipeline become the class statistics of the model. BernoulliNB, and pipelines
+    with CountVectorizer(binary=True), store document frequencies, which are complete statistics of
+    binary counts. Such models can be updated and merged, and can forget documents that they learned
+    later. Other pipelines store sums of counts but no document frequencies, so their models cannot
+    be updated, or fitted as Bernoulli models.
 
     Parameters
     ----------
     pipeline : Any
-        Sklearn.pipeline.Pipeline CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB,
-        BernoulliNB or ComplementNB, fitted without sample weights. nbtext does not load pickles, which can execute any
-        code.
+        Sklearn.pipeline.Pipeline CountVectorizer or TfidfVectorizer, optionally TfidfTransformer,
+        then MultinomialNB, BernoulliNB or ComplementNB, fitted without sample weights. nbtext does
+        not load pickles, which can execute any code.
 
     Returns
     -------
@@ -63,7 +68,8 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     else:
         _require(kinds[:-1] in (["CountVectorizer"], ["CountVectorizer", "TfidfTransformer"]), shown)
         transformer = steps[1] if len(steps) == 3 else None
-    vectorizer, estimator = steps[0], steps[-1]
+    vectorizer = steps[0]
+    estimator = steps[-1]
     _require(hasattr(estimator, "feature_count_"), f"a {kinds[-1]} that is not fitted")
     features = _read_feature_settings(vectorizer, transformer)
     names = list(vectorizer.get_feature_names_out())
@@ -92,7 +98,8 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
         counts_documents = estimator.binarize == 0 or (estimator.binarize is None and is_binary)
         _require(counts_documents, "a BernoulliNB of other values")
         # it stores document frequencies, whatever the weights of the features
-        features, is_binary = replace(features, tf="binary", idf="none", norm="none"), True
+        features = replace(features, tf="binary", idf="none", norm="none")
+        is_binary = True
     statistics = _read_statistics(counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary)
     idf = None
     if features.idf != "none" and transformer is not None:
@@ -108,7 +115,9 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
 
 
 def _require(is_supported: bool, feature: str) -> None:
-    """Raise ModelError, which names the unsupported feature of the pipeline, unless it is supported."""
+    """Raise ModelError, which names the unsupported feature of the pipeline, unless it is
+    supported.
+    """
     if not is_supported:
         raise ModelError(f"the pipeline has {feature}, which nbtext does not support", hint=f"supported: {SUPPORTED}")
 

@@ -1,8 +1,9 @@
-"""Analyzer: the definition of tokens and features, in plain Python; their positions in a text, which are highlighted.
+"""Analyzer: the definition of tokens and features, in plain Python; their positions in a text,
+which are highlighted.
 
-Token patterns have limits, because a model file may contain a regular expression that takes exponential time.
-The time of `(?:a+)+b` doubles with each letter. Python's matcher has no timeout, but a signal interrupts it in the main
-thread.
+Token patterns have limits, because a model file may contain a regular expression that takes
+exponential time. The time of `(?:a+)+b` doubles with each letter. Python's matcher has no timeout,
+but a signal interrupts it in the main thread.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from nbtext.errors import InputError, MissingExtra, SettingsError
 from nbtext.features.settings import VIEW_END, FeatureSettings
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
-MARKS_PATTERN = r"\w+|[^\w\s]"  # words of any length, and each punctuation mark; the kernel has it too
+# words of any length, and each punctuation mark; the kernel has it too
+MARKS_PATTERN = r"\w+|[^\w\s]"
 # equal to TOKEN_PATTERN for every text, and faster: greedy matches begin and end at word boundaries
 FAST_TOKEN_PATTERN = r"\w\w+"
 LONGEST_TOKEN = 0xFFFF  # bytes in UTF-8; the same in the kernel
@@ -30,7 +32,9 @@ MAX_CACHED = 1_000_000  # cached normal forms of words
 
 
 class _Finder:
-    """What the classes that find features have in common: the settings, and a method for each kind of feature."""
+    """What the classes that find features have in common: the settings, and a method for each kind
+    of feature.
+    """
 
     def __init__(self, settings: FeatureSettings) -> None:
         for name in ("token_pattern", "stop_words", "stem") if settings.analyzer != "word" else ():
@@ -51,10 +55,11 @@ class _Finder:
 class Analyzer(_Finder):
     """Turns a text into features, as scikit-learn's vectorizers do with the same options.
 
-    With `analyzer="word"`, the steps are: lowercase the text, strip accents, find tokens, remove stop words, stem, and
-    join every run of `ngrams` tokens by spaces. With "char", features are all runs of `ngrams` characters, after two or
-    more white-space characters are replaced by one space. With "char_wb", they are the runs within each word, padded
-    with a space on both sides; a padded word that is shorter than n is one feature.
+    With `analyzer="word"`, the steps are: lowercase the text, strip accents, find tokens, remove
+    stop words, stem, and join every run of `ngrams` tokens by spaces. With "char", features are all
+    runs of `ngrams` characters, after two or more white-space characters are replaced by one space.
+    With "char_wb", they are the runs within each word, padded with a space on both sides; a padded
+    word that is shorter than n is one feature.
 
     Tokens of more than 65,535 bytes in UTF-8 are ignored and counted; no natural language has them.
 
@@ -66,7 +71,8 @@ class Analyzer(_Finder):
     Raises
     ------
     SettingsError
-        The token pattern is invalid, the language has no stemmer, or an option for words is given for characters.
+        The token pattern is invalid, the language has no stemmer, or an option for words is given
+        for characters.
     MissingExtra
         The library for stemming is not installed.
 
@@ -84,7 +90,9 @@ class Analyzer(_Finder):
         self._prefixes = tuple(f"{name}:" for name in settings.fields)
 
     def __call__(self, text: str) -> list[str]:
-        """Return the features of one text, with repetitions; in several views, each after the name of its view."""
+        """Return the features of one text, with repetitions; in several views, each after the name
+        of its view.
+        """
         if self._views:
             return [name + feature for name, view in self._views for feature in view(text)]
         if self._lowercase:
@@ -118,7 +126,8 @@ class Analyzer(_Finder):
     def take_too_long(self) -> int:
         """Return the number of tokens ignored since the last call because they are too long."""
         with self._lock:
-            taken, self._n_too_long = self._n_too_long, 0
+            taken = self._n_too_long
+            self._n_too_long = 0
         return taken
 
     def _word_features(self, text: str) -> list[str]:
@@ -137,12 +146,16 @@ class Analyzer(_Finder):
 
 
 def is_too_long(token: str) -> bool:
-    """Return whether a token has more than LONGEST_TOKEN bytes in UTF-8; lone surrogates have three."""
+    """Return whether a token has more than LONGEST_TOKEN bytes in UTF-8; lone surrogates have
+    three.
+    """
     return len(token) > LONGEST_TOKEN // 4 and len(token.encode("utf-8", "surrogatepass")) > LONGEST_TOKEN
 
 
 def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
-    """Return every run of `shortest` to `longest` tokens, joined by a space, the shorter ones first."""
+    """Return every run of `shortest` to `longest` tokens, joined by a space, the shorter ones
+    first.
+    """
     features = list(tokens) if shortest == 1 else []
     for n in range(max(shortest, 2), min(longest, len(tokens)) + 1):
         features.extend(map(" ".join, zip(*(tokens[start:] for start in range(n)), strict=False)))
@@ -212,7 +225,9 @@ ACCENTS: dict[str | None, Callable[[str], str] | None] = {
 
 
 class Normalizer(dict[str, str | None]):
-    """A cache of the normal form of each word: its stem, or None for a stop word. Threads may share it."""
+    """A cache of the normal form of each word: its stem, or None for a stop word. Threads may share
+    it.
+    """
 
     def __init__(self, settings: FeatureSettings) -> None:
         super().__init__()
@@ -254,7 +269,9 @@ SECONDS_PER_CHARACTER = 1e-6  # plus this for each character; usual patterns tak
 
 
 def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
-    """Move each document that is too long for a token pattern to the problems of its batch, and empty its texts."""
+    """Move each document that is too long for a token pattern to the problems of its batch, and
+    empty its texts.
+    """
     if not has_own_pattern(settings):
         return
     batch.columns = columns = tuple(map(list, batch.columns))
@@ -339,8 +356,8 @@ class Locator(_Finder):
                 continue
             changed = change(text)
             if not (text.isascii() and len(changed) == len(text)):
-                # a character may become several or none, independently of its neighbors; only the lowercase of sigma
-                # depends on its position, and it is one letter in any case
+                # a character may become several or none, independently of its neighbors; only the
+                # lowercase of sigma depends on its position, and it is one letter in any case
                 origins = [origin for origin, c in zip(origins, text, strict=True) for _ in change(c)]
             text = changed
         return text, origins

@@ -1,4 +1,5 @@
-"""Text to counts: by the compiled kernel if it supports the features, otherwise in plain Python and NumPy.
+"""Text to counts: by the compiled kernel if it supports the features, otherwise in plain Python and
+NumPy.
 
 The plain version defines the results of the kernel.
 """
@@ -36,10 +37,12 @@ _logging = Lock()  # so that only one of several threads logs the message
 
 
 class Counter:
-    """Counts the features of documents over a vocabulary that grows, a fixed one, or hashed columns.
+    """Counts the features of documents over a vocabulary that grows, a fixed one, or hashed
+    columns.
 
-    Documents are given as columns: the texts of each field, or those of all fields together. Several threads may call
-    `rows` and `scores` of a fixed or hashed counter at once. A growing counter, and `count`, need one thread.
+    Documents are given as columns: the texts of each field, or those of all fields together.
+    Several threads may call `rows` and `scores` of a fixed or hashed counter at once. A growing
+    counter, and `count`, need one thread.
 
     The kernel has a class with the same methods and results; `counter` chooses one of both.
     """
@@ -50,7 +53,8 @@ class Counter:
         self._hash_bits = settings.hash_bits
         self._is_fixed = vocabulary is not None
         self._vocabulary = vocabulary if vocabulary is not None else Vocabulary.from_sorted([])
-        self._rank = np.empty(0, dtype=np.int32)  # the column of each feature, when `vocabulary` was last called
+        # the column of each feature, when `vocabulary` was last called
+        self._rank = np.empty(0, dtype=np.int32)
         self._numbers = _growing_numbers()
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
         self._counts = ClassCounter()
@@ -58,8 +62,8 @@ class Counter:
     def rows(self, columns: Columns) -> DocumentCounts:
         """Count each document's features.
 
-        A fixed or hashed counter returns final columns, ascending within a row; features outside the vocabulary are
-        in n_tokens only. A growing one returns provisional columns, which
+        A fixed or hashed counter returns final columns, ascending within a row; features outside
+        the vocabulary are in n_tokens only. A growing one returns provisional columns, which
         `DocumentCounts.arrange` replaces.
         """
         return _sort_entries(self._rows(columns))
@@ -67,7 +71,8 @@ class Counter:
     def count(
         self, columns: Columns, classes: NDArray[np.int32], keep_below: int, groups: NDArray[np.object_] | None = None
     ) -> DocumentCounts:
-        """Add each document's counts to its class; return the documents with a hash below a bound, with their groups.
+        """Add each document's counts to its class; return the documents with a hash below a bound,
+        with their groups.
 
         For a growing or hashed counter. Documents of class -1 are skipped. The hash depends
         on the document's features and counts only. `DocumentCounts.arrange` gives them their final
@@ -86,7 +91,8 @@ class Counter:
         return replace(rows, classes=classes[labeled], hashes=hashes, groups=groups, n_tokens=None).take(kept)
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """Return the features so far, sorted, and the final column of each provisional one (-1 if it is removed).
+        """Return the features so far, sorted, and the final column of each provisional one (-1 if
+        it is removed).
 
         Hashed features have no names: their vocabulary is empty, and their columns are final.
         """
@@ -97,7 +103,8 @@ class Counter:
         if len(self._vocabulary) < len(self._numbers):
             terms = sorted(self._numbers)
             numbers = np.fromiter(map(self._numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
-            self._vocabulary, self._rank = Vocabulary.from_sorted(terms), np.argsort(numbers).astype(np.int32)
+            self._vocabulary = Vocabulary.from_sorted(terms)
+            self._rank = np.argsort(numbers).astype(np.int32)
         return self._vocabulary, self._rank
 
     def class_counts(self) -> ClassCounts:
@@ -108,7 +115,9 @@ class Counter:
         return self._counts.class_counts(len(vocabulary), rank)
 
     def take_too_long(self) -> int:
-        """Return the number of tokens ignored since the last call because they are too long; see Analyzer."""
+        """Return the number of tokens ignored since the last call because they are too long; see
+        Analyzer.
+        """
         return self._analyzer.take_too_long()
 
     def scores(
@@ -116,9 +125,11 @@ class Counter:
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """Weight and score each document, for a fixed or hashed counter and a compiled weighting.
 
-        returns  scores (n_documents, n_classes); tokens of each document; known tokens of each document
+        returns  scores (n_documents, n_classes); tokens of each document; known tokens of each
+                 document
 
-        Sums have the order in which features occur, as in the kernel, so that both return the same bits.
+        Sums have the order in which features occur, as in the kernel, so that both return the same
+        bits.
         """
         rows = self._rows(columns)
         weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
@@ -126,7 +137,9 @@ class Counter:
         return score_rows(rows.indptr, rows.indices, weights, scorer), np.asarray(rows.n_tokens), known
 
     def _rows(self, columns: Columns) -> DocumentCounts:
-        """Return the counts of documents, each in the order in which its features occur; of buckets, sorted."""
+        """Return the counts of documents, each in the order in which its features occur; of
+        buckets, sorted.
+        """
         with regex_timeout(columns) if self._has_pattern else nullcontext():
             documents = map(self._analyzer.document, zip(*columns, strict=True))
             if self._hash_bits is not None:
@@ -158,16 +171,18 @@ class Counter:
 class ViewCounter:
     """Counts the features of documents in each view. It has the methods of Counter.
 
-    The features of a view are a range of columns, because their names begin with the name of the view. Provisional
-    columns of the views alternate. The length of a document is that of all views.
+    The features of a view are a range of columns, because their names begin with the name of the
+    view. Provisional columns of the views alternate. The length of a document is that of all views.
     """
 
     def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
-        self._names, self._vocabulary = settings.view, vocabulary
+        self._names = settings.view
+        self._vocabulary = vocabulary
         given = [None] * len(self._names) if vocabulary is None else split_views(vocabulary, self._names)
         self._counters = [counter(each, own) for each, own in zip(settings.of_views, given, strict=True)]
         self._bounds = None if vocabulary is None else find_views(vocabulary, self._names)
-        self._prepared: tuple[SparseWeights | None, list[Any]] = None, []  # the arrays of a scorer, by view
+        # the arrays of a scorer, by view
+        self._prepared: tuple[SparseWeights | None, list[Any]] = None, []
         self._sums: list[ClassCounts] = []  # of each view, after `vocabulary`
 
     def rows(self, columns: Columns) -> DocumentCounts:
@@ -187,7 +202,9 @@ class ViewCounter:
         return rows.filter(hashes <= np.uint64(keep_below - 1)) if keep_below else rows
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """See Counter. It ends the counting: the memory of a view's counter is free before the next one is listed."""
+        """See Counter. It ends the counting: the memory of a view's counter is free before the next
+        one is listed.
+        """
         if self._vocabulary is not None:
             return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
         listed: list[tuple[Vocabulary, NDArray[np.int32]]] = []
@@ -196,7 +213,8 @@ class ViewCounter:
             listed.append(own.vocabulary())
             self._sums.append(own.class_counts())
         parts, ranks = zip(*listed, strict=True)
-        starts, n = running_sums([len(part) for part in parts]), len(parts)
+        starts = running_sums([len(part) for part in parts])
+        n = len(parts)
         columns = np.full(n * max(map(len, ranks)), -1, dtype=np.int32)
         for view, (rank, start) in enumerate(zip(ranks, starts[:-1], strict=True)):
             columns[view : view + n * len(rank) : n] = np.where(rank < 0, -1, rank + start)
@@ -204,11 +222,13 @@ class ViewCounter:
 
     def class_counts(self) -> ClassCounts:
         """See Counter. The sums are those that `vocabulary` has left, and are given away."""
-        parts, self._sums = self._sums, []
+        parts = self._sums
+        self._sums = []
         indptr = join_bounds([part.indptr for part in parts])
         columns = list(zip(*parts, strict=True))[:0:-1]
         del parts
-        joined = (np.concatenate(columns.pop()) for _ in list(columns))  # the parts of each are freed then
+        # the parts of each are freed then
+        joined = (np.concatenate(columns.pop()) for _ in list(columns))
         return ClassCounts(indptr, *joined)
 
     def take_too_long(self) -> int:
@@ -219,9 +239,11 @@ class ViewCounter:
         self, columns: Columns, weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """See Counter."""
-        prepared, bounds = self._prepared, self._bounds
+        prepared = self._prepared
+        bounds = self._bounds
         assert bounds is not None
-        if prepared[0] is not scorer:  # they are prepared once, and set together, because several threads may score
+        # they are prepared once, and set together, because several threads may score
+        if prepared[0] is not scorer:
             prepared = self._prepared = scorer, [*zip(weighting.split(bounds), scorer.split(bounds), strict=True)]
         found = [each.scores(columns, *own) for each, own in zip(self._counters, prepared[1], strict=True)]
         scores, n_tokens, n_known = (np.sum(values, axis=0) for values in zip(*found, strict=True))
@@ -252,7 +274,10 @@ def _sort_entries(rows: DocumentCounts) -> DocumentCounts:
 
 def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts:
     """Count the features of each document, in the order of their first occurrence."""
-    indptr, indices, counts, n_tokens = array("q", [0]), array("i"), array("i"), array("q")
+    indptr = array("q", [0])
+    indices = array("i")
+    counts = array("i")
+    n_tokens = array("q")
     for features in documents:
         times = collections.Counter(features)
         indices.fromlist(list(numbers(times)))
@@ -266,7 +291,9 @@ def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts
 
 
 class ClassCounter:
-    """Sums of documents and occurrences by feature and class, in memory that grows with the vocabulary only."""
+    """Sums of documents and occurrences by feature and class, in memory that grows with the
+    vocabulary only.
+    """
 
     def __init__(self) -> None:
         self._keys = np.empty(0, dtype=np.int64)  # ascending
@@ -286,13 +313,17 @@ class ClassCounter:
     def class_counts(self, n_features: int, rank: NDArray[np.int32] | None = None) -> ClassCounts:
         """Return the sums so far; with a rank, feature j becomes column rank[j]."""
         self._fold()
-        features, classes = self._keys >> CLASS_BITS, self._keys & ((1 << CLASS_BITS) - 1)
-        documents, occurrences = self._documents, self._occurrences
+        features = self._keys >> CLASS_BITS
+        classes = self._keys & ((1 << CLASS_BITS) - 1)
+        documents = self._documents
+        occurrences = self._occurrences
         if rank is not None:
             features = rank[features].astype(np.int64)
             order = np.argsort(features << CLASS_BITS | classes)
-            features, classes = features[order], classes[order]
-            documents, occurrences = documents[order], occurrences[order]
+            features = features[order]
+            classes = classes[order]
+            documents = documents[order]
+            occurrences = occurrences[order]
         indptr = running_sums(np.bincount(features, minlength=n_features))
         return ClassCounts(indptr, classes.astype(np.int32), documents, occurrences)
 
@@ -302,7 +333,8 @@ class ClassCounter:
             return
         waiting_keys = [keys for keys, _ in self._waiting]
         counts = [counts for _, counts in self._waiting]
-        self._waiting, self._n_waiting = [], 0
+        self._waiting = []
+        self._n_waiting = 0
         keys = np.concatenate((self._keys, *waiting_keys))
         order = np.argsort(keys)
         keys = keys[order]
@@ -322,8 +354,11 @@ def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
 def merge_sorted(
     blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the union of two sorted vocabularies (blob, offsets), and the column in it of each feature of either."""
-    terms_a, terms_b = Vocabulary(blob_a, offsets_a).terms, Vocabulary(blob_b, offsets_b).terms
+    """Return the union of two sorted vocabularies (blob, offsets), and the column in it of each
+    feature of either.
+    """
+    terms_a = Vocabulary(blob_a, offsets_a).terms
+    terms_b = Vocabulary(blob_b, offsets_b).terms
     union = Vocabulary.from_terms(terms_a + terms_b)
     return union.blob, union.offsets, union.columns_of(terms_a), union.columns_of(terms_b)
 
@@ -351,7 +386,8 @@ score_rows = choose_version(score_rows)
 
 
 def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> Counter:
-    """Return a counter for these settings; its vocabulary grows if none is given and features are not hashed.
+    """Return a counter for these settings; its vocabulary grows if none is given and features are
+    not hashed.
 
     raises  SettingsError, MissingExtra: see Analyzer
     """
@@ -374,7 +410,9 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
 
 def is_compilable(settings: FeatureSettings) -> bool:
-    """Return whether the kernel can count these features: its own tokens, and no field prefix that begins another."""
+    """Return whether the kernel can count these features: its own tokens, and no field prefix that
+    begins another.
+    """
     return not _why_plain(settings)
 
 

@@ -1,4 +1,6 @@
-"""Compressed sparse rows as plain arrays, entries indptr[i]:indptr[i + 1] for row i; sparse weights of classes."""
+"""Compressed sparse rows as plain arrays, entries indptr[i]:indptr[i + 1] for row i; sparse weights
+of classes.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def row_sums(indptr: NDArray[Any], values: NDArray[Any]) -> Floats:
 
 
 def entries_of(indptr: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the bounds of selected rows, concatenated, and the positions of their entries among all entries."""
+    """Return the bounds of selected rows, concatenated, and the positions of their entries among
+    all entries.
+    """
     lengths = np.diff(indptr)[rows]
     bounds = running_sums(lengths)
     return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])
@@ -63,10 +67,14 @@ def row_keys(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[n
 def arrange_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[np.int32], columns: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr, indices, counts)."""
+    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr,
+    indices, counts).
+    """
     indices = columns[indices]
     is_kept = indices >= 0
-    indptr, indices, counts = running_sums(is_kept)[indptr], indices[is_kept], counts[is_kept]
+    indptr = running_sums(is_kept)[indptr]
+    indices = indices[is_kept]
+    counts = counts[is_kept]
     order = np.argsort(row_keys(indptr, indices))
     return indptr, indices[order], counts[order]
 
@@ -74,7 +82,8 @@ def arrange_rows(
 def take_rows(
     parts: Sequence[tuple[Integers, Indices, NDArray[Any]]], selected: Integers, columns: Sequence[Indices] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts).
+    """Return the rows with these numbers, counted from part to part, in this order: (indptr,
+    indices, counts).
 
     columns  for each part, the new column of each feature; empty: features keep their columns
     """
@@ -87,21 +96,27 @@ def take_rows(
 def join_columns(
     parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Return rows that hold the entries of the same row of each part, part by part: (indptr, indices, counts)."""
+    """Return rows that hold the entries of the same row of each part, part by part: (indptr,
+    indices, counts).
+    """
     lengths = np.array([np.diff(indptr) for indptr, _, _ in parts])
     joined = running_sums(lengths.sum(axis=0))
     starts = joined[:-1] + np.cumsum(lengths, axis=0) - lengths
-    indices, counts = np.empty(joined[-1], dtype=np.int32), np.empty(joined[-1], dtype=parts[0][2].dtype)
+    indices = np.empty(joined[-1], dtype=np.int32)
+    counts = np.empty(joined[-1], dtype=parts[0][2].dtype)
     for (indptr, own_indices, own_counts), own_starts, own_lengths in zip(parts, starts, lengths, strict=True):
         places = np.repeat(own_starts - indptr[:-1], own_lengths) + np.arange(indptr[-1])
-        indices[places], counts[places] = own_indices, own_counts
+        indices[places] = own_indices
+        counts[places] = own_counts
     return joined, indices, counts
 
 
 def split_columns(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], bounds: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
-    """Yield the entries of rows in each range of columns bounds[i]:bounds[i + 1]: their places, indptr and indices."""
+    """Yield the entries of rows in each range of columns bounds[i]:bounds[i + 1]: their places,
+    indptr and indices.
+    """
     for start, stop in pairwise(bounds.tolist()):
         places = np.flatnonzero((indices >= start) & (indices < stop))
         yield places, np.searchsorted(places, indptr), indices[places] - np.int32(start)
@@ -110,7 +125,9 @@ def split_columns(
 def select_class(
     indptr: NDArray[np.int64], classes: NDArray[np.int32], values: NDArray[Any], features: NDArray[Any], k: int
 ) -> NDArray[Any]:
-    """Return the values of some features in a class, from a feature-major list of entries; 0 where there is none."""
+    """Return the values of some features in a class, from a feature-major list of entries; 0 where
+    there is none.
+    """
     bounds, entries = entries_of(indptr, features)
     is_own = classes[entries] == k
     found = np.zeros(len(features), dtype=values.dtype)
@@ -121,7 +138,8 @@ def select_class(
 def entry_positions(
     indptr: Integers, indices: Indices, row_classes: Indices, w_indptr: Integers, w_classes: Indices
 ) -> NDArray[np.int64]:
-    """Return, for each entry of the rows, the index of (feature, class of the row) in a feature-major list of entries.
+    """Return, for each entry of the rows, the index of (feature, class of the row) in a
+    feature-major list of entries.
 
     raises  ValueError: an entry is not in the list
     """
@@ -143,16 +161,21 @@ entry_positions = choose_version(entry_positions)
 class SparseWeights:
     """scores = X @ weights.T + bias, one score for each class.
 
-    Most features do not occur in most classes, and have the same weight there. So only differences are stored:
-    weights[k, j] = default[k] + base_scale[k] · base[j] + delta[k, j], with a sparse delta, feature by feature. If
-    documents are counted in several views, each view has its own default.
+    Most features do not occur in most classes, and have the same weight there. So only differences
+    are stored: weights[k, j] = default[k] + base_scale[k] · base[j] + delta[k, j], with a sparse
+    delta, feature by feature. If documents are counted in several views, each view has its own
+    default.
 
     bias     (K,)
-    default  (K,), the weight of a feature that does not occur in the class; (n_views * K,) if there are bounds
-    indptr   (n_rows + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): the entries of each row
-    base     (V,) or None, base_scale (K,) or None: the part of the weights that is the same in all classes (complement)
+    default  (K,), the weight of a feature that does not occur in the class; (n_views * K,) if there
+             are bounds
+    indptr   (n_rows + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): the entries of
+             each row
+    base     (V,) or None, base_scale (K,) or None: the part of the weights that is the same in all
+             classes (complement)
     bounds   (n_views + 1,) int64 or None: the columns of view i are bounds[i]:bounds[i + 1]
-    rows     (V,) int32, the row that has feature j's entries; None: row j. Features with equal entries share a row
+    rows     (V,) int32, the row that has feature j's entries; None: row j. Features with equal
+             entries share a row
     """
 
     bias: Floats
@@ -174,8 +197,11 @@ class SparseWeights:
         return columns if self.rows is None else self.rows[columns]
 
     def split(self, bounds: NDArray[np.int64]) -> tuple[Self, ...]:
-        """Return the weights of the columns bounds[i]:bounds[i + 1] for each view i; the bias is in the first one."""
-        found, n_classes = [], len(self.bias)
+        """Return the weights of the columns bounds[i]:bounds[i + 1] for each view i; the bias is in
+        the first one.
+        """
+        found = []
+        n_classes = len(self.bias)
         for view, (start, stop) in enumerate(pairwise(bounds.tolist())):
             own = slice(None) if self.bounds is None else slice(view * n_classes, (view + 1) * n_classes)
             part = replace(
@@ -203,7 +229,9 @@ class SparseWeights:
         return np.asarray(self.default[views * len(self.bias) + k])
 
     def weights(self) -> Floats:
-        """Return the weights as one dense matrix, shape (K, V), for inspection; predicting uses the sparse ones."""
+        """Return the weights as one dense matrix, shape (K, V), for inspection; predicting uses the
+        sparse ones.
+        """
         columns = np.arange(self.n_columns)
         dense = np.stack([self.default_of(columns, k) for k in range(len(self.bias))])
         if self.base is not None and self.base_scale is not None:

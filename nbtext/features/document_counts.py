@@ -17,13 +17,15 @@ from nbtext.records import LazyProperty, dataclass
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 SUMMED = 1024  # documents whose counts are summed at once
-EMPTY_HASH = 2**64 - 1  # of documents without a token: the last to be retained, so that others are always in a sample
+# of documents without a token: the last to be retained, so that others are always in a sample
+EMPTY_HASH = 2**64 - 1
 
 
 class ClassCounts(NamedTuple):
     """The documents and occurrences by feature and class that are not zero.
 
-    Feature j has the entries indptr[j]:indptr[j + 1], one for each class that uses it, classes ascending.
+    Feature j has the entries indptr[j]:indptr[j + 1], one for each class that uses it, classes
+    ascending.
     """
 
     indptr: NDArray[np.int64]  # (n_features + 1,)
@@ -42,12 +44,15 @@ class DocumentCounts:
     indices        (n_entries,) int32, the features of each document
     counts         (n_entries,) int32 counts > 0, or float64 weights
     classes        (n_documents,) int32; -1 for a document without a label
-    hashes         (n_documents,) uint64: hashes of the features and their counts. Documents with equal hashes are
-                   duplicates. A retained sample of k documents has the k smallest hashes, in any order of the
-                   input. Documents to predict have 0
-    groups         (n_documents,) str objects, the group or timestamp of each; None if no splitter needs it
-    token_lengths  (n_documents,), known tokens of each document, if `counts` are weights that were computed from counts
-    n_tokens       (n_documents,), tokens of each document, also those outside the vocabulary, if its text was counted
+    hashes         (n_documents,) uint64: hashes of the features and their counts. Documents with
+                   equal hashes are duplicates. A retained sample of k documents has the k smallest
+                   hashes, in any order of the input. Documents to predict have 0
+    groups         (n_documents,) str objects, the group or timestamp of each; None if no splitter
+                   needs it
+    token_lengths  (n_documents,), known tokens of each document, if `counts` are weights that were
+                   computed from counts
+    n_tokens       (n_documents,), tokens of each document, also those outside the vocabulary, if
+                   its text was counted
     """
 
     indptr: NDArray[np.int64]
@@ -86,16 +91,20 @@ class DocumentCounts:
         """The sum of the counts (or weights) of each document, shape (n_documents,)."""
         if not self.is_counted:
             return self.sum_entries(self.counts)
-        totals, filled = np.zeros(len(self)), np.flatnonzero(np.diff(self.indptr))
+        totals = np.zeros(len(self))
+        filled = np.flatnonzero(np.diff(self.indptr))
         for start in range(0, len(filled), SUMMED):  # NumPy copies the counts that it sums as int64
             rows = filled[start : start + SUMMED]
-            first, last = self.indptr[rows[0]], self.indptr[rows[-1] + 1]
+            first = self.indptr[rows[0]]
+            last = self.indptr[rows[-1] + 1]
             totals[rows] = np.add.reduceat(self.counts[first:last], self.indptr[rows] - first, dtype=np.int64)
         return totals
 
     @property
     def has_lengths(self) -> bool:
-        """Whether the number of tokens of each document is known; it is not for a matrix of weights."""
+        """Whether the number of tokens of each document is known; it is not for a matrix of
+        weights.
+        """
         return self.is_counted or self.token_lengths is not None
 
     @property
@@ -130,7 +139,9 @@ class DocumentCounts:
         return self.weigh(np.ones_like(self.counts))
 
     def first(self, size: int) -> DocumentCounts:
-        """Return about the first `size` documents, in the order of their hashes, up to the end of duplicates."""
+        """Return about the first `size` documents, in the order of their hashes, up to the end of
+        duplicates.
+        """
         if size >= len(self):
             return self
         return self.slice(0, int(np.searchsorted(self.hashes, self.hashes[size - 1], side="right")))
@@ -144,21 +155,28 @@ class DocumentCounts:
         return replace(self, indices=indices, token_lengths=None).filter_entries(indices >= 0)
 
     def filter_entries(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
-        """Return the same documents with some of their entries only; `is_kept` has shape (n_entries,)."""
+        """Return the same documents with some of their entries only; `is_kept` has shape
+        (n_entries,).
+        """
         indptr = np.searchsorted(np.flatnonzero(is_kept), self.indptr)
         return replace(self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept])
 
     def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> DocumentCounts:
-        """Return the same documents with other numbers for features (in the same order) and classes."""
+        """Return the same documents with other numbers for features (in the same order) and
+        classes.
+        """
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
 
     def with_empty_last(self) -> DocumentCounts:
-        """Return the same documents; the hash of those without a token is 0 after counting, and then EMPTY_HASH."""
+        """Return the same documents; the hash of those without a token is 0 after counting, and
+        then EMPTY_HASH.
+        """
         is_empty = self.hashes == 0
         return replace(self, hashes=np.where(is_empty, np.uint64(EMPTY_HASH), self.hashes)) if is_empty.any() else self
 
     def arrange(self, columns: NDArray[np.int32]) -> DocumentCounts:
-        """Return the same documents with feature j in column columns[j], sorted; a column below 0 removes the feature.
+        """Return the same documents with feature j in column columns[j], sorted; a column below 0
+        removes the feature.
 
         For counts, not weights.
         """
@@ -201,22 +219,27 @@ class DocumentCounts:
     def transpose(self, n_features: int) -> csr_array:
         """Return the counts as a sparse matrix (n_features, n_documents); it is cached."""
         if self._transposed is None or self._transposed.shape[0] != n_features:
-            object.__setattr__(self, "_transposed", self.matrix(n_features).T.tocsr())  # not part of the value
+            # not part of the value
+            object.__setattr__(self, "_transposed", self.matrix(n_features).T.tocsr())
         return self._transposed
 
     def locate(self, indptr: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return, for each entry, the position of (its feature, its document's class) in class statistics.
+        """Return, for each entry, the position of (its feature, its document's class) in class
+        statistics.
 
         indptr, classes  of the class statistics of a corpus that includes these documents
         """
         if self._located is None or self._located[0] is not classes:
             positions = csr.entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
-            object.__setattr__(self, "_located", (classes, positions))  # a cache, not part of the value
+            # a cache, not part of the value
+            object.__setattr__(self, "_located", (classes, positions))
             return positions
         return self._located[1]
 
     def smallest(self, size: int | None) -> DocumentCounts:
-        """Return the `size` documents (None: all) with the smallest hashes, sorted by hash and class."""
+        """Return the `size` documents (None: all) with the smallest hashes, sorted by hash and
+        class.
+        """
         return self.take(self.order(self.classes)[:size])
 
     def order(self, classes: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -244,7 +267,8 @@ class DocumentCounts:
         is_new = (np.diff(hashes[order], prepend=hashes[order][:1]) != 0) | (np.diff(classes[order], prepend=-1) != 0)
         kinds = np.empty(len(order), dtype=np.int64)
         kinds[order] = np.cumsum(is_new)
-        mine, theirs = kinds[: len(self)], kinds[len(self) :]
+        mine = kinds[: len(self)]
+        theirs = kinds[len(self) :]
         n_taken = np.bincount(theirs, minlength=len(order) + 1)
         if (n_taken > np.bincount(mine, minlength=len(order) + 1)).any():
             what = "the model was not trained on some of these documents: they are not in its retained sample"
@@ -254,7 +278,8 @@ class DocumentCounts:
 
 
 def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
-    """Return a number for each document's content: equal for duplicates, ascending with the hashes, (n_documents,).
+    """Return a number for each document's content: equal for duplicates, ascending with the hashes,
+    (n_documents,).
 
     Documents with equal hashes are compared, because a model file may hold any hashes.
     """
@@ -264,9 +289,11 @@ def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
     is_same[1:] = hashes[1:] == hashes[:-1]
     repeats = np.flatnonzero(is_same)
     if len(repeats):
-        a, b = documents.take(order[repeats - 1]), documents.take(order[repeats])
+        a = documents.take(order[repeats - 1])
+        b = documents.take(order[repeats])
         is_equal = np.diff(a.indptr) == np.diff(b.indptr)
-        a, b = a.filter(is_equal), b.filter(is_equal)
+        a = a.filter(is_equal)
+        b = b.filter(is_equal)
         differs = (a.indices != b.indices) | (a.counts != b.counts)
         is_equal[is_equal] = np.bincount(a.entry_documents, weights=differs, minlength=len(a)) == 0
         is_same[repeats] = is_equal
@@ -276,13 +303,16 @@ def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
 
 
 def count_copies(documents: DocumentCounts) -> NDArray[np.int64]:
-    """Return the number of documents with the content of each document, itself included, (n_documents,)."""
+    """Return the number of documents with the content of each document, itself included,
+    (n_documents,).
+    """
     contents = number_contents(documents)
     return np.bincount(contents)[contents]
 
 
 def count_repeated(documents: DocumentCounts) -> tuple[int, int]:
-    """Return how many documents repeat another one, and how many have the same content as another one.
+    """Return how many documents repeat another one, and how many have the same content as another
+    one.
 
     Documents without a token, which get no label, are not counted.
     """
@@ -293,7 +323,8 @@ def count_repeated(documents: DocumentCounts) -> tuple[int, int]:
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
     """Return the documents of several parts, one after the other.
 
-    Raises ValueError if some parts with documents have groups, or lengths in tokens, and others have none.
+    Raises ValueError if some parts with documents have groups, or lengths in tokens, and others
+    have none.
     """
     return DocumentCounts(
         csr.join_bounds([part.indptr for part in parts]),
@@ -318,14 +349,17 @@ def _join_optional(columns: Sequence[NDArray[Any] | None], parts: Sequence[Docum
 def take_smallest(
     parts: Sequence[DocumentCounts], size: int | None, *, places: Indices | None = None, columns: Sequence[Indices] = ()
 ) -> DocumentCounts:
-    """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by hash and class.
+    """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by
+    hash and class.
 
     The counts of each document are copied once.
 
-    places   (n_classes,), the place of each class in sorted order; None: classes have sorted numbers
+    places   (n_classes,), the place of each class in sorted order; None: classes have sorted
+             numbers
     columns  for each part, the new column of each feature; empty: features keep their columns
     """
-    none, parts = np.zeros(0, dtype=np.int32), parts or [concatenate(())]
+    none = np.zeros(0, dtype=np.int32)
+    parts = parts or [concatenate(())]
     heads = [replace(part, indptr=np.zeros_like(part.indptr), indices=none, counts=none) for part in parts]
     documents = concatenate(heads)
     order = documents.order(documents.classes if places is None else places[documents.classes])[:size]

@@ -23,8 +23,9 @@ def stratified_folds(
     contents : array of int, shape (n_documents,), optional
         Equal for duplicates, which are in one fold.
     class_documents : array of int, shape (n_classes,), optional
-        The number of documents of each class in the whole corpus. If it is given, no fold has all documents of a class,
-        because models of the others would not know the class: such documents have the fold NEVER_HELD_OUT.
+        The number of documents of each class in the whole corpus. If it is given, no fold has all
+        documents of a class, because models of the others would not know the class: such documents
+        have the fold NEVER_HELD_OUT.
     """
     n = len(classes)
     contents = np.arange(n) if contents is None else contents
@@ -33,7 +34,8 @@ def stratified_folds(
     order = order[np.isin(order, firsts)]
     order = order[np.argsort(classes[order], kind="stable")]
     folds = np.empty(len(firsts), dtype=np.int64)
-    folds[groups[order]] = np.arange(len(order)) % n_folds  # continues from class to class, so that sizes are equal
+    # continues from class to class, so that sizes are equal
+    folds[groups[order]] = np.arange(len(order)) % n_folds
     if class_documents is not None:
         sizes = np.zeros((n_folds, len(class_documents)), dtype=np.int64)
         np.add.at(sizes, (folds[groups], classes), 1)

@@ -1,8 +1,10 @@
-"""The registry of weightings: formulas for term frequency and inverse document frequency, and norms.
+"""The registry of weightings: formulas for term frequency and inverse document frequency, and
+norms.
 
-A formula is an expression with + - * / and the functions `log` and `max`. NumPy evaluates it here, and each exporter
-translates it to its language, by `evaluate`. To add a weighting, add its formulas here, and a field to FeatureSettings
-for each new parameter. This file does not import NumPy, because the command line reads its names.
+A formula is an expression with + - * / and the functions `log` and `max`. NumPy evaluates it here,
+and each exporter translates it to its language, by `evaluate`. To add a weighting, add its formulas
+here, and a field to FeatureSettings for each new parameter. This file does not import NumPy,
+because the command line reads its names.
 """
 
 from __future__ import annotations
@@ -26,14 +28,16 @@ class TermFrequency:
     Attributes
     ----------
     formula : str
-        An expression of `count`, the occurrences of the feature in the document, > 0; `length`, the occurrences of all
-        known features in the document; `mean_length`, the mean of it over the training documents; and `parameters`.
+        An expression of `count`, the occurrences of the feature in the document, > 0; `length`, the
+        occurrences of all known features in the document; `mean_length`, the mean of it over the
+        training documents; and `parameters`.
     parameters : tuple of str
         Fields of FeatureSettings that the formula uses.
     is_linear : bool
         Whether the weights of documents add up as their counts do, or as their binary counts do.
     is_compiled : bool
-        Whether the counting kernel has the formula too. Otherwise documents are scored as a matrix, which is slower.
+        Whether the counting kernel has the formula too. Otherwise documents are scored as a matrix,
+        which is slower.
     in_sklearn : bool
         Whether scikit-learn's CountVectorizer and TfidfTransformer compute it.
     """
@@ -58,10 +62,12 @@ TERM_FREQUENCIES = {
 }
 
 # expressions of `n`, the number of documents, and `df`, the number of those that have the feature
-# sources: plain: Spärck Jones, A Statistical Interpretation of Term Specificity, 1972; smooth: scikit-learn 1.9
+# sources: plain: Spärck Jones, A Statistical Interpretation of Term Specificity, 1972; smooth:
+# scikit-learn 1.9
 INVERSE_DOCUMENT_FREQUENCIES = {
     "none": "1",
-    "plain": "log(n / max(df, 1))",  # df is 1 for a feature of a given vocabulary that no document has
+    # df is 1 for a feature of a given vocabulary that no document has
+    "plain": "log(n / max(df, 1))",
     "plus-one": "log(n / (df + 1))",
     "smooth": "log((1 + n) / (1 + df)) + 1",
 }
@@ -83,7 +89,8 @@ def evaluate(
     formula: str, variables: Mapping[str, Value], operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
 ) -> Value:  # fmt: skip
-    """Return the value of a formula; values can be numbers, arrays, source code, or nodes of a graph.
+    """Return the value of a formula; values can be numbers, arrays, source code, or nodes of a
+    graph.
 
     Parameters
     ----------
@@ -103,7 +110,9 @@ def _evaluate_node(
     node: ast.expr, variables: Mapping[str, Value], operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
 ) -> Value:  # fmt: skip
-    """Return the value of a node. A closure that calls itself would keep large arrays alive, so this is a function."""
+    """Return the value of a node. A closure that calls itself would keep large arrays alive, so
+    this is a function.
+    """
     import ast
 
     def values(nodes: Iterable[ast.expr]) -> list[Value]:

@@ -15,7 +15,8 @@ from nbtext.features.vocabulary import Vocabulary
 
 Hashes = NDArray[np.uint64]
 
-FNV_START, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
+FNV_START = 0xCBF29CE484222325
+FNV_PRIME = 0x100000001B3
 
 
 def murmur3(data: bytes) -> int:
@@ -23,7 +24,8 @@ def murmur3(data: bytes) -> int:
 
     source  Appleby, MurmurHash3, 2011, MurmurHash3_x86_32
     """
-    value, last = 0, len(data) & ~3
+    value = 0
+    last = len(data) & ~3
     for (block,) in struct.iter_unpack("<I", data[:last]):
         value ^= _scramble(block)
         value = ((value << 13 | value >> 19) * 5 + 0xE6546B64) & 0xFFFFFFFF
@@ -49,14 +51,17 @@ def mix64(values: Hashes) -> Hashes:
 
 
 def vocabulary_hashes(vocabulary: Vocabulary) -> Hashes:
-    """Return the hash of each feature: mix64 of FNV-1a (64 bits) of its UTF-8 bytes, for all at once, byte by byte.
+    """Return the hash of each feature: mix64 of FNV-1a (64 bits) of its UTF-8 bytes, for all at
+    once, byte by byte.
 
     source  Fowler, Noll & Vo, The FNV Non-Cryptographic Hash Algorithm, RFC 9923
     """
     hashes = np.full(len(vocabulary), FNV_START, dtype=np.uint64)
-    starts, lengths = vocabulary.offsets[:-1], np.diff(vocabulary.offsets)
+    starts = vocabulary.offsets[:-1]
+    lengths = np.diff(vocabulary.offsets)
     longest_first = np.argsort(-lengths, kind="stable")
-    starts, n_longer = starts[longest_first], np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1]
+    starts = starts[longest_first]
+    n_longer = np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1]
     for place in range(len(n_longer) - 1):
         n = n_longer[place + 1]  # features with more than `place` bytes
         hashes[:n] = (hashes[:n] ^ vocabulary.blob[starts[:n] + place]) * np.uint64(FNV_PRIME)
@@ -71,7 +76,8 @@ def bucket_hashes(buckets: NDArray[np.int32]) -> Hashes:
 
 
 def document_hashes(rows: DocumentCounts, hashes: Hashes) -> Hashes:
-    """Return a hash of the features and counts (or weights) of each row, (n_documents,), independent of column numbers.
+    """Return a hash of the features and counts (or weights) of each row, (n_documents,),
+    independent of column numbers.
 
     hashes  (n_entries,), the hash of the feature of each entry
     """
@@ -84,7 +90,9 @@ def document_hashes(rows: DocumentCounts, hashes: Hashes) -> Hashes:
 
 
 def join_hashes(names: Sequence[str], hashes: Sequence[Hashes]) -> Hashes:
-    """Return a hash of each document, from its hashes in all views; `names` are those of the views, sorted."""
+    """Return a hash of each document, from its hashes in all views; `names` are those of the views,
+    sorted.
+    """
     factors = vocabulary_hashes(Vocabulary.from_sorted(names)) | np.uint64(1)
     sums = np.sum([own * factor for own, factor in zip(hashes, factors, strict=True)], axis=0)
     return mix64(sums.astype(np.uint64))
@@ -96,7 +104,9 @@ def count_matrix(
     """Return the documents of a CSR matrix of counts or weights, with the hashes of their contents."""
     data = data.astype(np.int32 if data.dtype.kind in "iu" else np.float64)
     unknown = np.zeros(len(classes), dtype=np.uint64)
-    indptr, indices, classes = indptr.astype(np.int64), indices.astype(np.int32), classes.astype(np.int32)
+    indptr = indptr.astype(np.int64)
+    indices = indices.astype(np.int32)
+    classes = classes.astype(np.int32)
     documents = DocumentCounts(indptr, indices, data, classes, unknown)
     return replace(documents, hashes=document_hashes(documents, feature_hashes[documents.indices]))
 

@@ -1,4 +1,6 @@
-"""The counter of rows of matrices, whose features are already counted; and the settings and weights of a matrix."""
+"""The counter of rows of matrices, whose features are already counted; and the settings and weights
+of a matrix.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ COUNTS_HINT = "give the texts, or an .npz file of nbtext vectorize"
 def matrix_features(matrix: Matrix) -> FeatureSettings:
     """Return the settings that turn texts into rows of a matrix.
 
-    If the matrix of an older file has only some features of the documents, these columns become the vocabulary.
+    If the matrix of an older file has only some features of the documents, these columns become the
+    vocabulary.
 
     raises  InputError: the matrix does not hold its settings
     """
@@ -67,7 +70,9 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
 
 
 def matrix_settings(matrix: Matrix) -> dict[str, Any]:
-    """Return the settings of features that a matrix was made with; a given vocabulary is that of its columns."""
+    """Return the settings of features that a matrix was made with; a given vocabulary is that of
+    its columns.
+    """
     # a matrix file that is older than a setting lacks it
     defaults: dict[str, Any] = {each.name: each.default for each in fields(FeatureSettings)}
     settings = defaults | {name: _freeze(value) for name, value in (matrix.settings or {}).items()}
@@ -77,7 +82,9 @@ def matrix_settings(matrix: Matrix) -> dict[str, Any]:
 
 
 def matrix_vocabulary(matrix: Matrix) -> Vocabulary | None:
-    """Return the names of the columns, which are their numbers if they have no names; None if they are hashed."""
+    """Return the names of the columns, which are their numbers if they have no names; None if they
+    are hashed.
+    """
     if matrix.is_numbered and len(matrix.feature_offsets) == 1:
         return Vocabulary.of_numbers(matrix.n_features)
     is_hashed = matrix.settings is not None and matrix.settings.get("hash_bits") is not None
@@ -94,12 +101,15 @@ def holds_counts(matrix: Matrix) -> bool:
 
 
 def matrix_weighting(matrix: Matrix) -> Weighting | None:
-    """Return how weights were made of the counts of a matrix; None: not known, as of counts and of older files."""
+    """Return how weights were made of the counts of a matrix; None: not known, as of counts and of
+    older files.
+    """
     if matrix.is_numbered:
         return Weighting()
     if matrix.idf is None:
         return None
-    features, vocabulary = matrix_features(matrix), matrix_vocabulary(matrix)
+    features = matrix_features(matrix)
+    vocabulary = matrix_vocabulary(matrix)
     bounds = (0, matrix.n_features)
     if features.view and vocabulary is not None:
         bounds = tuple(find_views(vocabulary, features.view).tolist())
@@ -116,7 +126,8 @@ def matrix_weighting(matrix: Matrix) -> Weighting | None:
 
 
 def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> FeatureSettings:
-    """Return the settings of a matrix; InputError unless its features and weights are those of other settings.
+    """Return the settings of a matrix; InputError unless its features and weights are those of
+    other settings.
 
     Counts can be weighted in any way.
     """
@@ -161,7 +172,8 @@ def document_rows(matrix: Matrix, vocabulary: Vocabulary | None, views: Sequence
     rows = count_matrix(matrix.indptr, matrix.indices, matrix.data, unlabeled, hashes)
     if not views or vocabulary is None:
         return rows
-    bounds, own_hashes = find_views(vocabulary, views), list[NDArray[np.uint64]]()
+    bounds = find_views(vocabulary, views)
+    own_hashes = list[NDArray[np.uint64]]()
     parts = zip(split_columns(rows.indptr, rows.indices, bounds), split_views(vocabulary, views), strict=True)
     for (places, ends, indices), own in parts:
         part = replace(rows, indptr=ends, indices=indices, counts=rows.counts[places])
@@ -170,14 +182,16 @@ def document_rows(matrix: Matrix, vocabulary: Vocabulary | None, views: Sequence
 
 
 class MatrixCounter:
-    """Counts rows of matrices. It has the methods of Counter that are for growing vocabularies, and `rows`.
+    """Counts rows of matrices. It has the methods of Counter that are for growing vocabularies, and
+    `rows`.
 
     settings    of the features
     vocabulary  of a model, for `rows`
     """
 
     def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
-        self._settings, self._vocabulary = settings, vocabulary
+        self._settings = settings
+        self._vocabulary = vocabulary
         self._names = Vocabulary.from_sorted([])
         self._numbers = np.zeros(0, dtype=np.int32)  # the provisional column of each of these names
         self._sums = ClassCounter()
@@ -235,7 +249,9 @@ class MatrixCounter:
     def _find(
         self, matrix: Matrix, find: Callable[[Matrix, Vocabulary], NDArray[np.int32]]
     ) -> tuple[Vocabulary | None, NDArray[np.int32]]:
-        """Return the names of the columns of a matrix, and the columns that they become, from the first block on."""
+        """Return the names of the columns of a matrix, and the columns that they become, from the
+        first block on.
+        """
         key = id(matrix.settings) if matrix.settings is not None else id(matrix.feature_offsets)
         if key not in self._columns:
             check_made_alike(matrix, self._settings)
@@ -264,7 +280,9 @@ class MatrixCounter:
         return found
 
     def _add_names(self, matrix: Matrix, names: Vocabulary) -> NDArray[np.int32]:
-        """Return the provisional column of each column of a matrix; those of new names follow the others."""
+        """Return the provisional column of each column of a matrix; those of new names follow the
+        others.
+        """
         if matrix.is_numbered and self._columns and len(names) != len(self._names):
             what = f"the matrix has {len(names):,} columns without names, and another SOURCE has {len(self._names):,}"
             raise InputError(what, hint="give matrices with the same columns, or .npz, which has their names")
@@ -275,17 +293,21 @@ class MatrixCounter:
         numbers[mine] = self._numbers
         is_new = numbers < 0
         numbers[is_new] = np.arange(len(mine), len(numbers), dtype=np.int32)
-        self._names, self._numbers = Vocabulary(blob, offsets), numbers
+        self._names = Vocabulary(blob, offsets)
+        self._numbers = numbers
         return numbers[theirs]
 
 
 def known_tokens(rows: DocumentCounts) -> NDArray[np.int64]:
-    """Return the number of known tokens of each document, (n_documents,): 1 where the length is not known."""
+    """Return the number of known tokens of each document, (n_documents,): 1 where the length is not
+    known.
+    """
     return np.where(np.diff(rows.indptr) > 0, rows.lengths, 0).astype(np.int64)
 
 
 def check_width(matrix: Matrix, n_columns: int) -> None:
-    """Raise InputError unless the columns of a matrix without names can be the first of `n_columns`.
+    """Raise InputError unless the columns of a matrix without names can be the first of
+    `n_columns`.
 
     A file that declares its number of columns has as many.
     """
@@ -296,13 +318,17 @@ def check_width(matrix: Matrix, n_columns: int) -> None:
 
 
 def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
-    """Return a matrix without names with those of the features of a model; InputError if its columns are others."""
+    """Return a matrix without names with those of the features of a model; InputError if its
+    columns are others.
+    """
     check_width(matrix, len(names))
     return replace(matrix, n_features=len(names), feature_blob=names.blob, feature_offsets=names.offsets)
 
 
 def require_counts(matrix: Matrix, job: str) -> None:
-    """Raise ModelError unless the counts of all features of the documents are known; `job` needs them."""
+    """Raise ModelError unless the counts of all features of the documents are known; `job` needs
+    them.
+    """
     if not holds_counts(matrix):
         raise ModelError(f"{job} needs counts, and the matrix holds weights", hint=COUNTS_HINT)
     if matrix.is_partial and matrix_features(matrix).vocabulary is not None:

@@ -1,4 +1,6 @@
-"""Near duplicates: documents whose sets of features are almost equal, found without comparing all pairs."""
+"""Near duplicates: documents whose sets of features are almost equal, found without comparing all
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,14 @@ from nbtext.documents.blocks import cut
 from nbtext.features.csr import Floats, Integers, entries_of, entry_rows, running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
 
-SIMILAR = 0.8  # minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
+# minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
+SIMILAR = 0.8
 MAX_RARE = 20  # documents that have a rare feature; at least two have it
-SHARED = 0.3  # minimum share of the rare features of the smaller document that two candidates have in common
+# minimum share of the rare features of the smaller document that two candidates have in common
+SHARED = 0.3
 N_BANDS = 4  # pairs of minimum hashes by which documents without common rare features are found
-NEIGHBORS = (1, 2)  # distances, in the order of their sizes, of the documents of a bucket that are compared
+# distances, in the order of their sizes, of the documents of a bucket that are compared
+NEIGHBORS = (1, 2)
 PRODUCTS = 1 << 22  # pairs of documents that are computed together, so that memory is bounded
 VERIFIED = 1 << 14  # pairs that are verified together
 HALVINGS = 30  # of an interval, by which an equation is solved
@@ -25,9 +30,12 @@ HALVINGS = 30  # of an interval, by which an equation is solved
 class NearDuplicates(NamedTuple):
     """Near duplicates among documents.
 
-    pairs         (n_pairs, 2), the first document of each of two contents that are near duplicates; first < second
-    similarities  (n_pairs,), Jaccard similarity of the sets of features of each pair, SIMILAR or more
-    groups        (n_documents,), a number for each group: documents that a chain of duplicates or pairs connects
+    pairs         (n_pairs, 2), the first document of each of two contents that are near duplicates;
+                  first < second
+    similarities  (n_pairs,), Jaccard similarity of the sets of features of each pair, SIMILAR or
+                  more
+    groups        (n_documents,), a number for each group: documents that a chain of duplicates or
+                  pairs connects
     """
 
     pairs: Integers
@@ -36,16 +44,18 @@ class NearDuplicates(NamedTuple):
 
 
 def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDuplicates:
-    """Find pairs of documents whose sets of features have a Jaccard similarity of SIMILAR or more, and their groups.
+    """Find pairs of documents whose sets of features have a Jaccard similarity of SIMILAR or more,
+    and their groups.
 
-    Candidates share many of their rare features. Groups of more than MAX_RARE documents share features that are not
-    rare; for these, the documents with equal minimum hashes of their features are compared with those next in size.
-    Both take time in proportion to the number of features of all documents. A pair may be missed if its documents
-    differ in their rare features; a group only if all of its links are missed.
+    Candidates share many of their rare features. Groups of more than MAX_RARE documents share
+    features that are not rare; for these, the documents with equal minimum hashes of their features
+    are compared with those next in size. Both take time in proportion to the number of features of
+    all documents. A pair may be missed if its documents differ in their rare features; a group only
+    if all of its links are missed.
 
-    Sources: the number of shared features as a sparse product: Elsayed, Lin, Oard, Pairwise Document Similarity in
-    Large Collections with MapReduce, 2008; minimum hashes: Broder, On the Resemblance and Containment of Documents,
-    1997.
+    Sources: the number of shared features as a sparse product: Elsayed, Lin, Oard, Pairwise
+    Document Similarity in Large Collections with MapReduce, 2008; minimum hashes: Broder, On the
+    Resemblance and Containment of Documents, 1997.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -57,15 +67,18 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
     pairs, similarities = _verify(distinct, found, n_features)
     graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2)
     components = connected_components(graph, directed=False)[1]
-    rows = np.argsort(np.argsort(first))[numbers]  # the row of each document's content in `distinct`
+    # the row of each document's content in `distinct`
+    rows = np.argsort(np.argsort(first))[numbers]
     return NearDuplicates(np.sort(first)[pairs], similarities, components.astype(np.int64)[rows])
 
 
 def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: float) -> float:
-    """Return about which share of the texts of a corpus are near duplicates of another text; equal texts are one.
+    """Return about which share of the texts of a corpus are near duplicates of another text; equal
+    texts are one.
 
-    Fewer pairs are found than by `find_near_duplicates`, in a small part of the time. A text whose near duplicates are
-    not in the sample counts, too: as many as there are if each has t others, of which the sample has those that it has.
+    Fewer pairs are found than by `find_near_duplicates`, in a small part of the time. A text whose
+    near duplicates are not in the sample counts, too: as many as there are if each has t others, of
+    which the sample has those that it has.
 
     documents  a random sample of the documents
     share      the share of the documents that the sample has
@@ -81,10 +94,13 @@ def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: 
 
 
 def _solve_others(mean: float, share: float) -> float:
-    """Return the t >= 1 of which so many are in the sample on average, if any are: t · share / (1 − (1 − share)^t)."""
+    """Return the t >= 1 of which so many are in the sample on average, if any are: t · share / (1 −
+    (1 − share)^t).
+    """
     if share >= 1:
         return max(1.0, mean)
-    low, high = 1.0, max(1.0, mean / share)
+    low = 1.0
+    high = max(1.0, mean / share)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         is_low = middle * share / (1 - (1 - share) ** middle) < mean
@@ -94,14 +110,16 @@ def _solve_others(mean: float, share: float) -> float:
 
 def _verify(documents: DocumentCounts, candidates: Iterable[Integers], n_features: int) -> tuple[Integers, Floats]:
     """Return the pairs that are similar enough, (n_pairs, 2), and their similarities."""
-    n, sizes = max(1, len(documents)), np.diff(documents.indptr)
+    n = max(1, len(documents))
+    sizes = np.diff(documents.indptr)
     joined = np.concatenate([np.zeros((0, 2), dtype=np.int64), *candidates])
     pairs = np.stack(np.divmod(np.unique(joined[:, 0] * n + joined[:, 1]), n), axis=1)
     shared = np.zeros(len(pairs))
     for start in range(0, len(pairs), VERIFIED):
         compared = pairs[start : start + VERIFIED]
         keys = np.sort(np.concatenate([_number_entries(documents, rows, n_features) for rows in compared.T]))
-        is_shared = keys[1:] == keys[:-1]  # a document has each feature once, and the other one has it, too
+        # a document has each feature once, and the other one has it, too
+        is_shared = keys[1:] == keys[:-1]
         shared[start : start + VERIFIED] = np.bincount(keys[1:][is_shared] // n_features, minlength=len(compared))
     similarities = shared / np.maximum(1, sizes[pairs].sum(axis=1) - shared)
     is_similar = similarities >= SIMILAR
@@ -109,7 +127,9 @@ def _verify(documents: DocumentCounts, candidates: Iterable[Integers], n_feature
 
 
 def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) -> Integers:
-    """Return a number of each entry of some documents, made of its position among `rows` and its feature."""
+    """Return a number of each entry of some documents, made of its position among `rows` and its
+    feature.
+    """
     bounds, places = entries_of(documents.indptr, rows)
     return entry_rows(bounds) * n_features + documents.indices[places]
 
@@ -125,7 +145,9 @@ def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Inte
     n_products = running_sums(frequencies[rare.indices])[rare.indptr[1:]]
     for start, stop in cut(n_products, len(documents), PRODUCTS):
         product = (matrix[start:stop] @ transposed).tocoo()
-        one, other, shared = product.row.astype(np.int64) + start, product.col.astype(np.int64), product.data
+        one = product.row.astype(np.int64) + start
+        other = product.col.astype(np.int64)
+        shared = product.data
         is_candidate = (one < other) & (shared >= SHARED * np.minimum(n_rare[one], n_rare[other]))
         yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
 
@@ -140,14 +162,18 @@ def _link_buckets(documents: DocumentCounts, sizes: Integers, n_bands: int = N_B
         keys = [np.minimum.reduceat(_hash(documents.indices, 2 * band + part), starts) for part in range(2)]
         order = np.lexsort((rows, sizes[rows], keys[1], keys[0]))
         for distance in NEIGHBORS:
-            one, other = order[:-distance], order[distance:]
+            one = order[:-distance]
+            other = order[distance:]
             is_equal = (keys[0][one] == keys[0][other]) & (keys[1][one] == keys[1][other])
-            one, other = rows[one[is_equal]], rows[other[is_equal]]
+            one = rows[one[is_equal]]
+            other = rows[other[is_equal]]
             yield _of_similar_sizes(np.minimum(one, other), np.maximum(one, other), sizes)
 
 
 def _hash(features: NDArray[np.int32], seed: int) -> NDArray[np.uint64]:
-    """Return a hash of each feature's number: the finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    """Return a hash of each feature's number: the finalizer of SplitMix64 (Steele, Lea, Flood,
+    2014).
+    """
     hashes = features.astype(np.uint64) + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         hashes ^= hashes >> np.uint64(shift)

@@ -1,4 +1,6 @@
-"""Feature selection: limits of document frequency, the most frequent features, and association with the label."""
+"""Feature selection: limits of document frequency, the most frequent features, and association with
+the label.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,25 @@ from nbtext.features.settings import FeatureSettings
 
 def no_token(settings: FeatureSettings) -> ModelError:
     """Return the error for documents of which none contains a feature."""
-    what, hint = "no document contains a token", "by default a token has at least two characters; see --token-pattern"
+    what = "no document contains a token"
+    hint = "by default a token has at least two characters; see --token-pattern"
     shortest = min(each.ngrams[0] for each in settings.of_views)
     if settings.vocabulary is not None:
-        what, hint = "no document contains a feature of --vocabulary", "give a list of features that occur"
+        what = "no document contains a feature of --vocabulary"
+        hint = "give a list of features that occur"
     elif all(each.analyzer != "word" for each in settings.of_views):
-        what, hint = f"no document has {number_of(shortest, 'character')}", "lower --ngrams"
+        what = f"no document has {number_of(shortest, 'character')}"
+        hint = "lower --ngrams"
         if shortest == 1 or any(each.analyzer == "char_wb" for each in settings.of_views):
-            what, hint = "the documents hold no text", "name the column of the text with --text-field"
+            what = "the documents hold no text"
+            hint = "name the column of the text with --text-field"
     elif settings.token_pattern is not None:
         hint = "--token-pattern matches nothing" + " but stop words" * bool(settings.stop_words)
     elif settings.stop_words:
         hint = "a token has at least two characters, and --stop-words removes all others"
     elif shortest > 1:
-        what, hint = f"no document contains {shortest} tokens", "lower --ngrams"
+        what = f"no document contains {shortest} tokens"
+        hint = "lower --ngrams"
     return ModelError(what, hint=hint)
 
 
@@ -41,14 +48,16 @@ def is_selective(settings: FeatureSettings) -> bool:
 
 
 def select_columns(counts: ClassCounts, class_documents: Integers, settings: FeatureSettings) -> Integers:
-    """Return the columns to keep, ascending, after the limits of document frequency, max_features and select.
+    """Return the columns to keep, ascending, after the limits of document frequency, max_features
+    and select.
 
-    Ties go to the first columns, which are the first names. With tf `binary`, the frequency of a feature is its
-    document frequency, and chi-squared uses it.
+    Ties go to the first columns, which are the first names. With tf `binary`, the frequency of a
+    feature is its document frequency, and chi-squared uses it.
 
     class_documents  (n_classes,), documents of each class, those without any feature included
     raises           SettingsError: contradictory limits; ModelError: no feature is left
-    source           scikit-learn 1.9, CountVectorizer._limit_features (which breaks ties arbitrarily)
+    source           scikit-learn 1.9, CountVectorizer._limit_features (which breaks ties
+                     arbitrarily)
     """
     if len(counts.indptr) == 1:
         raise no_token(settings)
@@ -109,10 +118,12 @@ def _best(columns: Integers, scores: Floats, n_best: int) -> Integers:
 def mutual_information(counts: ClassCounts, class_documents: Integers) -> Floats:
     """Return the mutual information of each feature's binary count and the label, in nats.
 
-    I = Σ P(feature, class) · ln(P(feature, class) / (P(feature) P(class))), maximum-likelihood estimates.
+    I = Σ P(feature, class) · ln(P(feature, class) / (P(feature) P(class))), maximum-likelihood
+    estimates.
 
     returns  (n_features,), each >= 0
-    source   Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, equation 13.17 (there in bits)
+    source   Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, equation 13.17
+             (there in bits)
     """
     n_documents = float(class_documents.sum())
     in_class = class_documents[counts.classes].astype(np.float64)
@@ -120,7 +131,8 @@ def mutual_information(counts: ClassCounts, class_documents: Integers) -> Floats
     spread = np.repeat(holding, np.diff(counts.indptr))
     entries = _share_of_information(counts.documents, spread, in_class, n_documents)
     entries += _share_of_information(in_class - counts.documents, n_documents - spread, in_class, n_documents)
-    in_other_classes = n_documents - row_sums(counts.indptr, in_class)  # if no document has the feature
+    # if no document has the feature
+    in_other_classes = n_documents - row_sums(counts.indptr, in_class)
     others = _share_of_information(in_other_classes, n_documents - holding, in_other_classes, n_documents)
     return np.maximum(row_sums(counts.indptr, entries) + others, 0.0)
 
@@ -130,7 +142,8 @@ def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_docu
     share = np.zeros(len(both))
     some = both > 0
     joint = both[some] / n_documents
-    # logarithms of the numbers apart: a product of tiny numbers (of a model that decayed) would be 0
+    # logarithms of the numbers apart: a product of tiny numbers (of a model that decayed) would be
+    # 0
     share[some] = joint * (np.log(both[some]) - np.log(one[some]) - np.log(other[some]) + math.log(n_documents))
     return share
 
@@ -138,13 +151,16 @@ def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_docu
 def chi_squared(counts: ClassCounts, occurrences: NDArray[Any], class_documents: Integers) -> Floats:
     """Return the chi-squared statistic of each feature's occurrences and the label.
 
-    χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the expected number.
+    χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the
+    expected number.
 
     occurrences  (n_entries,), counts, binary counts or weights >= 0 for each feature and class
     returns      (n_features,)
     source       scikit-learn 1.9, feature_selection.chi2
     """
-    totals, expected = row_sums(counts.indptr, occurrences), (class_documents / class_documents.sum())[counts.classes]
-    # shares of the occurrences, because squares of tiny numbers (of a model that decayed) would be 0
+    totals = row_sums(counts.indptr, occurrences)
+    expected = (class_documents / class_documents.sum())[counts.classes]
+    # shares of the occurrences, because squares of tiny numbers (of a model that decayed) would be
+    # 0
     observed = occurrences / np.repeat(totals, np.diff(counts.indptr))
     return totals * (1 + row_sums(counts.indptr, (observed - expected) ** 2 / expected - expected))

@@ -1,4 +1,6 @@
-"""The settings that turn text into features, and the validation of parameters for the settings of every stage."""
+"""The settings that turn text into features, and the validation of parameters for the settings of
+every stage.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ LONGEST_NGRAM = 100  # words or characters
 VIEW_END = "="  # after the name of a view in the name of a feature
 MAX_VIEWS = 16  # each of them reads all texts
 LONGEST_PATTERN = 1_000  # characters of a regular expression
-MAX_HASH_BITS = 24  # of new documents: Naive Bayes of so many columns takes about 1 GB, however few are used
+# of new documents: Naive Bayes of so many columns takes about 1 GB, however few are used
+MAX_HASH_BITS = 24
 MAX_NUMBER = 2**62  # the largest number of documents or features that an option accepts
 
 
@@ -40,7 +43,9 @@ def _check_ngrams(ngrams: tuple[int, int], where: str) -> None:
 
 
 def normalize_view(text: str) -> str:
-    """Return the name of a view, ANALYZER:N[,N][:WEIGHTING], in its only spelling; ValueError if it is not one."""
+    """Return the name of a view, ANALYZER:N[,N][:WEIGHTING], in its only spelling; ValueError if it
+    is not one.
+    """
     analyzer, _, rest = text.partition(":")
     ngrams, has_weighting, weighting = rest.partition(":")
     if analyzer not in ANALYZERS or not ngrams or (has_weighting and weighting not in WEIGHTINGS):
@@ -65,7 +70,9 @@ def _parse_selection(text: str) -> tuple[str, int]:
 
 
 def expand_weighting(name: str) -> Mapping[str, str]:
-    """Return the term-frequency scaling, the inverse document frequency and the norm of a weighting scheme."""
+    """Return the term-frequency scaling, the inverse document frequency and the norm of a weighting
+    scheme.
+    """
     return dict(zip(("tf", "idf", "norm"), WEIGHTINGS[name], strict=True))
 
 
@@ -75,7 +82,9 @@ AFTER_COUNTING = ("min_df", "max_df", "max_features", "vocabulary", "select", "t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSettings(Settings):
-    """The analyzer (what a feature is), the selection (which features are kept) and the weighting (of counts)."""
+    """The analyzer (what a feature is), the selection (which features are kept) and the weighting
+    (of counts).
+    """
 
     TITLE = "Features"
     # hashed features have no columns of their own that could be selected
@@ -195,7 +204,8 @@ class FeatureSettings(Settings):
             raise SettingsError("a view is given twice", where="view", hint="leave out one of them")
         if len(names) > MAX_VIEWS:
             raise SettingsError(f"{len(names)} views are more than {MAX_VIEWS}", where="view", hint="use fewer views")
-        if tuple(names) != self.view:  # views are spelled in one way, in the order of their features
+        # views are spelled in one way, in the order of their features
+        if tuple(names) != self.view:
             object.__setattr__(self, "view", tuple(names))
         for name in names:
             _check_ngrams(_parse_ngrams(name.split(":")[1]), "view")
@@ -211,17 +221,22 @@ class FeatureSettings(Settings):
         return astuple(self), type(self.min_df), type(self.max_df)
 
     def check_hash_bits(self, maximum: int = MAX_HASH_BITS) -> None:
-        """Raise SettingsError if these are too many columns for new documents. Older models may have more of them."""
+        """Raise SettingsError if these are too many columns for new documents. Older models may
+        have more of them.
+        """
         if self.hash_bits is not None and self.hash_bits > maximum:
             what = f"{self.hash_bits} is more than {maximum}; memory holds all columns, used or not"
             raise SettingsError(what, where="hash_bits", hint="20 is enough for most texts")
 
     @property
     def of_views(self) -> tuple[FeatureSettings, ...]:
-        """The settings of each view alone, in the order of its features; these settings, if there are no views."""
+        """The settings of each view alone, in the order of its features; these settings, if there
+        are no views.
+        """
         if not self.view:
             return (self,)
-        has_words, found = any(name.startswith("word") for name in self.view), []
+        has_words = any(name.startswith("word") for name in self.view)
+        found = []
         for name in self.view:
             analyzer, ngrams, *weighting = name.split(":")
             own: dict[str, Any] = {"view": (), "analyzer": analyzer, "ngrams": _parse_ngrams(ngrams)}
@@ -252,9 +267,9 @@ class ParameterError(SettingsError, ValueError):
 def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters of the library in the types of a settings record.
 
-    Lists, sets and arrays become tuples, NumPy numbers become Python numbers, and an int becomes a float where a float
-    is needed. For `smoothing`, "auto" becomes None; for `stop_words`, "english" becomes the list. The record itself
-    refuses names that are not its fields.
+    Lists, sets and arrays become tuples, NumPy numbers become Python numbers, and an int becomes a
+    float where a float is needed. For `smoothing`, "auto" becomes None; for `stop_words`, "english"
+    becomes the list. The record itself refuses names that are not its fields.
 
     Parameters
     ----------
@@ -268,7 +283,8 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
     ParameterError
         A value has another type, or is not among the choices of its field.
     """
-    hints, known = get_type_hints(record), {each.name: each for each in fields(record)}
+    hints = get_type_hints(record)
+    known = {each.name: each for each in fields(record)}
     converted = {}
     for name, given in parameters.items():
         converted[name] = value = _convert(_resolve_name(name, given), hints.get(name))
@@ -283,10 +299,13 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
 
 
 def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
-    """Return the first field of a settings record whose value is missing, of another type, or not a choice."""
+    """Return the first field of a settings record whose value is missing, of another type, or not a
+    choice.
+    """
     hints = get_type_hints(record)
     for each in fields(record):
-        value, choices = values.get(each.name, ...), choices_of(each)
+        value = values.get(each.name, ...)
+        choices = choices_of(each)
         if not _has_type(value, hints[each.name]) or (choices and value is not None and value not in choices):
             return each.name
     return None
@@ -307,7 +326,9 @@ def _convert(value: Any, hint: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return lists, sets and arrays as tuples, NumPy scalars as Python scalars, and a dict as pairs."""
+    """Return lists, sets and arrays as tuples, NumPy scalars as Python scalars, and a dict as
+    pairs.
+    """
     if callable(getattr(value, "tolist", None)):
         value = value.tolist()
     if isinstance(value, set | frozenset):
@@ -322,7 +343,9 @@ def _real(value: Any) -> Any:
 
 
 def _has_type(value: object, hint: Any) -> bool:
-    """Return whether plain data has a type that settings use: a scalar, a tuple, or a union of these."""
+    """Return whether plain data has a type that settings use: a scalar, a tuple, or a union of
+    these.
+    """
     if isinstance(hint, UnionType):
         return any(_has_type(value, part) for part in get_args(hint))
     if get_origin(hint) is tuple:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from nbtext.documents.settings import read_words
 
-# English function words. scikit-learn's list is not used, because it contains content words (bill, cry, fire, system)
-# and lacks parts of contractions (Nothman, Qin & Yurchak, Stop Word Lists in Free Open-source Software Packages, 2018).
-# The default token pattern splits contractions at the apostrophe, so the parts of two or more letters are included.
+# English function words. scikit-learn's list is not used, because it contains content words (bill,
+# cry, fire, system) and lacks parts of contractions (Nothman, Qin & Yurchak, Stop Word Lists in
+# Free Open-source Software Packages, 2018). The default token pattern splits contractions at the
+# apostrophe, so the parts of two or more letters are included.
 _ENGLISH = {
     "articles and determiners": """
         a an the this that these those each every either neither some any no all both half few fewer many more most
@@ -46,7 +47,8 @@ ENGLISH: tuple[str, ...] = tuple(sorted({word for words in _ENGLISH.values() for
 def read_stop_words(name: str) -> tuple[str, ...]:
     """Return a stop-word list: `english`, or the words of a file with one word per line.
 
-    White space around a word is removed. Words are compared with tokens after lowercasing and accent stripping.
+    White space around a word is removed. Words are compared with tokens after lowercasing and
+    accent stripping.
 
     raises  InputError: see `read_words`
     """

@@ -1,8 +1,10 @@
-"""Counted documents that are too many for memory: sorted runs in a temporary file, read in blocks by their hashes.
+"""Counted documents that are too many for memory: sorted runs in a temporary file, read in blocks
+by their hashes.
 
-This is an external merge sort. A thread that counts writes its documents in runs, sorted by hash and class. A block
-holds documents that follow each other in this order of all documents. So it depends neither on the threads nor on the
-order of the input, and as hashes are random, it is a random sample of the corpus.
+This is an external merge sort. A thread that counts writes its documents in runs, sorted by hash
+and class. A block holds documents that follow each other in this order of all documents. So it
+depends neither on the threads nor on the order of the input, and as hashes are random, it is a
+random sample of the corpus.
 """
 
 from __future__ import annotations
@@ -24,12 +26,18 @@ from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts, concatenate, take_smallest
 from nbtext.output import convert_errors
 
-# Entries (a feature of a document) up to which the documents of a linear model stay in memory, where fitting takes
-# about 60 bytes for each (8.1 GB for the 2 GB of tests/benchmarks/scale.py): 1 GB.
+# Entries (a feature of a document) up to which the documents of a linear model stay in memory,
+# where fitting takes about 60 bytes for each (8.1 GB for the 2 GB of tests/benchmarks/scale.py): 1
+# GB.
 MAX_ENTRIES = 1 << 24
 RUN_ENTRIES = 1 << 21  # of a run, of which each thread holds one
-BLOCK_ENTRIES, BLOCK_DOCUMENTS = 1 << 21, 1 << 16  # of a block, at most; it has 8 bytes for each entry
-ENTRY_BYTES, DOCUMENT_BYTES, DUAL_BYTES = 14, 24, 6  # of the files: for an entry, a document, and one in each problem
+# of a block, at most; it has 8 bytes for each entry
+BLOCK_ENTRIES = 1 << 21
+BLOCK_DOCUMENTS = 1 << 16
+# of the files: for an entry, a document, and one in each problem
+ENTRY_BYTES = 14
+DOCUMENT_BYTES = 24
+DUAL_BYTES = 6
 
 
 class Place(NamedTuple):
@@ -47,14 +55,17 @@ class Place(NamedTuple):
 
 
 class ArrayFile:
-    """Arrays in a temporary file without a name, which the system removes when it is closed or the process ends.
+    """Arrays in a temporary file without a name, which the system removes when it is closed or the
+    process ends.
 
-    All methods raise OutputError if the file cannot be written or read. Several threads may call them.
+    All methods raise OutputError if the file cannot be written or read. Several threads may call
+    them.
     """
 
     def __init__(self, folder: str) -> None:
         self._where = f"a temporary file in {folder}"
-        self._lock, self._size = threading.Lock(), 0
+        self._lock = threading.Lock()
+        self._size = 0
         with convert_errors(self._where):
             self._file = _open_file(folder)
 
@@ -88,7 +99,8 @@ class ArrayFile:
 
 
 class MappedArrays:
-    """Groups of arrays of zeros, mapped from a temporary file without a name, which goes with the last array.
+    """Groups of arrays of zeros, mapped from a temporary file without a name, which goes with the
+    last array.
 
     The whole file is allocated at first, so that writing to the arrays cannot fill the disk.
 
@@ -151,17 +163,21 @@ class Run(NamedTuple):
 
 
 class Spill:
-    """Where threads that count a corpus leave their documents once all of them together are too many for memory.
+    """Where threads that count a corpus leave their documents once all of them together are too
+    many for memory.
 
     folder    of the temporary files
     size      of the source, in the unit of `read`; None: not known
-    announce  called once with the bytes that the files will need, or None if they cannot be told, and with `folder`
+    announce  called once with the bytes that the files will need, or None if they cannot be told,
+              and with `folder`
 
     raises  OutputError: the folder has too little space, or a file cannot be written
     """
 
     def __init__(self, folder: str, size: int | None = None, announce: Callable[..., None] = lambda *_: None) -> None:
-        self.folder, self._size, self._announce = folder, size, announce
+        self.folder = folder
+        self._size = size
+        self._announce = announce
         self._lock = threading.Lock()
         self._n_entries = self._n_documents = self._n_classes = self._n_read = 0
         self._files: list[ArrayFile] = []
@@ -203,7 +219,8 @@ class Spill:
 
     def store(self, documents: DocumentCounts) -> Run:
         """Store a run."""
-        file, largest = self._files[0], documents.counts.max(initial=0)
+        file = self._files[0]
+        largest = documents.counts.max(initial=0)
         counts = documents.counts.astype(np.min_scalar_type(largest))
         return Run(
             file.append(documents.indices), file.append(counts),
@@ -211,14 +228,18 @@ class Spill:
         )  # fmt: skip
 
     def load(self, run: Run, first: int, last: int, start: int) -> DocumentCounts:
-        """Return the documents of a run from `first` up to `last`; `start` is the first one's first entry."""
+        """Return the documents of a run from `first` up to `last`; `start` is the first one's first
+        entry.
+        """
         indptr = running_sums(run.sizes[first:last])
         places = (each.part(start, start + int(indptr[-1])) for each in (run.indices, run.counts))
         indices, counts = (self._files[0].read(place).astype(np.int32, copy=False) for place in places)
         return DocumentCounts(indptr, indices, counts, run.classes[first:last], run.hashes[first:last])
 
     def load_features(self, run: Run) -> NDArray[np.int32]:
-        """Return the features of all documents of a run, (n_entries,), one document after the other."""
+        """Return the features of all documents of a run, (n_entries,), one document after the
+        other.
+        """
         return self._files[0].read(run.indices)
 
     def close(self) -> None:
@@ -228,7 +249,9 @@ class Spill:
 
 
 class Part(NamedTuple):
-    """Runs of one counter: its feature j is column columns[j] (below 0: removed), and its class k is classes[k]."""
+    """Runs of one counter: its feature j is column columns[j] (below 0: removed), and its class k
+    is classes[k].
+    """
 
     runs: tuple[Run, ...]
     columns: NDArray[np.int32]
@@ -239,7 +262,8 @@ class StoredDocuments:
     """All documents of a corpus, in runs."""
 
     def __init__(self, spill: Spill, parts: Sequence[Part]) -> None:
-        self.spill, self._parts = spill, tuple(parts)
+        self.spill = spill
+        self._parts = tuple(parts)
 
     @classmethod
     def of(cls, spill: Spill, documents: DocumentCounts, n_features: int, n_classes: int) -> StoredDocuments:
@@ -275,7 +299,8 @@ class StoredDocuments:
         order = np.lexsort((classes, hashes))
         owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(run.sizes) for run, _ in runs])[order]
         sizes = np.concatenate([run.sizes for run, _ in runs])[order]
-        ends, bounds = np.cumsum(sizes, dtype=np.int64), [0]
+        ends = np.cumsum(sizes, dtype=np.int64)
+        bounds = [0]
         while bounds[-1] < len(order):
             first = bounds[-1]
             last = int(np.searchsorted(ends, ends[first] - sizes[first] + BLOCK_ENTRIES, side="right"))
@@ -297,8 +322,13 @@ class Blocks:
         self, spill: Spill, runs: list[tuple[Run, Part]], hashes: NDArray[np.uint64], classes: NDArray[np.int32],
         owners: NDArray[np.int32], bounds: list[int], taken: NDArray[np.int64],
     ) -> None:  # fmt: skip
-        self.spill, self.hashes, self.classes, self.bounds = spill, hashes, classes, bounds
-        self._runs, self._owners, self._taken = runs, owners, taken
+        self.spill = spill
+        self.hashes = hashes
+        self.classes = classes
+        self.bounds = bounds
+        self._runs = runs
+        self._owners = owners
+        self._taken = taken
         self._starts = [running_sums(run.sizes)[taken[:, number]] for number, (run, _) in enumerate(runs)]
 
     def __len__(self) -> int:
@@ -315,8 +345,11 @@ class Blocks:
         return take_smallest(found, None)
 
     def count(self, is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return how many of some features each document holds, (n_documents,); `is_counted` is (n_features,)."""
-        found, is_counted = np.empty(len(self.hashes), dtype=np.int64), np.append(is_counted, False)
+        """Return how many of some features each document holds, (n_documents,); `is_counted` is
+        (n_features,).
+        """
+        found = np.empty(len(self.hashes), dtype=np.int64)
+        is_counted = np.append(is_counted, False)
         places = np.split(np.argsort(self._owners, kind="stable"), np.cumsum([len(run.sizes) for run, _ in self._runs]))
         for (run, part), own in zip(self._runs, places, strict=False):
             is_own = is_counted[part.columns][self.spill.load_features(run)]
@@ -325,7 +358,8 @@ class Blocks:
 
     def first(self, size: int) -> DocumentCounts:
         """Return the first `size` documents, or all of them."""
-        found, n = [], 0
+        found = []
+        n = 0
         for block in range(len(self)):
             if n >= size:
                 break
@@ -338,7 +372,8 @@ Record = dict[str, Any]  # numbers, texts and arrays, as they are sent between m
 
 
 class DocumentParts(Protocol):
-    """All documents of a corpus in parts, each with one worker of a cluster; see nbtext.linear.distributed.
+    """All documents of a corpus in parts, each with one worker of a cluster; see
+    nbtext.linear.distributed.
 
     n_lost  how often workers were lost, and states with them
     """
@@ -349,17 +384,22 @@ class DocumentParts(Protocol):
         """Return the same documents; `prepare` gets the vocabulary that is left."""
 
     def prepare(self, final: Record) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """Let all workers make their parts; return the hashes and classes of all documents, (n_documents,)."""
+        """Let all workers make their parts; return the hashes and classes of all documents,
+        (n_documents,).
+        """
 
     def run(self, function: Callable[..., Record], *given: Record) -> Record:
         """Call a function with each part, what the last call returned for it, and what is given.
 
-        At first, and if a worker is lost, None is in the place of what was returned. Returns the sum of each `update`.
+        At first, and if a worker is lost, None is in the place of what was returned. Returns the
+        sum of each `update`.
         """
 
 
 def scratch_folder(output: str) -> str:
-    """Return where temporary files go: to $TMPDIR if it is set, else beside the output, if that is a file."""
+    """Return where temporary files go: to $TMPDIR if it is set, else beside the output, if that is
+    a file.
+    """
     if os.environ.get("TMPDIR") or output == "-" or (os.path.exists(output) and not os.path.isfile(output)):
         import tempfile
 

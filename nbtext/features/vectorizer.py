@@ -61,7 +61,8 @@ class Vectorizer:
     def fitted(cls, settings: FeatureSettings, features: Vocabulary | None, weighting: Weighting) -> Vectorizer:
         """Return a fitted vectorizer with these features and this weighting."""
         vectorizer = cls(settings)
-        vectorizer.features_, vectorizer.weighting_ = features, weighting
+        vectorizer.features_ = features
+        vectorizer.weighting_ = weighting
         return vectorizer
 
     def fit(self, raw_documents: Documents, y: Sequence[Any] | None = None) -> Vectorizer:
@@ -73,9 +74,10 @@ class Vectorizer:
         """Fit features and weighting to documents, and return their matrix.
 
         y        the labels, which only `select` uses; None: those of the batches
-        returns  (n_documents, n_features), int32 for counts and ones, else float64; indices sorted within a row
-        raises   InputError: there is no document, one cannot be read, or a label is missing; ModelError: there is
-                 no feature; SettingsError
+        returns  (n_documents, n_features), int32 for counts and ones, else float64; indices sorted
+                 within a row
+        raises   InputError: there is no document, one cannot be read, or a label is missing;
+                 ModelError: there is no feature; SettingsError
         """
         self.settings.check_hash_bits()
         features = self._given_vocabulary()
@@ -121,7 +123,9 @@ class Vectorizer:
         return self._named_features().columns
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the features, in the order of the columns; ModelError if they are hashed."""
+        """Return the names of the features, in the order of the columns; ModelError if they are
+        hashed.
+        """
         return np.array(self._named_features().terms, dtype=object)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -188,7 +192,8 @@ class Vectorizer:
     def _matrix(self, rows: DocumentCounts) -> csr_array:
         weights = self.weighting_.weights(rows.indptr, rows.indices, rows.counts)
         matrix = replace(rows, counts=weights).matrix(self.n_features)
-        matrix.has_canonical_format = True  # sorted, and each column once, so that SciPy need not check it
+        # sorted, and each column once, so that SciPy need not check it
+        matrix.has_canonical_format = True
         return matrix
 
 

@@ -17,14 +17,16 @@ from nbtext.features.csr import entries_of
 from nbtext.features.settings import VIEW_END, FeatureSettings
 
 AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
-UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are worth trying
-# Share of marks, from which words are cut at them. Of the Universal Declaration of Human Rights, Indic languages have
-# 0.34 to 0.43; Thai 0.20; Lingala with tones 0.14; Yoruba and Yiddish 0.12; others at most 0.08.
+# share of the words in scripts without spaces, from which character n-grams are worth trying
+UNSPACED = 0.2
+# Share of marks, from which words are cut at them. Of the Universal Declaration of Human Rights,
+# Indic languages have 0.34 to 0.43; Thai 0.20; Lingala with tones 0.14; Yoruba and Yiddish 0.12;
+# others at most 0.08.
 MARKED = 0.2
-# Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a token that counts
-# as a run of several words. The default pattern splits Thai, Lao, Tibetan, Myanmar and Khmer at vowel signs, so tokens
-# of any length count. A Chinese or Japanese token of five characters is usually a run: segmented words are rarely so
-# long.
+# Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a
+# token that counts as a run of several words. The default pattern splits Thai, Lao, Tibetan,
+# Myanmar and Khmer at vowel signs, so tokens of any length count. A Chinese or Japanese token of
+# five characters is usually a run: segmented words are rarely so long.
 UNSPACED_SCRIPTS = (
     (0xE0B8, 0xE0BF, 0), (0xE180, 0xE182, 0), (0xE19E, 0xE19F, 0), (0xE2BA, 0xE9BF, 15), (0xF0A0, 0xF0B3, 20),
 )  # fmt: skip
@@ -33,8 +35,8 @@ UNSPACED_SCRIPTS = (
 class Vocabulary:
     """Sorted, distinct terms, stored as one UTF-8 blob with offsets.
 
-    Terms are sorted by code point, which is also the order of their UTF-8 bytes. Lone surrogates are allowed
-    (`surrogatepass`), so every Python string can be a term.
+    Terms are sorted by code point, which is also the order of their UTF-8 bytes. Lone surrogates
+    are allowed (`surrogatepass`), so every Python string can be a term.
 
     blob     (n_bytes,) uint8, the terms one after the other
     offsets  (n_features + 1,) int64, the start of each term
@@ -105,7 +107,8 @@ class Vocabulary:
 
 
 def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the bounds of the columns of each view, (n_views + 1,); view i has the columns bounds[i]:bounds[i + 1].
+    """Return the bounds of the columns of each view, (n_views + 1,); view i has the columns
+    bounds[i]:bounds[i + 1].
 
     names   of the views, in the order of their features
     raises  ModelError: a feature is not of one of the views
@@ -114,7 +117,8 @@ def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> NDArray[np.int64
     for name in names:
         after = name + chr(ord(VIEW_END) + 1)
         bounds_of = partial(bisect_left, range(len(vocabulary)), key=vocabulary.term)
-        start, stop = bounds_of(name + VIEW_END), bounds_of(after)
+        start = bounds_of(name + VIEW_END)
+        stop = bounds_of(after)
         if start != bounds[-1]:
             break
         bounds.append(stop)
@@ -124,16 +128,21 @@ def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> NDArray[np.int64
 
 
 def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary]:
-    """Return the features of each view, without the name of the view; see `find_views`. Without views, return all."""
+    """Return the features of each view, without the name of the view; see `find_views`. Without
+    views, return all.
+    """
     if not names:
         return [vocabulary]
-    found, bounds = [], find_views(vocabulary, names)
+    found = []
+    bounds = find_views(vocabulary, names)
     for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):
-        own, size = vocabulary.offsets[start : stop + 1], len(name + VIEW_END)
+        own = vocabulary.offsets[start : stop + 1]
+        size = len(name + VIEW_END)
         offsets = own - own[0] - size * np.arange(len(own))
         blob = np.empty(offsets[-1], dtype=np.uint8)
         for first in range(0, len(own) - 1, AT_ONCE):
-            part, ends = own[first : first + AT_ONCE + 1], offsets[first : first + AT_ONCE + 1]
+            part = own[first : first + AT_ONCE + 1]
+            ends = offsets[first : first + AT_ONCE + 1]
             letters = vocabulary.blob[part[0] : part[-1]]
             blob[ends[0] : ends[-1]] = letters[~_mark_starts(part[:-1] - part[0], size, len(letters))]
         found.append(Vocabulary(blob, offsets))
@@ -141,16 +150,21 @@ def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary
 
 
 def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
-    """Return the features of all views, each with the name of its view before it; the opposite of `split_views`."""
+    """Return the features of all views, each with the name of its view before it; the opposite of
+    `split_views`.
+    """
     prefixes = [np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8) for name in names]
     n_letters = sum(len(part.blob) + len(prefix) * len(part) for part, prefix in zip(parts, prefixes, strict=True))
-    blob, offsets, n_before = np.empty(n_letters, dtype=np.uint8), np.zeros(sum(map(len, parts)) + 1, np.int64), 0
+    blob = np.empty(n_letters, dtype=np.uint8)
+    offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
+    n_before = 0
     for prefix, part in zip(prefixes, parts, strict=True):
         for first in range(0, len(part), AT_ONCE):
             given = part.offsets[first : first + AT_ONCE + 1]
             own = offsets[n_before : n_before + len(given)]
             own[1:] = own[0] + np.cumsum(np.diff(given) + len(prefix))
-            letters, starts = blob[own[0] : own[-1]], own[:-1] - own[0]
+            letters = blob[own[0] : own[-1]]
+            starts = own[:-1] - own[0]
             letters[~_mark_starts(starts, len(prefix), len(letters))] = part.blob[given[0] : given[-1]]
             for place, letter in enumerate(prefix):
                 letters[starts + place] = letter
@@ -167,8 +181,11 @@ def _mark_starts(starts: NDArray[np.int64], size: int, n_letters: int) -> NDArra
 
 
 def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the first word of each feature begins, after the name of its field, and how many words follow it."""
-    blob, offsets = vocabulary.blob, vocabulary.offsets
+    """Return where the first word of each feature begins, after the name of its field, and how many
+    words follow it.
+    """
+    blob = vocabulary.blob
+    offsets = vocabulary.offsets
     starts = offsets[:-1].copy()
     for name in sorted(fields, key=len):  # one name may begin another
         prefix = np.frombuffer(f"{name}:".encode("utf-8", "surrogatepass"), dtype=np.uint8)
@@ -181,13 +198,15 @@ def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[N
 
 
 def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fields: tuple[str, ...]) -> float:
-    """Return the share of the words that are runs of a script without spaces, such as Chinese, Japanese and Thai.
+    """Return the share of the words that are runs of a script without spaces, such as Chinese,
+    Japanese and Thai.
 
     counts  (n_features,), the occurrences of each word; 0 for features of several words
     """
     starts, _ = find_first_words(vocabulary, fields)
     blob = np.concatenate((vocabulary.blob, np.zeros(2, dtype=np.uint8)))
-    leading, lengths = blob[starts].astype(np.int64) << 8 | blob[starts + 1], vocabulary.offsets[1:] - starts
+    leading = blob[starts].astype(np.int64) << 8 | blob[starts + 1]
+    lengths = vocabulary.offsets[1:] - starts
     is_unspaced = np.zeros(len(vocabulary), dtype=np.bool_)
     for first, last, length in UNSPACED_SCRIPTS:
         is_unspaced |= (leading >= first) & (leading <= last) & (lengths >= length)
@@ -195,16 +214,21 @@ def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fi
 
 
 def compute_mark_share(text: str) -> float:
-    """Return the share of marks among letters and marks: vowel signs, but no accents that NFC composes."""
+    """Return the share of marks among letters and marks: vowel signs, but no accents that NFC
+    composes.
+    """
     kinds = Counter(category(character)[0] for character in normalize("NFC", text))
     return kinds["M"] / max(1, kinds["L"] + kinds["M"])
 
 
 def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> NDArray[np.int64] | None:
-    """Return the features that are single words, in all views; None if there are none, or features are hashed."""
+    """Return the features that are single words, in all views; None if there are none, or features
+    are hashed.
+    """
     if vocabulary is None:
         return None
-    found, start = [], 0
+    found = []
+    start = 0
     for own, view in zip(settings.of_views, split_views(vocabulary, settings.view), strict=True):
         if own.analyzer == "word" and own.ngrams[0] == 1:
             found.append(start + np.flatnonzero(find_first_words(view, settings.fields)[1] == 0))

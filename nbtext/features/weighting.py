@@ -1,4 +1,6 @@
-"""Weights of counts: term frequency times inverse document frequency, divided by the norm of the document."""
+"""Weights of counts: term frequency times inverse document frequency, divided by the norm of the
+document.
+"""
 
 from __future__ import annotations
 
@@ -127,11 +129,15 @@ class Weighting:
 
     @property
     def is_linear(self) -> bool:
-        """Whether weights add up as counts do, so that class statistics of weights follow from those of counts."""
+        """Whether weights add up as counts do, so that class statistics of weights follow from
+        those of counts.
+        """
         return self.term_frequency.is_linear and self.norm == "none"
 
     def weights(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
-        """Return the weight of each entry of compressed sparse rows, in the type of `counts` if they stay whole."""
+        """Return the weight of each entry of compressed sparse rows, in the type of `counts` if
+        they stay whole.
+        """
         if self.is_counting:
             return counts if self.tf == "count" else np.ones_like(counts)
         weights = term_frequencies(indptr, counts, tf=self.tf, parameters=self.parameters)
@@ -150,7 +156,8 @@ class Weighting:
 
 @dataclass(frozen=True, eq=False)
 class WeightingOfViews(Weighting):
-    """A weighting that differs by view: weights and norms are computed within each view. It has no tf, idf or norm.
+    """A weighting that differs by view: weights and norms are computed within each view. It has no
+    tf, idf or norm.
 
     Attributes
     ----------
@@ -195,7 +202,8 @@ class WeightingOfViews(Weighting):
 
     def restrict(self, columns: NDArray[np.int64]) -> Weighting:
         """See Weighting."""
-        places, starts = np.searchsorted(columns, self.bounds), self.bounds.tolist()
+        places = np.searchsorted(columns, self.bounds)
+        starts = self.bounds.tolist()
         parts = zip(self.views, pairwise(places.tolist()), starts, strict=False)
         return WeightingOfViews(
             views=tuple(each.restrict(columns[a:b] - start) for each, (a, b), start in parts), bounds=places
@@ -203,7 +211,9 @@ class WeightingOfViews(Weighting):
 
 
 def document_frequencies(indices: NDArray[np.int32], *, n_features: int) -> NDArray[np.int64]:
-    """Return the number of documents that have each feature, (n_features,); a row must not repeat a feature."""
+    """Return the number of documents that have each feature, (n_features,); a row must not repeat a
+    feature.
+    """
     return np.bincount(indices, minlength=n_features).astype(np.int64)
 
 
@@ -211,7 +221,8 @@ def term_frequencies(
     indptr: NDArray[Any], counts: NDArray[Any], *, tf: str, parameters: Mapping[str, float] | None = None
 ) -> Floats:
     """Return the term frequency of each entry, (n_entries,) float64."""
-    formula, values = TERM_FREQUENCIES[tf].formula, counts.astype(np.float64)
+    formula = TERM_FREQUENCIES[tf].formula
+    values = counts.astype(np.float64)
     variables: dict[str, Any] = {"count": values, **(parameters or {})}
     if "length" in formula:
         variables["length"] = np.repeat(row_sums(indptr, values), np.diff(indptr))

@@ -12,12 +12,14 @@ from nbtext.features.settings import VIEW_END, FeatureSettings
 from nbtext.features.stop_words import ENGLISH
 
 MAX_NAMED = 5  # entries of a sentence
-SURROUNDINGS = ("{}", " {} ", "x {} x", "x{}x", ".{}.")  # of an entry in a text, which a token pattern may look at
+# of an entry in a text, which a token pattern may look at
+SURROUNDINGS = ("{}", " {} ", "x {} x", "x{}x", ".{}.")
 LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # in a pattern: it may match in yet other surroundings
 
 
 def describe_unmatched(settings: FeatureSettings, keywords: Iterable[str] = ()) -> dict[str, str]:
-    """Return how many entries of word lists can never match, and some of them with the cause, by setting.
+    """Return how many entries of word lists can never match, and some of them with the cause, by
+    setting.
 
     settings  their stop words and their vocabulary are checked; `fields` names the separate fields
     keywords  words and phrases, which are compared with texts as these settings read them
@@ -63,7 +65,8 @@ def _describe(entries: Sequence[str], find_cause: Callable[[str], str]) -> str:
 def _finder(settings: FeatureSettings) -> Callable[[str], str]:
     """Make a function that returns why a feature of one view can never occur; "" if it can."""
     settings = replace(settings, fields=(), vocabulary=None)
-    analyzer, strip_accents = Analyzer(settings), ACCENTS[settings.strip_accents]
+    analyzer = Analyzer(settings)
+    strip_accents = ACCENTS[settings.strip_accents]
     tokens_of = Analyzer(replace(settings, ngrams=(1, 1), stop_words=(), stem=None))
     surroundings = SURROUNDINGS if has_own_pattern(settings) else SURROUNDINGS[:1]
     looks_around = LOOKS_AROUND.search(settings.token_pattern or "") is not None

@@ -1,4 +1,5 @@
-"""The pool, the documents among which a person labels with their texts and counts; and the file of the answers.
+"""The pool, the documents among which a person labels with their texts and counts; and the file of
+the answers.
 
 The file has JSON lines that `nbtext train` reads, one for each labeled document.
 """
@@ -26,7 +27,9 @@ from nbtext.output import convert_errors
 
 AT_ONCE = 512  # documents that are counted together
 HINT = "name another file with -o"
-ID, LABEL = "id", "label"  # keys of an answer
+# keys of an answer
+ID = "id"
+LABEL = "label"
 
 
 class PoolDocument(NamedTuple):
@@ -51,10 +54,11 @@ class Pool:
 
 
 def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int) -> Pool:
-    """Return at most `size` documents, and their counts; documents that cannot be read are left out.
+    """Return at most `size` documents, and their counts; documents that cannot be read are left
+    out.
 
-    If there are more, these are the ones whose ids and texts have the smallest hashes: a random sample, which is the
-    same in each run.
+    If there are more, these are the ones whose ids and texts have the smallest hashes: a random
+    sample, which is the same in each run.
     """
     readable = (
         (batch, row) for batch in _with_texts(batches) for row in range(len(batch)) if row not in batch.problems
@@ -114,7 +118,8 @@ class AnswerFile:
     fields
         The key of each text of a document.
     has_lists
-        Whether the label of an answer is a list of any number of labels, also if the file has none yet.
+        Whether the label of an answer is a list of any number of labels, also if the file has none
+        yet.
 
     Attributes
     ----------
@@ -132,10 +137,13 @@ class AnswerFile:
     """
 
     def __init__(self, path: str, fields: Sequence[str], *, has_lists: bool = False) -> None:
-        self.path, self.has_lists, self._fields = path, has_lists, tuple(fields)
+        self.path = path
+        self.has_lists = has_lists
+        self._fields = tuple(fields)
         found: list[Answer] = []
         self._file = AppendedFile(path, lambda line, where: found.append(self._parse(line, where)), hint=HINT)
-        self.answers = found.copy()  # if another program puts a file in its place, `found` gets those of that file, too
+        # if another program puts a file in its place, `found` gets those of that file, too
+        self.answers = found.copy()
 
     def append(self, document: PoolDocument, labels: tuple[str, ...]) -> None:
         """Add an answer; NbtextError if it cannot be written, or the file is another one by now."""

@@ -1,14 +1,16 @@
 """The order in which documents are labeled: the one that teaches most comes first.
 
-A document ranks high if it resembles many documents that are uncertain and that no labeled document resembles more. Its
-score is the sum over documents i of u_i · max(0, s(d, i)³ − b_i), where s is the cosine of two documents, u_i is 1
-minus the difference of the two largest probabilities of i, and b_i is the largest s(l, i)³ of a labeled document l.
-This is the gain of a facility-location function, whose elements are weighted by uncertainty. So the document is
-uncertain and typical, and a near duplicate of a labeled document is worth almost nothing.
+A document ranks high if it resembles many documents that are uncertain and that no labeled document
+resembles more. Its score is the sum over documents i of u_i · max(0, s(d, i)³ − b_i), where s is
+the cosine of two documents, u_i is 1 minus the difference of the two largest probabilities of i,
+and b_i is the largest s(l, i)³ of a labeled document l. This is the gain of a facility-location
+function, whose elements are weighted by uncertainty. So the document is uncertain and typical, and
+a near duplicate of a labeled document is worth almost nothing.
 
-Sources: uncertainty, then facility location: Wei, Iyer, Bilmes, Submodularity in Data Subset Selection and Active
-Learning, 2015; the best of a random sample at each step: Mirzasoleiman et al., Lazier Than Lazy Greedy, 2015; latent
-semantic analysis by a randomized decomposition: Halko, Martinsson, Tropp, 2011.
+Sources: uncertainty, then facility location: Wei, Iyer, Bilmes, Submodularity in Data Subset
+Selection and Active Learning, 2015; the best of a random sample at each step: Mirzasoleiman et al.,
+Lazier Than Lazy Greedy, 2015; latent semantic analysis by a randomized decomposition: Halko,
+Martinsson, Tropp, 2011.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ N_ITERATIONS = 2  # of the power method
 MIN_DOCUMENTS = 2  # that have a feature of the vectors
 MAX_SHARE = 0.3  # of all documents that have such a feature
 N_CANDIDATES = 400  # documents of which the best is shown
-MAX_COMPARED = 12_000  # documents with which each candidate is compared, so that the time is bounded
+# documents with which each candidate is compared, so that the time is bounded
+MAX_COMPARED = 12_000
 MAX_SCORED = 6_000  # of these, documents whose uncertainty is recomputed after an answer
 SMOOTHING = 1.0  # of the model whose uncertainty counts
 SEED = 0
@@ -51,7 +54,8 @@ class Ranking:
     n_features : int
         Number of features.
     statistics : ClassStatistics, optional
-        The statistics of labeled documents of an existing model, over the same features; None: there is none.
+        The statistics of labeled documents of an existing model, over the same features; None:
+        there is none.
     seed : int
         Of the samples of candidates.
     """
@@ -59,9 +63,11 @@ class Ranking:
     def __init__(
         self, documents: DocumentCounts, n_features: int, statistics: ClassStatistics | None = None, *, seed: int = SEED
     ) -> None:
-        self._seed, n = seed, len(documents)
+        self._seed = seed
+        n = len(documents)
         columns = _select_columns(documents, n_features)
-        self._documents, self._n_features = documents.restrict(columns, n_features).binarize(), len(columns)
+        self._documents = documents.restrict(columns, n_features).binarize()
+        self._n_features = len(columns)
         self._vectors = project(documents, n_features)
         compared = np.arange(n)
         if n > MAX_COMPARED:
@@ -96,7 +102,8 @@ class Ranking:
             self._statistics = self._statistics - _extend(counted, self._statistics.n_classes)
 
     def choose(self, is_open: Mask) -> int | None:
-        """Return the number of the document that teaches most among those that are open; None: there is none.
+        """Return the number of the document that teaches most among those that are open; None:
+        there is none.
 
         The candidates are a random sample that depends on the number of labeled documents only.
         """
@@ -126,7 +133,8 @@ class Ranking:
         return count_classes(copies, self._n_features, max(classes) + 1)
 
     def _refresh(self) -> NDArray[np.float32]:
-        """Return the uncertainty of each compared document, after recomputing that of at most MAX_SCORED.
+        """Return the uncertainty of each compared document, after recomputing that of at most
+        MAX_SCORED.
 
         The first time, it is computed for all of them.
         """
@@ -134,7 +142,8 @@ class Ranking:
         if len(known) < 2:
             return np.ones(len(self._compared), dtype=np.float32)
         scorer = EVENT_MODELS["complement"].compile(self._statistics.keep_classes(known), smoothing=SMOOTHING)
-        start, stop = 0, len(self._compared)
+        start = 0
+        stop = len(self._compared)
         if self._uncertainty is None:
             self._uncertainty = np.ones(stop, dtype=np.float32)
         elif stop > MAX_SCORED:
@@ -152,8 +161,9 @@ class Ranking:
 def length_temperature(n_classes: int) -> TemperatureScaling:
     """Return the temperature of complement Naive Bayes with too few documents to fit one to.
 
-    Log-odds grow too fast with the length of a document, because Naive Bayes treats its words as independent. Those of
-    a class and the complement of another one are smaller the more classes there are.
+    Log-odds grow too fast with the length of a document, because Naive Bayes treats its words as
+    independent. Those of a class and the complement of another one are smaller the more classes
+    there are.
     """
     return TemperatureScaling(2 / max(2, n_classes), LENGTH_EXPONENT)
 
@@ -165,14 +175,16 @@ def _extend(statistics: ClassStatistics, n_classes: int) -> ClassStatistics:
 
 
 def project(documents: DocumentCounts, n_features: int) -> Vectors:
-    """Return a vector of length 1 for each document, by latent semantic analysis of its TF-IDF weights.
+    """Return a vector of length 1 for each document, by latent semantic analysis of its TF-IDF
+    weights.
 
     Documents without a usable feature have the vector 0. Shape (n_documents, N_DIMENSIONS) at most.
     """
     from scipy.sparse import csr_array
 
     # the weights are (1 + ln count) · idf, and each document has the length 1
-    n, columns = len(documents), _select_columns(documents, n_features)
+    n = len(documents)
+    columns = _select_columns(documents, n_features)
     used = documents.restrict(columns, n_features)
     idf = np.log(n / np.maximum(np.bincount(used.indices, minlength=len(columns)), 1))
     data = ((1 + np.log(used.counts)) * idf[used.indices]).astype(np.float32)

@@ -1,4 +1,6 @@
-"""A labeling session: which document is shown, what an answer changes, and the model that learns it at once."""
+"""A labeling session: which document is shown, what an answer changes, and the model that learns it
+at once.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,9 @@ from nbtext.model.predictions import Labels
 class Learner:
     """A model that documents are added to, one by one.
 
-    It is the model of the counts of all documents, as if it had been trained on them, with the settings, the smoothing
-    and the calibration of the existing model. Without one, it is a complement model of binary counts.
+    It is the model of the counts of all documents, as if it had been trained on them, with the
+    settings, the smoothing and the calibration of the existing model. Without one, it is a
+    complement model of binary counts.
 
     Parameters
     ----------
@@ -51,7 +54,8 @@ class Learner:
     """
 
     def __init__(self, features: FeatureSettings, trained: TrainedModel | None, *, has_lists: bool) -> None:
-        self.features, self._has_lists = features, has_lists
+        self.features = features
+        self._has_lists = has_lists
         self._earlier = trained.fitted if trained is not None else None
         self._counts: CorpusCounts | None = None
         self._added: list[tuple[PoolDocument, Labels]] = []
@@ -80,7 +84,9 @@ class Learner:
         assert self._counts is not None  # something was added
         self._added.remove((document, labels))
         if self._counts.statistics.is_decayed:  # differences of fractions are rounded
-            added, self._added, self._counts = self._added, [], self._initial
+            added = self._added
+            self._added = []
+            self._counts = self._initial
             self.add(added)
         else:
             counts = self._counts - self._count([(document, labels)])
@@ -88,7 +94,9 @@ class Learner:
         self._fitted = None
 
     def explain(self, document: PoolDocument) -> list[Explanation]:
-        """Return the explanation of the predicted label; of several, that of each. Empty without labeled documents."""
+        """Return the explanation of the predicted label; of several, that of each. Empty without
+        labeled documents.
+        """
         fitted = self.fit()
         if fitted is None:
             return []
@@ -108,7 +116,8 @@ class Learner:
         """
         if self._counts is None:
             return None
-        counts, statistics = self._counts, replace(self._counts.statistics, totals=None)
+        counts = self._counts
+        statistics = replace(self._counts.statistics, totals=None)
         _, mine, theirs = unite_vocabularies(counts, pool)
         n_united = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
         classes = np.arange(statistics.n_classes)
@@ -141,8 +150,9 @@ class Learner:
 class Session:
     """Labels the documents of a pool, one after the other.
 
-    Each answer is on the disk before anything else changes. Then the model and the ranking learn it, and the next
-    document is chosen. Documents with an answer in the file, with the same id and text, are not shown again.
+    Each answer is on the disk before anything else changes. Then the model and the ranking learn
+    it, and the next document is chosen. Documents with an answer in the file, with the same id and
+    text, are not shown again.
 
     Parameters
     ----------
@@ -166,7 +176,9 @@ class Session:
     """
 
     def __init__(self, pool: Pool, file: AnswerFile, learner: Learner, labels: Labels = ()) -> None:
-        self.file, self.learner, self.pool = file, learner, pool
+        self.file = file
+        self.learner = learner
+        self.pool = pool
         self.labels = list(dict.fromkeys((*labels, *learner.labels)))
         self._search: NDArray[np.bool_] | None = None
         self._rows: dict[PoolDocument, list[int]] = defaultdict(list)
@@ -197,11 +209,15 @@ class Session:
         return None if self._search is None else int((self._search & self._is_open).sum())
 
     def explain(self) -> list[Explanation]:
-        """Return the explanations of the predictions for the current document; empty if there is no model yet."""
+        """Return the explanations of the predictions for the current document; empty if there is no
+        model yet.
+        """
         return self.learner.explain(self.current) if self.current is not None else []
 
     def answer(self, labels: Labels) -> None:
-        """Give the current document its labels, and show the next one; OutputError if they cannot be written."""
+        """Give the current document its labels, and show the next one; OutputError if they cannot
+        be written.
+        """
         if self.current is None:
             return
         document = self.current
@@ -212,7 +228,9 @@ class Session:
         self._show_next()
 
     def skip(self) -> None:
-        """Leave the current document without an answer. It comes again when all others are answered or skipped."""
+        """Leave the current document without an answer. It comes again when all others are answered
+        or skipped.
+        """
         if self.current is None:
             return
         self._last_skipped.append(self.current)
@@ -222,7 +240,8 @@ class Session:
         self._show_next()
 
     def undo(self) -> str:
-        """Undo the last skip or answer, also an answer of an earlier session, and show its document.
+        """Undo the last skip or answer, also an answer of an earlier session, and show its
+        document.
 
         Return what was undone: "skip", "answer", or "" if there is nothing to undo.
         """
@@ -241,7 +260,8 @@ class Session:
         return "answer"
 
     def search(self, words: str) -> int:
-        """Show only documents that contain the words, from now on; "": all. Return how many there are.
+        """Show only documents that contain the words, from now on; "": all. Return how many there
+        are.
 
         Upper and lower case are equal. If no document matches, the previous search is kept.
         """
@@ -260,7 +280,9 @@ class Session:
         return n_found
 
     def add_label(self, label: str) -> str:
-        """Add a label that the person can choose, and return it; InputError if it cannot be a label."""
+        """Add a label that the person can choose, and return it; InputError if it cannot be a
+        label.
+        """
         label = label.strip()
         if not label:
             raise InputError("a label needs a character that is not white space")

@@ -1,4 +1,6 @@
-"""What linear models share: their records, their training data, and the compact matrix of the compiled solvers."""
+"""What linear models share: their records, their training data, and the compact matrix of the
+compiled solvers.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,12 @@ ROWS_AT_ONCE = 2**10  # documents whose values are converted at once
 
 TOLERANCE = 5e-5
 MAX_ITER = 1000
-# Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
+# Fold models are solved roughly: what they tell of C and the temperature has a larger error than
+# that.
 FOLD_TOLERANCE = 1e-3
 FOLD_MAX_ITER = 30
-STEPS_PER_PASS = 10  # of L-BFGS: it gains less than a pass of coordinate descent, and rough fits are of few passes
+# of L-BFGS: it gains less than a pass of coordinate descent, and rough fits are of few passes
+STEPS_PER_PASS = 10
 
 
 def do_nothing() -> None:
@@ -41,8 +45,9 @@ class SolverSettings(NamedTuple):
 
     C          inverse regularization strength, > 0
     tolerance  relative duality gap at which the solver stops
-    max_iter   passes over the documents at which it stops in any case; L-BFGS stops after as many iterations, or after
-               STEPS_PER_PASS times as many in a rough fit, and Newton's method after as many steps
+    max_iter   passes over the documents at which it stops in any case; L-BFGS stops after as many
+               iterations, or after STEPS_PER_PASS times as many in a rough fit, and Newton's method
+               after as many steps
     seed       of the order in which documents are visited
     is_rough   whether to stop after `max_iter` passes, without Newton's method
     min_weight  of the largest magnitude of a class, below which weights are left out
@@ -64,7 +69,9 @@ def make_rough(solver: SolverSettings) -> SolverSettings:
 
 
 class Problem(Protocol):
-    """A linear model over given training data. Its solutions are plain data, and serve as starts of further ones."""
+    """A linear model over given training data. Its solutions are plain data, and serve as starts of
+    further ones.
+    """
 
     def solve(self, solver: SolverSettings, start: Any = None) -> Any:
         """Return the solution for all documents; `start`, one for another C, may be overwritten."""
@@ -73,7 +80,8 @@ class Problem(Protocol):
         """Return the scorer of a solution, which may give up its memory."""
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Any) -> Floats:
-        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
+        other folds.
 
         folds  (n_documents,), the fold of each document
         start  the solution for all documents, from which the models of the folds continue
@@ -85,11 +93,13 @@ class LinearModel:
     """One linear model. `event_models.LINEAR_MODELS` registers them by name.
 
     problem  makes a Problem of TrainingData, LinearSettings and the number of threads
-    blocked  the name of the class of its problem of documents in blocks, in nbtext.linear.blocks; empty: there is none
+    blocked  the name of the class of its problem of documents in blocks, in nbtext.linear.blocks;
+             empty: there is none
     has_sets  whether it is a OneVsRest, which documents with several labels need
     options  fields of ModelSettings that this model takes, but not every model
     searched  candidates of a model search: the names of a feature set and a weighting, and C
-    is_stacked  whether it adds up the scores of parts, whose weights are fitted to held-out documents
+    is_stacked  whether it adds up the scores of parts, whose weights are fitted to held-out
+                documents
     """
 
     problem: Callable[..., Any]
@@ -102,7 +112,8 @@ class LinearModel:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """The weighted features of documents as a CSR matrix (n_documents, n_features), and their classes.
+    """The weighted features of documents as a CSR matrix (n_documents, n_features), and their
+    classes.
 
     With `sets`, a document has several classes, or none.
 
@@ -110,13 +121,17 @@ class TrainingData:
     indices  (n_entries,) int32
     values   (n_entries,) float64, finite
     classes  (n_documents,) int32, 0 to n_classes - 1; with `sets`, the number of the document's set
-    hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None: there are none
-    class_weights  (n_classes,), > 0, of each document of a class in all sums of documents; None: 1, as with `sets`
+    hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None:
+             there are none
+    class_weights  (n_classes,), > 0, of each document of a class in all sums of documents; None: 1,
+                   as with `sets`
     sets     of classes; None: each document has one class
     views    names of the views of the features; empty: there is only one
     bounds   (n_views + 1,) of their columns; None: there is only one
-    words    (n_words,) of the columns, those of single words, of which a stack has parts; None: there are none
-    other_lengths  (n_documents,), known tokens of each document if duplicates are left out the other way, by which
+    words    (n_words,) of the columns, those of single words, of which a stack has parts; None:
+             there are none
+    other_lengths  (n_documents,), known tokens of each document if duplicates are left out the
+                   other way, by which
              `LeaveOneOutEstimate.other` is estimated, too; None: it is not needed
     factors  (n_features,), by which the values are multiplied; None: 1. `slice` multiplies them
     """
@@ -141,8 +156,11 @@ class TrainingData:
 
     def slice(self, start: int, stop: int) -> TrainingData:
         """Return the documents from `start` up to `stop`; the factors are in their values."""
-        entries, ends = slice(self.indptr[start], self.indptr[stop]), self.indptr[start : stop + 1]
-        indptr, indices, values = ends - ends[0], self.indices[entries], self.values[entries]
+        entries = slice(self.indptr[start], self.indptr[stop])
+        ends = self.indptr[start : stop + 1]
+        indptr = ends - ends[0]
+        indices = self.indices[entries]
+        values = self.values[entries]
         if self.factors is not None:
             values = self.factors[indices] * values
         return replace(
@@ -151,7 +169,9 @@ class TrainingData:
         )  # fmt: skip
 
     def split(self) -> Iterator[tuple[int, TrainingData]]:
-        """Yield parts of ROWS_AT_ONCE documents, each with the number of its first one; see `slice`."""
+        """Yield parts of ROWS_AT_ONCE documents, each with the number of its first one; see
+        `slice`.
+        """
         for start in range(0, len(self), ROWS_AT_ONCE):
             yield start, self.slice(start, min(start + ROWS_AT_ONCE, len(self)))
 
@@ -163,10 +183,12 @@ class TrainingData:
     @cached_property
     def members(self) -> list[NDArray[np.int32]]:
         """The documents of each class, ascending."""
-        documents, classes = np.arange(len(self), dtype=np.int32), self.classes
+        documents = np.arange(len(self), dtype=np.int32)
+        classes = self.classes
         if self.sets is not None:
             own = self.sets.take(self.classes)
-            documents, classes = own.entry_sets.astype(np.int32), own.classes
+            documents = own.entry_sets.astype(np.int32)
+            classes = own.classes
         order = np.argsort(classes, kind="stable")
         return np.split(documents[order], np.searchsorted(classes[order], np.arange(1, self.n_classes)))
 
@@ -203,14 +225,16 @@ class TrainingData:
 class CompactMatrix:
     """The documents with frequent features first, and features of one document apart.
 
-    Frequent features are neighbors, so that the weights that are used most stay in the cache. With word pairs, most
-    features occur in one document only: `one_vs_rest.pxi` says why the solvers need no weight for them.
+    Frequent features are neighbors, so that the weights that are used most stay in the cache. With
+    word pairs, most features occur in one document only: `one_vs_rest.pxi` says why the solvers
+    need no weight for them.
 
     columns         (n_shared,) int32, the column of each feature that at least two documents hold
     indptr          (n_documents + 1,) int64
     features        (n_entries,) int32, 0 to n_shared - 1
     values          (n_entries,) float32
-    single_rows     (n_single,) int32, the document of each feature that one document holds, ascending
+    single_rows     (n_single,) int32, the document of each feature that one document holds,
+                    ascending
     single_columns  (n_single,) int32
     single_values   (n_single,) float64
     """
@@ -227,21 +251,26 @@ class CompactMatrix:
     def of(cls, data: TrainingData, *, is_splitting: bool, has_constant: bool = False) -> CompactMatrix:
         """Return the compact matrix of training data.
 
-        is_splitting  whether features of one document are stored separately; otherwise they are shared ones
+        is_splitting  whether features of one document are stored separately; otherwise they are
+                      shared ones
         has_constant  whether there is a further feature, with the value 1 in each document
 
         raises  ModelError: values are too large for float32
         """
         frequencies = np.append(sum_columns(data.indices, None, data.n_features), [len(data)] * has_constant)
         columns, places = order_features(frequencies, 1 + is_splitting)
-        indptr, n_shared = np.zeros(len(data) + 1, dtype=np.int64), int(frequencies[columns].sum())
-        features, values = np.empty(n_shared, dtype=np.int32), np.empty(n_shared, dtype=np.float32)
+        indptr = np.zeros(len(data) + 1, dtype=np.int64)
+        n_shared = int(frequencies[columns].sum())
+        features = np.empty(n_shared, dtype=np.int32)
+        values = np.empty(n_shared, dtype=np.float32)
         singles = [(features[:0], features[:0], np.zeros(0))]
         for start, part in data.split():
             own = cls.split(part.indptr, part.indices, part.values, columns, places, is_adding=has_constant)
             ends = indptr[start] + own.indptr
-            indptr[start : start + len(ends)], entries = ends, slice(ends[0], ends[-1])
-            features[entries], values[entries] = own.features, own.values
+            indptr[start : start + len(ends)] = ends
+            entries = slice(ends[0], ends[-1])
+            features[entries] = own.features
+            values[entries] = own.values
             singles.append((own.single_rows + np.int32(start), own.single_columns, own.single_values))
         return cls(columns, indptr, features, values, *map(np.concatenate, zip(*singles, strict=True)))
 
@@ -250,7 +279,8 @@ class CompactMatrix:
         cls, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: Floats, columns: NDArray[np.int32],
         places: NDArray[np.int32], *, is_adding: bool = False,
     ) -> CompactMatrix:  # fmt: skip
-        """Return the compact matrix of some documents; `columns` and `places` are of `order_features`.
+        """Return the compact matrix of some documents; `columns` and `places` are of
+        `order_features`.
 
         is_adding  whether to add an entry to each document: of the last feature, with the value 1
 
@@ -264,7 +294,8 @@ class CompactMatrix:
         is_shared = features >= 0
         single = np.flatnonzero(~is_shared)
         rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
-        features, ends = features[is_shared], indptr - running_sums(np.bincount(rows, minlength=len(indptr) - 1))
+        features = features[is_shared]
+        ends = indptr - running_sums(np.bincount(rows, minlength=len(indptr) - 1))
         shared = np.empty(len(features), dtype=np.float32)
         for first in range(0, len(indptr) - 1, ROWS_AT_ONCE):
             last = min(first + ROWS_AT_ONCE, len(indptr) - 1)
@@ -302,10 +333,12 @@ def sum_columns(
 
 
 def order_features(frequencies: NDArray[Any], at_least: int = 2) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the columns of the features that so many documents hold, the most frequent first, and their places.
+    """Return the columns of the features that so many documents hold, the most frequent first, and
+    their places.
 
     frequencies  (n_features,), numbers of documents
-    returns      (n_shared,), and for each feature its place among these, (n_features,); -1 if it has none
+    returns      (n_shared,), and for each feature its place among these, (n_features,); -1 if it
+                 has none
     """
     shared = np.flatnonzero(frequencies >= at_least)
     columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)

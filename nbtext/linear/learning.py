@@ -1,8 +1,10 @@
-"""Train a linear model: select C, fit, calibrate, and estimate accuracy, the last two by stratified k-fold.
+"""Train a linear model: select C, fit, calibrate, and estimate accuracy, the last two by stratified
+k-fold.
 
-With several labels, each is fitted against the rest, with probabilities and thresholds from folds. Memory is bounded.
-Labels are fitted some at a time. Of many labels, each keeps its largest weights, as in DiSMEC (Babbar and Schölkopf
-2017). With many documents or labels, only some documents are held out, in as few folds as possible.
+With several labels, each is fitted against the rest, with probabilities and thresholds from folds.
+Memory is bounded. Labels are fitted some at a time. Of many labels, each keeps its largest weights,
+as in DiSMEC (Babbar and Schölkopf 2017). With many documents or labels, only some documents are
+held out, in as few folds as possible.
 """
 
 from __future__ import annotations
@@ -34,9 +36,12 @@ from nbtext.linear.stacking import Stack
 DEFAULT_C = 1.0  # if there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
 C_STEPS = (1.0, 0.5)  # of log10 C; each is taken around the best value of the step before
-MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best one: larger values take longer
-# Documents that are held out, at least, if there are no goals: for the calibration alone, and to select C
-CALIBRATION_SIZE, SELECTION_SIZE = 1 << 11, 1 << 12
+# a value of C must lower the loss to this share of the best one: larger values take longer
+MIN_GAIN = 0.995
+# Documents that are held out, at least, if there are no goals: for the calibration alone, and to
+# select C
+CALIBRATION_SIZE = 1 << 11
+SELECTION_SIZE = 1 << 12
 NO_CONVERGENCE = (
     "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
 )
@@ -46,17 +51,19 @@ def learn(
     data: TrainingData | BlockedData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals,
     log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing,
 ) -> tuple[LinearScorer, Selection]:  # fmt: skip
-    """Fit a linear model to all documents, and return it with its hyperparameters, calibration and estimate.
+    """Fit a linear model to all documents, and return it with its hyperparameters, calibration and
+    estimate.
 
     The result does not depend on the number of threads.
 
-    Folds are fitted only if something needs them: calibration, `optimize`, targets or the search for C. Without them,
-    the result has no estimate for new documents. Of a large corpus only some folds are held out, unless decisions have
-    to achieve something.
+    Folds are fitted only if something needs them: calibration, `optimize`, targets or the search
+    for C. Without them, the result has no estimate for new documents. Of a large corpus only some
+    folds are held out, unless decisions have to achieve something.
 
     Parameters
     ----------
-    lengths : (n_documents,), known tokens of each document; of documents in blocks, only of the first ones, of which
+    lengths : (n_documents,), known tokens of each document; of documents in blocks, only of the
+    first ones, of which
         some are held out
     settings : of a linear model
     goals : what the decisions have to achieve
@@ -87,7 +94,9 @@ def learn(
         problem = data.make_problem(model, settings, jobs=jobs)
     else:
         problem = model.problem(data, settings, jobs=jobs)
-    C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
+    C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    scores = None
+    start = None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(
             problem, held_out.folds, data.classes, lengths,
@@ -105,12 +114,16 @@ def learn(
         scores: Floats | None, held_out: HeldOut, lengths: NDArray[Any], settings: ModelSettings
     ) -> Selection:
         """Calibrate scores of held-out documents, and estimate how good predictions are."""
-        documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
+        documents = held_out.documents
+        unanswered = held_out.unanswered
+        n_unjudged = held_out.n_unjudged
         if scores is None:
             if not len(unanswered):
                 return uncalibrated
             scores = np.zeros((0, data.n_classes))
-        lengths, classes, found = lengths[documents], data.classes[documents], uncalibrated
+        lengths = lengths[documents]
+        classes = data.classes[documents]
+        found = uncalibrated
         if settings.calibrate and len(documents):
             found = found._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
         found = judge(
@@ -128,7 +141,8 @@ def learn(
     if estimate is not None:
         hashes = np.arange(len(data)) if data.hashes is None else data.hashes
         copies = np.unique(hashes[hashes != np.uint64(EMPTY_HASH)], return_counts=True)[1]
-        error, other = error_of(estimate.metric, estimate.documents), None
+        error = error_of(estimate.metric, estimate.documents)
+        other = None
         can_differ = copies[copies > 1].sum() > error * len(data)
         if can_differ and isinstance(data, TrainingData) and data.other_lengths is not None:
             swapped = settings.swap_duplicates()
@@ -153,7 +167,8 @@ class HeldOut(NamedTuple):
 
     folds       (n_documents,), the fold of each document, or NEVER_HELD_OUT
     documents   (n_held_out,), those in a fold
-    unanswered  documents of the same folds without a word that another document has, which are in no fold
+    unanswered  documents of the same folds without a word that another document has, which are in
+                no fold
     n_unjudged  number of documents that cannot be in a fold, because their class has no other one
     """
 
@@ -168,9 +183,9 @@ def _hold_out(
 ) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
-    Without goals, only enough folds are held out for CALIBRATION_SIZE documents, or SELECTION_SIZE: more are not worth
-    the time. Of many classes, only so many documents are held out that their scores, by each part of a stack, fit into
-    memory.
+    Without goals, only enough folds are held out for CALIBRATION_SIZE documents, or SELECTION_SIZE:
+    more are not worth the time. Of many classes, only so many documents are held out that their
+    scores, by each part of a stack, fit into memory.
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(
@@ -195,11 +210,13 @@ def _hold_out(
 
 
 def _hold_out_first(data: BlockedData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals) -> HeldOut:
-    """Choose documents to hold out of documents in blocks: as one fold, those with the smallest hashes.
+    """Choose documents to hold out of documents in blocks: as one fold, those with the smallest
+    hashes.
 
-    They are a random sample, which has all duplicates of its documents. Without goals, they are SELECTION_SIZE, with
-    goals all whose lengths are known, but at most one of `settings.folds` parts. Their labels have other documents.
-    Documents without a word, which are the last ones, are held out in the same share.
+    They are a random sample, which has all duplicates of its documents. Without goals, they are
+    SELECTION_SIZE, with goals all whose lengths are known, but at most one of `settings.folds`
+    parts. Their labels have other documents. Documents without a word, which are the last ones, are
+    held out in the same share.
     """
     wanted = len(lengths) if goals != Goals() else SELECTION_SIZE
     size = min(wanted, len(lengths), len(data) // settings.folds, MAX_SCORES // data.n_classes)
@@ -207,7 +224,8 @@ def _hold_out_first(data: BlockedData, lengths: NDArray[Any], settings: ModelSet
         size = 0
     if 0 < size < len(lengths) and not settings.is_separate:
         size = int(np.searchsorted(data.hashes[: len(lengths)], data.hashes[size - 1], side="right"))
-    class_documents, own = np.bincount(data.classes, minlength=data.n_classes), data.classes[:size]
+    class_documents = np.bincount(data.classes, minlength=data.n_classes)
+    own = data.classes[:size]
     is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
     folds = np.full(len(data), NEVER_HELD_OUT, dtype=np.int32)
     folds[np.flatnonzero(is_held_out & (lengths[:size] > 0))] = 0
@@ -222,9 +240,12 @@ def _hold_out_first(data: BlockedData, lengths: NDArray[Any], settings: ModelSet
 def _select_strength(
     problem: Problem, folds: NDArray[np.int32], classes: NDArray[np.int32], lengths: NDArray[Any], rough: SolverSettings
 ) -> tuple[float, Floats, Any]:
-    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution."""
+    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
+    solution.
+    """
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-    classes, lengths = classes[held_out], lengths[held_out]
+    classes = classes[held_out]
+    lengths = lengths[held_out]
 
     def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
         solver = rough._replace(C=C)
@@ -239,10 +260,11 @@ def _select_strength(
 def search_strength(evaluate: Callable[[float, Any], tuple[float, Any, Any]]) -> tuple[float, Any, Any]:
     """Return the C with the lowest loss, its scores, and the solution that was computed last.
 
-    The search goes up and down from the default as long as that pays, in steps of a decade and then of half a decade.
-    Every solution continues from the one before, whose memory it may reuse.
+    The search goes up and down from the default as long as that pays, in steps of a decade and then
+    of half a decade. Every solution continues from the one before, whose memory it may reuse.
 
-    evaluate  returns the loss, the scores and the solution of a C, from the solution of another one, or None
+    evaluate  returns the loss, the scores and the solution of a C, from the solution of another
+              one, or None
     """
     best = float(np.log10(DEFAULT_C))
     loss, scores, solution = evaluate(10.0**best, None)
@@ -254,7 +276,9 @@ def search_strength(evaluate: Callable[[float, Any], tuple[float, Any, Any]]) ->
                 found_loss, found, solution = evaluate(10.0 ** (best + direction), solution)
                 if found_loss >= MIN_GAIN * loss:
                     break
-                best, loss, scores = best + direction, found_loss, found
+                best = best + direction
+                loss = found_loss
+                scores = found
     return 10.0**best, scores, solution
 
 
@@ -268,7 +292,8 @@ DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
 def learn_labels(
     data: TrainingData, settings: ModelSettings, *, lengths: NDArray[Any], jobs: int = 1
 ) -> tuple[LinearScorer, Hyperparameters, label_calibration.MultilabelFit]:
-    """Fit a linear multi-label model to all documents, and return it with what was fitted to held-out scores.
+    """Fit a linear multi-label model to all documents, and return it with what was fitted to
+    held-out scores.
 
     The result does not depend on the number of threads.
 
@@ -297,7 +322,9 @@ def learn_labels(
     folds = _hold_out_sets(data, settings)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     chunks = np.array_split(np.arange(data.n_classes), -(-data.n_classes * len(data) // MAX_DUALS))
-    C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
+    C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    scores = None
+    start = None
     if settings.C == AUTO and len(held_out):
         C, scores, start = _select_strength_of_labels(problem, data, folds, len(chunks), settings.seed)
     has_scores = scores is not None
@@ -316,13 +343,15 @@ def learn_labels(
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
-    scorer, hyperparameters = problem.compile(weights), Hyperparameters(smoothing, C, is_converged)
+    scorer = problem.compile(weights)
+    hyperparameters = Hyperparameters(smoothing, C, is_converged)
     if not len(held_out):
         scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
         thresholds = np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
         return scorer, hyperparameters, label_calibration.MultilabelFit(None, scaling, thresholds)
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
-    scaling, lengths = label_calibration.fit_scaling(cells)[0], lengths[held_out]
+    scaling = label_calibration.fit_scaling(cells)[0]
+    lengths = lengths[held_out]
     cells = replace(cells, lengths=lengths, n_unanswered=int((lengths <= 0).sum()))
     probabilities = cells.left_out_probabilities(scaling)
     fit = label_calibration.make_multilabel_fit(
@@ -332,12 +361,13 @@ def learn_labels(
 
 
 def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
-    """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer documents than folds.
+    """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer
+    documents than folds.
 
-    The documents of each rare label are spread over the folds: documents are stratified by their rarest label. If a
-    label has only one document, that is held out, too, because labels of new documents may also lack examples. One
-    threshold for all labels is fitted to about CALIBRATION_SIZE documents, one for each label to all that fit
-    into memory.
+    The documents of each rare label are spread over the folds: documents are stratified by their
+    rarest label. If a label has only one document, that is held out, too, because labels of new
+    documents may also lack examples. One threshold for all labels is fitted to about
+    CALIBRATION_SIZE documents, one for each label to all that fit into memory.
     """
     sizes = np.array([len(members) for members in data.members])
     order = np.argsort(-sizes, kind="stable")
@@ -360,11 +390,14 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.in
 def _select_strength_of_labels(
     problem: OneVsRest, data: TrainingData, folds: NDArray[np.int32], n_chunks: int, seed: int
 ) -> tuple[float, NDArray[np.float32] | None, Any]:
-    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution.
+    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
+    solution.
 
-    If only a part of the labels fits into memory, C is selected for every n-th label, and the others are None.
+    If only a part of the labels fits into memory, C is selected for every n-th label, and the
+    others are None.
     """
-    held_out, classes = np.flatnonzero(folds != NEVER_HELD_OUT), list(range(0, data.n_classes, n_chunks))
+    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    classes = list(range(0, data.n_classes, n_chunks))
 
     def evaluate(C: float, start: Any) -> tuple[float, NDArray[Any], Any]:
         solver = make_rough(SolverSettings(C, seed=seed))

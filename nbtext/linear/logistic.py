@@ -1,7 +1,7 @@
 """Softmax (multinomial logistic) regression, by L-BFGS without BLAS.
 
-The bytes of a model must not depend on the number of threads. SciPy's L-BFGS adds up with BLAS, and OpenBLAS adds up
-the products of long vectors in one part for each thread.
+The bytes of a model must not depend on the number of threads. SciPy's L-BFGS adds up with BLAS, and
+OpenBLAS adds up the products of long vectors in one part for each thread.
 """
 
 from __future__ import annotations
@@ -37,15 +37,21 @@ Objective = Callable[[Floats], tuple[float, Floats]]  # parameters to (value, gr
 
 GRADIENT_HISTORY = (3, 20)  # vectors that L-BFGS keeps, at least and at most
 MAX_HISTORY = 1 << 23  # numbers in these vectors, if there are more than the least
-SMALL_STEPS = 2  # one after the other, that gain little before it stops: after a short step a long one may follow
-DECREASE, FLATTER, MIN_STEP = 1e-4, 0.9, 1e-10  # of the line search: both Wolfe conditions, and where it gives up
-# On 20 Newsgroups, C = 1, it takes two thirds of the steps of 0.01, and ends 3e-5 of the objective above the minimum.
+# one after the other, that gain little before it stops: after a short step a long one may follow
+SMALL_STEPS = 2
+# of the line search: both Wolfe conditions, and where it gives up
+DECREASE = 1e-4
+FLATTER = 0.9
+MIN_STEP = 1e-10
+# On 20 Newsgroups, C = 1, it takes two thirds of the steps of 0.01, and ends 3e-5 of the objective
+# above the minimum.
 MIN_GAIN = 0.04
-# Rough fits of folds start from the solution for all documents. With 0.1 they keep a part of it, and the estimated
-# log-loss on 20 Newsgroups is 0.337, not 0.348.
+# Rough fits of folds start from the solution for all documents. With 0.1 they keep a part of it,
+# and the estimated log-loss on 20 Newsgroups is 0.337, not 0.348.
 ROUGH_GAIN = 0.01
 MAX_PROBABILITIES = 1 << 20  # documents times classes whose probabilities are in memory at once
-MAX_WEIGHTS = 1 << 22  # features times classes, above which the models of folds are fitted one after the other
+# features times classes, above which the models of folds are fitted one after the other
+MAX_WEIGHTS = 1 << 22
 
 
 class Solution(NamedTuple):
@@ -60,12 +66,15 @@ class Solution(NamedTuple):
 
 
 class LogisticRegression:
-    """Minimizes ½ Σ w² - C Σ c log P(label | document), c the class weight; intercepts are not regularized.
+    """Minimizes ½ Σ w² - C Σ c log P(label | document), c the class weight; intercepts are not
+    regularized.
 
-    For two classes the objective is ½ |w|² - C Σ log P with one weight vector w, as in scikit-learn.
+    For two classes the objective is ½ |w|² - C Σ log P with one weight vector w, as in
+    scikit-learn.
 
-    The features that only one document holds become one column, with their length as the value: at the minimum, their
-    weights are proportional to their values. Features without documents, as most hashed ones, have no column.
+    The features that only one document holds become one column, with their length as the value: at
+    the minimum, their weights are proportional to their values. Features without documents, as most
+    hashed ones, have no column.
 
     References
     ----------
@@ -76,8 +85,11 @@ class LogisticRegression:
         from scipy.sparse import csr_array, hstack
 
         data.mean_square()  # raises where the lengths would overflow
-        self._data, self._jobs, self._compact = data, jobs, CompactMatrix.of(data, is_splitting=True)
-        compact, n = self._compact, len(data)
+        self._data = data
+        self._jobs = jobs
+        self._compact = CompactMatrix.of(data, is_splitting=True)
+        compact = self._compact
+        n = len(data)
         rows, self._places = np.unique(compact.single_rows, return_inverse=True)
         self._lengths = np.sqrt(np.bincount(self._places, compact.single_values**2, minlength=len(rows)))
         shape = n, len(compact.columns)
@@ -94,7 +106,9 @@ class LogisticRegression:
 
         Of two labels the first has score 0.
         """
-        compact, n_classes, n_shared = self._compact, self._data.n_classes, len(self._compact.columns)
+        compact = self._compact
+        n_classes = self._data.n_classes
+        n_shared = len(self._compact.columns)
         parameters = solution.parameters
         if n_classes == 2:
             parameters = parameters - parameters[:, :1]
@@ -102,7 +116,8 @@ class LogisticRegression:
         single = (parameters[n_shared:-1] / lengths)[self._places] * compact.single_values[:, None]
         columns = np.append(compact.columns, compact.single_columns)
         order = np.argsort(columns)
-        weights, intercepts = np.vstack((parameters[:n_shared], single))[order], parameters[-1]
+        weights = np.vstack((parameters[:n_shared], single))[order]
+        intercepts = parameters[-1]
         is_kept = weights != 0
         classes = np.broadcast_to(np.arange(n_classes, dtype=np.int32), weights.shape)[is_kept]
         widths = np.zeros(self._data.n_features, dtype=np.int64)
@@ -111,7 +126,8 @@ class LogisticRegression:
         return LinearScorer(bias, np.zeros(n_classes), running_sums(widths), classes, weights[is_kept])
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
-        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
+        other folds.
 
         All folds continue from `start`, a solution for all documents.
         """
@@ -129,19 +145,25 @@ class LogisticRegression:
         return scores - scores[:, :1] if self._data.n_classes == 2 else scores
 
     def _solve(self, is_fitted: NDArray[np.bool_], solver: SolverSettings, start: Solution | None) -> Solution:
-        """Minimize the objective over some documents: the parameters, and one block of probabilities, are in memory.
+        """Minimize the objective over some documents: the parameters, and one block of
+        probabilities, are in memory.
 
         raises  ModelError: the values are too large to compute with
         """
-        data, n_classes = self._data, self._data.n_classes
+        data = self._data
+        n_classes = self._data.n_classes
         # of two classes, two vectors ±w/2 have half of the square of one vector w
         C = solver.C / 2 if n_classes == 2 else solver.C
         is_regularized = np.append(np.ones(self._matrix.shape[1] - 1), 0.0)[:, None]
-        squares, blocks, rows = np.zeros(len(is_regularized)), [], np.flatnonzero(is_fitted)
+        squares = np.zeros(len(is_regularized))
+        blocks = []
+        rows = np.flatnonzero(is_fitted)
         size = max(1, MAX_PROBABILITIES // n_classes)
         for first in range(0, len(rows), size):
             block = rows[first : first + size]
-            matrix, own, shares = self._matrix[block], data.classes[block], C * data.document_weights[block]
+            matrix = self._matrix[block]
+            own = data.classes[block]
+            shares = C * data.document_weights[block]
             squares += matrix.power(2).T @ shares
             blocks.append((matrix, matrix.T.tocsr(), (np.arange(len(block)), own), shares))
 
@@ -151,7 +173,8 @@ class LogisticRegression:
             for matrix, transposed, own, shares in blocks:
                 scores = matrix @ parameters
                 scores -= scores.max(axis=1, keepdims=True)
-                own_scores, residuals = scores[own], np.exp(scores, out=scores)
+                own_scores = scores[own]
+                residuals = np.exp(scores, out=scores)
                 sums = residuals.sum(axis=1)
                 value += dot(shares, np.log(sums) - own_scores)
                 residuals *= (shares / sums)[:, None]
@@ -160,7 +183,8 @@ class LogisticRegression:
             return value, gradient
 
         begin = np.zeros((len(is_regularized), n_classes))
-        if start is not None:  # what only held-out documents hold has the weight 0: a rough fit would keep a part of it
+        # what only held-out documents hold has the weight 0: a rough fit would keep a part of it
+        if start is not None:
             begin = np.where(squares[:, None] > 0, start.parameters, 0.0)
         curvature = is_regularized + squares[:, None] / 4
         return Solution(
@@ -174,7 +198,8 @@ def minimize(
     """Return the minimum of a convex objective, and whether L-BFGS converged.
 
     start       parameters of any shape, which is that of the gradient and the minimum
-    curvature   an upper bound of the second derivatives by each parameter alone; it brings them to one scale
+    curvature   an upper bound of the second derivatives by each parameter alone; it brings them to
+                one scale
     min_gain    as a share of the tolerance, the relative gain of a step at which it stops
 
     raises  ModelError: the values are too large to compute with
@@ -190,16 +215,23 @@ def minimize(
     n_steps = settings.max_iter * (STEPS_PER_PASS if settings.is_rough else 1)
     fewest, most = GRADIENT_HISTORY
     pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=min(most, max(fewest, MAX_HISTORY // start.size)))
-    n_left, n_small, is_converged = 2 * n_steps, 0, False  # evaluations that are left, last steps that gained little
+    # evaluations that are left, last steps that gained little
+    n_left = 2 * n_steps
+    n_small = 0
+    is_converged = False
     with np.errstate(all="ignore"):  # overflow is an error below
         x = np.divide(start, scale, out=np.zeros(start.shape), where=scale > 0).ravel()
         value, gradient = evaluate(x)
         for _ in range(n_steps):
             step = _find_direction(gradient, pairs)
-            slope, size, short, long = dot(gradient, step), 1.0, 0.0, math.inf
+            slope = dot(gradient, step)
+            size = 1.0
+            short = 0.0
+            long = math.inf
             if not slope < 0:  # at the minimum, or the numbers are too large
                 break
-            found, lower = value, gradient
+            found = value
+            lower = gradient
             while n_left > 0 and size > MIN_STEP:
                 n_left -= 1
                 found, lower = evaluate(x + size * step)
@@ -214,7 +246,8 @@ def minimize(
                 break
             step *= size
             x += step
-            gain, value = value - found, found
+            gain = value - found
+            value = found
             np.subtract(lower, gradient, out=gradient)
             curved = dot(step, gradient)
             if curved > 0:
@@ -231,7 +264,8 @@ def minimize(
 
 
 def _find_direction(gradient: Floats, pairs: Sequence[tuple[Floats, Floats, float]]) -> Floats:
-    """Return the direction of steepest descent, or, once there are pairs, that of a quasi-Newton step.
+    """Return the direction of steepest descent, or, once there are pairs, that of a quasi-Newton
+    step.
 
     pairs  the last changes of the parameters and of the gradient, and their products
 

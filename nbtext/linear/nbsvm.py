@@ -1,13 +1,14 @@
 """NB-SVM: each class against the rest, over features that are scaled by their log-count ratios.
 
-With the log-count ratios r of a class, w minimizes ½ |w|² + C Σ loss(± w·(x ∘ r)). The weights of the class are
-r ∘ ((1 - β) mean|w| + β w), β the interpolation. If a document has one label, the model has no intercept: scaling by
-r makes it unnecessary, and with interpolation it lowers accuracy. If it has several, rare labels need one: without it,
-macro F1 on Reuters-90 falls from 0.61 to 0.50.
+With the log-count ratios r of a class, w minimizes ½ |w|² + C Σ loss(± w·(x ∘ r)). The weights of
+the class are r ∘ ((1 - β) mean|w| + β w), β the interpolation. If a document has one label, the
+model has no intercept: scaling by r makes it unnecessary, and with interpolation it lowers
+accuracy. If it has several, rare labels need one: without it, macro F1 on Reuters-90 falls from
+0.61 to 0.50.
 
-Wang, Manning, Baselines and Bigrams: Simple, Good Sentiment and Topic Classification, 2012; with the logistic loss:
-Mesnil, Mikolov, Ranzato, Bengio, Ensemble of Generative and Discriminative Techniques for Sentiment Analysis of Movie
-Reviews, 2015.
+Wang, Manning, Baselines and Bigrams: Simple, Good Sentiment and Topic Classification, 2012; with
+the logistic loss: Mesnil, Mikolov, Ranzato, Bengio, Ensemble of Generative and Discriminative
+Techniques for Sentiment Analysis of Movie Reviews, 2015.
 """
 
 from __future__ import annotations
@@ -30,20 +31,24 @@ from nbtext.linear.one_vs_rest import Factors, OneVsRest
 class Ratios(Factors):
     """The sums over the documents that are not in a fold, from which log-count ratios are computed.
 
-    Ratio smoothing counts occurrences, of which one has the mean weight of an entry: 1 for binary counts, about 0.05
-    for TF-IDF vectors of length 1. In this unit, 1 to 2 is best for both (20 Newsgroups, IMDB, polarity 2.0).
-    All sums are of magnitudes times the class weight of the document.
+    Ratio smoothing counts occurrences, of which one has the mean weight of an entry: 1 for binary
+    counts, about 0.05 for TF-IDF vectors of length 1. In this unit, 1 to 2 is best for both (20
+    Newsgroups, IMDB, polarity 2.0). All sums are of magnitudes times the class weight of the
+    document.
 
     matrix        the compact matrix as the compiled functions take it
-    constant      the place of the intercept's feature, which no sum contains and whose factor is 1; None: there is none
+    constant      the place of the intercept's feature, which no sum contains and whose factor is 1;
+                  None: there is none
     totals        (n_shared,), sum of each feature's values
-    absent        (n_shared,), log-count ratio, without offset, of a feature that no document of the class holds
+    absent        (n_shared,), log-count ratio, without offset, of a feature that no document of the
+                  class holds
     own           (n_classes,), sum of all values in the documents of a class
     total         sum of all values
     n_features    number of features that the documents hold
     pseudo_count  additive smoothing
-    squares       (3, n_documents), Σ x² l^m for m = 0, 1, 2 over the single features of a document, l their log-shares:
-                  log-count ratios in the classes of that document, without offset
+    squares       (3, n_documents), Σ x² l^m for m = 0, 1, 2 over the single features of a document,
+                  l their log-shares: log-count ratios in the classes of that document, without
+                  offset
     """
 
     matrix: Any
@@ -58,7 +63,8 @@ class Ratios(Factors):
     def of_shared(self, own_class: int) -> Floats:
         from nbtext._kernel import log_count_ratios as ratios_of_rows
 
-        documents, weights = self.data.members[own_class], self.data.class_weights
+        documents = self.data.members[own_class]
+        weights = self.data.class_weights
         ratios: Floats = ratios_of_rows(
             self.matrix, documents[self.is_fitted[documents]], self.totals, self.absent,
             factor=1.0 if weights is None else float(weights[own_class]), pseudo_count=self.pseudo_count,
@@ -78,7 +84,8 @@ class Ratios(Factors):
 
     def of_all(self, own_class: int, data: TrainingData) -> Floats:
         is_own = data.is_of(own_class)
-        lengths, magnitudes = np.diff(data.indptr), np.abs(data.values)
+        lengths = np.diff(data.indptr)
+        magnitudes = np.abs(data.values)
         own, rest = (
             np.bincount(data.indices, magnitudes * np.repeat(factors, lengths), data.n_features).astype(np.float64)
             for factors in (data.document_weights * (self.is_fitted & each) for each in (is_own, ~is_own))
@@ -91,19 +98,22 @@ class Ratios(Factors):
         """Return log(|q| / |p|) of a class, for p and q of `log_count_ratios`."""
         if self.n_features == 0:
             return 0.0
-        own, smoothing = self.own[own_class], self.pseudo_count * self.n_features
+        own = self.own[own_class]
+        smoothing = self.pseudo_count * self.n_features
         return float(np.log((self.total - own + smoothing) / (own + smoothing)))
 
 
 def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Floats:
     """Return the log-count ratio of each feature: its evidence for a class and against the rest.
 
-    r = log((p / |p|) / (q / |q|)) with p = own + pseudo_count, q = rest + pseudo_count, and |·| the sum over the
-    features that occur. A feature that occurs in no document has ratio 0, and changes no other ratio.
+    r = log((p / |p|) / (q / |q|)) with p = own + pseudo_count, q = rest + pseudo_count, and |·| the
+    sum over the features that occur. A feature that occurs in no document has ratio 0, and changes
+    no other ratio.
 
     Parameters
     ----------
-    own, rest : (n_features,), sums of each feature's weights over the documents of the class, and over the others
+    own, rest : (n_features,), sums of each feature's weights over the documents of the class, and
+    over the others
     pseudo_count : additive smoothing, >= 0; 0 only where all sums are 0
 
     Returns
@@ -114,8 +124,10 @@ def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Float
     ----------
     Wang, Manning 2012, section 2.
     """
-    ratios, is_seen = np.zeros(len(own)), own + rest > 0
-    p, q = own[is_seen] + pseudo_count, rest[is_seen] + pseudo_count
+    ratios = np.zeros(len(own))
+    is_seen = own + rest > 0
+    p = own[is_seen] + pseudo_count
+    q = rest[is_seen] + pseudo_count
     ratios[is_seen] = np.log(p / q) + np.log(q.sum() / p.sum()) if is_seen.any() else 0
     return ratios
 
@@ -126,7 +138,8 @@ def log_shares(magnitudes: Floats, pseudo_count: float) -> Floats:
 
 
 def sum_single_squares(squares: NDArray[Any], signs: NDArray[Any], offset: float) -> NDArray[Any]:
-    """Return Σ x² r² over the single features of documents, where r = ±l + offset, and l is the log-share.
+    """Return Σ x² r² over the single features of documents, where r = ±l + offset, and l is the
+    log-share.
 
     squares  (3, n_documents), see `Ratios`
     signs    (n_documents,), 1 for each document of the class, and -1 for the others
@@ -137,14 +150,18 @@ def sum_single_squares(squares: NDArray[Any], signs: NDArray[Any], offset: float
 def square_factors(
     own: Floats, single: float, totals: Floats, total: float, n_features: int, pseudo_count: float
 ) -> tuple[Floats, float]:
-    """Return the squares of a class's log-count ratios, (n_shared,), with the offset that all of them contain.
+    """Return the squares of a class's log-count ratios, (n_shared,), with the offset that all of
+    them contain.
 
-    own, single    sums of the values of each shared feature, (n_shared,), and of all single ones, in the class
+    own, single    sums of the values of each shared feature, (n_shared,), and of all single ones,
+                   in the class
     totals, total  sums of the values of each shared feature, (n_shared,), and of all features
     """
-    in_class, smoothing = float(own.sum() + single), pseudo_count * n_features
+    in_class = float(own.sum() + single)
+    smoothing = pseudo_count * n_features
     offset = float(np.log((total - in_class + smoothing) / (in_class + smoothing))) if smoothing else 0.0
-    is_seen, rest = totals > 0, np.maximum(totals - own, 0)
+    is_seen = totals > 0
+    rest = np.maximum(totals - own, 0)
     ratios = np.log(np.divide(own + pseudo_count, rest + pseudo_count, out=np.ones(len(own)), where=is_seen))
     return np.where(is_seen, ratios + offset, 0) ** 2, offset
 
@@ -154,14 +171,19 @@ class NbSvm(OneVsRest):
 
     def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
         super().__init__(data, settings, has_intercept=data.sets is not None, jobs=jobs)
-        # of magnitudes: a weighting may have negative weights, and a ratio of sums needs positive ones
+        # of magnitudes: a weighting may have negative weights, and a ratio of sums needs positive
+        # ones
         sums = [row_sums(part.indptr, np.abs(part.values)) for _, part in data.split()]
         self._row_sums = np.concatenate(sums or [np.zeros(0)]) * data.document_weights
 
     def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterator[Ratios]:
-        data, compact, weights = self._data, self._compact, self._data.document_weights
+        data = self._data
+        compact = self._compact
+        weights = self._data.document_weights
         present, by_fold = self._sum_magnitudes(folds)
-        rows, values, lengths = compact.single_rows, compact.single_values, np.diff(data.indptr)
+        rows = compact.single_rows
+        values = compact.single_values
+        lengths = np.diff(data.indptr)
         for number in numbers:
             is_fitted = folds != number
             totals = by_fold[present != number].sum(axis=0)
@@ -172,7 +194,8 @@ class NbSvm(OneVsRest):
             is_single = is_fitted[rows] & (values != 0)
             absent = np.log(np.divide(pseudo_count, totals + pseudo_count, out=np.ones(len(totals)), where=is_seen))
             n_features = int(is_seen.sum() + is_single.sum()) - self._has_intercept
-            shares, squares = log_shares(np.abs(values) * weights[rows], pseudo_count), np.zeros((3, len(data)))
+            shares = log_shares(np.abs(values) * weights[rows], pseudo_count)
+            squares = np.zeros((3, len(data)))
             for power in range(3):
                 squares[power] = np.bincount(rows, values**2 * shares**power, minlength=len(data))
             yield Ratios(
@@ -181,17 +204,21 @@ class NbSvm(OneVsRest):
             )  # fmt: skip
 
     def _sum_classes(self, is_fitted: NDArray[np.bool_]) -> tuple[Floats, float]:
-        """Return the sums of all values in the fitted documents of each class, and in all fitted documents."""
-        data, sums = self._data, np.where(is_fitted, self._row_sums, 0)
+        """Return the sums of all values in the fitted documents of each class, and in all fitted
+        documents.
+        """
+        data = self._data
+        sums = np.where(is_fitted, self._row_sums, 0)
         if data.sets is None:
             own = np.bincount(data.classes[is_fitted], sums[is_fitted], data.n_classes).astype(np.float64)
             return own, float(own.sum())
         return np.array([sums[members].sum() for members in data.members]), float(sums.sum())
 
 
-# The log-count ratios of NB-SVM already tell rare and frequent features apart. In short texts, where frequent ones such
-# as question words matter, it is more accurate without the inverse document frequency: 0.702 and not 0.680 on messages
-# in Thai (6,000 of them), 0.738 and not 0.715 on titles of 20 Newsgroups, both by character n-grams.
+# The log-count ratios of NB-SVM already tell rare and frequent features apart. In short texts,
+# where frequent ones such as question words matter, it is more accurate without the inverse
+# document frequency: 0.702 and not 0.680 on messages in Thai (6,000 of them), 0.738 and not 0.715
+# on titles of 20 Newsgroups, both by character n-grams.
 NBSVM = LinearModel(
     problem=NbSvm, blocked="BlockedNbSvm", has_sets=True, options=("C", "loss", "interpolation", "ratio_smoothing"),
     searched=(

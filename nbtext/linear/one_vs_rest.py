@@ -1,11 +1,12 @@
 """Each class against the rest: the problems that NB-SVM and the linear SVM share.
 
-The weights w of a class minimize ½ Σ w_j² / f_j² + C Σ loss(± w·x), where f_j is the factor of feature j: its log-count
-ratio, or 1. This is the problem with the weights v and the features x ∘ f, and w = f ∘ v. Of two classes, one is
-fitted against the other; if documents have several classes, each is fitted.
+The weights w of a class minimize ½ Σ w_j² / f_j² + C Σ loss(± w·x), where f_j is the factor of
+feature j: its log-count ratio, or 1. This is the problem with the weights v and the features x ∘ f,
+and w = f ∘ v. Of two classes, one is fitted against the other; if documents have several classes,
+each is fitted.
 
-The intercept, if there is one, is the weight of a feature that each document has with the value 1 and the factor 1. So
-it is regularized like the others, as in LIBLINEAR.
+The intercept, if there is one, is the weight of a feature that each document has with the value 1
+and the factor 1. So it is regularized like the others, as in LIBLINEAR.
 
 Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: A Library for Large Linear Classification, 2008.
 """
@@ -29,8 +30,8 @@ from nbtext.kernel import HAS_KERNEL, warn_if_missing
 from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, LinearModel, SolverSettings, TrainingData, check_finite
 from nbtext.parallel import parallel_map
 
-# Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE apart and only
-# roughly solved, then serve as warm starts.
+# Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE
+# apart and only roughly solved, then serve as warm starts.
 EASY_CURVATURE = 100.0
 STRIDE = 10.0
 ROUGH_TOLERANCE = 1e-2
@@ -85,7 +86,8 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The factors of the features in the problems of one fold, and the documents that are not in the fold.
+    """The factors of the features in the problems of one fold, and the documents that are not in
+    the fold.
 
     Here each factor is 1.
 
@@ -112,30 +114,36 @@ class Factors:
         return self.squares
 
     def of_all(self, own_class: int, data: TrainingData) -> Floats:
-        """Return the factors (n_features,) of all features; `data` has the intercept's feature, and no factors."""
+        """Return the factors (n_features,) of all features; `data` has the intercept's feature, and
+        no factors.
+        """
         return np.ones(data.n_features)
 
 
 class OneVsRest:
     """Binary problems over given training data, one for each class.
 
-    Here all features have the factor 1: this is the linear support vector machine (squared hinge loss), the model of
-    LIBLINEAR, and of scikit-learn's LinearSVC.
+    Here all features have the factor 1: this is the linear support vector machine (squared hinge
+    loss), the model of LIBLINEAR, and of scikit-learn's LinearSVC.
     """
 
     def __init__(
         self, data: TrainingData, settings: LinearSettings, *, has_intercept: bool = True, jobs: int = 1
     ) -> None:
         self._data = data
-        self._n_classes, self._n_features = data.n_classes, data.n_features + has_intercept
-        self._has_intercept, self._settings, self._jobs = has_intercept, settings, jobs
+        self._n_classes = data.n_classes
+        self._n_features = data.n_features + has_intercept
+        self._has_intercept = has_intercept
+        self._settings = settings
+        self._jobs = jobs
         self._is_logistic = settings.loss == "logistic"
         has_two = data.n_classes <= 2 and data.sets is None
         self._classes = range(1, data.n_classes) if has_two else range(data.n_classes)
 
     def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterable[Factors]:
         """Yield the factors in the problems of some folds, or of NO_FOLD."""
-        compact, n = self._compact, len(self._data)
+        compact = self._compact
+        n = len(self._data)
         squares = np.bincount(compact.single_rows, compact.single_values**2, minlength=n).astype(np.float64)
         for number in numbers:
             yield Factors(self._data, compact, folds != number, squares)
@@ -147,7 +155,9 @@ class OneVsRest:
 
     @cached_property
     def _all_data(self) -> TrainingData:
-        """The training data with the feature of the intercept, and without factors: few fits need them."""
+        """The training data with the feature of the intercept, and without factors: few fits need
+        them.
+        """
         data = self._data.slice(0, len(self._data))
         return add_constant(data) if self._has_intercept else data
 
@@ -175,9 +185,11 @@ class OneVsRest:
         return next(iter(self._make_factors(folds, [NO_FOLD])))
 
     def _sum_magnitudes(self, folds: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
-        """Return the folds, and the sums of each shared feature's magnitudes in them, (n_folds, n_shared).
+        """Return the folds, and the sums of each shared feature's magnitudes in them, (n_folds,
+        n_shared).
 
-        Documents count with their class weights. Without the kernel the sums are 0, because nothing needs them.
+        Documents count with their class weights. Without the kernel the sums are 0, because nothing
+        needs them.
         """
         numbers, places = np.unique(folds, return_inverse=True)
         sums = np.zeros((len(numbers), len(self._compact.columns)))
@@ -195,7 +207,8 @@ class OneVsRest:
 
         start        the solution for another C
         classes      to solve; None: all
-        max_weights  of a class; those with the largest magnitude are kept, of equal ones the first. None: all
+        max_weights  of a class; those with the largest magnitude are kept, of equal ones the first.
+                     None: all
 
         raises  ModelError: the values are too large to compute with
         """
@@ -213,10 +226,11 @@ class OneVsRest:
         return Solution(dict(zip(numbers, solved, strict=True)), is_converged)
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
-        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
+        other folds.
 
-        The documents that a model scores affect neither its factors nor its weights. The dual variables
-        of the other documents start from those of `start`, which saves passes.
+        The documents that a model scores affect neither its factors nor its weights. The dual
+        variables of the other documents start from those of `start`, which saves passes.
         """
         scores = np.zeros((int((folds != NEVER_HELD_OUT).sum()), self._n_classes))
         self.score_held_out(folds, solver, start, scores)
@@ -237,8 +251,10 @@ class OneVsRest:
         places[held_out] = np.arange(len(held_out))
 
         def score_class(task: tuple[int, int]) -> None:
-            factors, own_class = left_out[task[0]], task[1]
-            is_held_out, own = ~factors.is_fitted, np.zeros(len(data))
+            factors = left_out[task[0]]
+            own_class = task[1]
+            is_held_out = ~factors.is_fitted
+            own = np.zeros(len(data))
             _, weights = self._solve(own_class, factors, solver, start, scores=own)
             if weights is not None:
                 own = self._all_data.matrix @ weights
@@ -249,7 +265,9 @@ class OneVsRest:
             pass
 
     def scorer(self, solution: Solution) -> LinearScorer:
-        """Return a scorer of a solution, which gives up its weights. Of two labels the first has score 0."""
+        """Return a scorer of a solution, which gives up its weights. Of two labels the first has
+        score 0.
+        """
         weights = solution.weights()
         for own_class, each in solution.classes.items():
             solution.classes[own_class] = each._replace(weights=None)
@@ -258,7 +276,9 @@ class OneVsRest:
         return self.compile(weights)
 
     def compile(self, weights: list[ClassWeights]) -> LinearScorer:
-        """Return the scorer of the weights of all classes, in ascending order; the list is empty then."""
+        """Return the scorer of the weights of all classes, in ascending order; the list is empty
+        then.
+        """
         return compile_weights(weights, self._n_features - self._has_intercept, self._n_classes)
 
     def _solve(
@@ -271,8 +291,8 @@ class OneVsRest:
 
         Returns
         -------
-        The solution without weights, and the weights (n_features,); None: the scores are set, or the fit is rough and
-        only starts others.
+        The solution without weights, and the weights (n_features,); None: the scores are set, or
+        the fit is rough and only starts others.
         """
         begin = None
         is_start = solver.is_rough and not len(scores)
@@ -295,7 +315,9 @@ class OneVsRest:
         return solution, None if is_start else self._interpolate(own_class, factors, weights)
 
     def _strengths(self, own_class: int, factors: Factors) -> Floats:
-        """Return the weight of each document, > 0 in the class and < 0 outside of it; 0 in the fold."""
+        """Return the weight of each document, > 0 in the class and < 0 outside of it; 0 in the
+        fold.
+        """
         return self._data.signs(own_class) * self._data.document_weights * factors.is_fitted
 
     def _descend(
@@ -314,15 +336,20 @@ class OneVsRest:
         with np.errstate(over="ignore"):
             scales = np.square(factors.of_shared(own_class)).astype(np.float32)
         if start is not None:
-            dual, margins = np.zeros(len(data)), np.full(len(data), np.inf, dtype=np.float32)
-            dual[start.documents], margins[start.documents] = start.dual, 0
+            dual = np.zeros(len(data))
+            margins = np.full(len(data), np.inf, dtype=np.float32)
+            dual[start.documents] = start.dual
+            margins[start.documents] = 0
             stages = [solver]
         else:
-            dual, margins = np.full(len(data), START_DUAL * self._is_logistic), np.zeros(len(data), dtype=np.float32)
+            dual = np.full(len(data), START_DUAL * self._is_logistic)
+            margins = np.zeros(len(data), dtype=np.float32)
             mean_square = float(dot(scales, self._compact.squares) + diagonal.sum()) / len(data)
             check_finite(mean_square)
             stages = list(continuation(solver, mean_square * float(data.document_weights.max())))
-        strengths, gap, shared = self._strengths(own_class, factors), np.inf, scales
+        strengths = self._strengths(own_class, factors)
+        gap = np.inf
+        shared = scales
         for stage in stages:
             is_last = stage is stages[-1]
             gap, _, shared = fit_binary(
@@ -339,8 +366,11 @@ class OneVsRest:
         self, own_class: int, factors: Factors, solution: ClassSolution, shared: NDArray[np.float32], C: float
     ) -> Floats:
         """Return the weights (n_features,) of a class; `shared` are those of the shared features."""
-        compact, data, documents = self._compact, self._data, solution.documents
-        weights, by_row = np.zeros(self._n_features), np.zeros(len(data))
+        compact = self._compact
+        data = self._data
+        documents = solution.documents
+        weights = np.zeros(self._n_features)
+        by_row = np.zeros(len(data))
         weights[compact.columns] = shared
         by_row[documents] = C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
         for entries in compact.split_singles():
@@ -352,12 +382,15 @@ class OneVsRest:
         return weights
 
     def _interpolate(self, own_class: int, factors: Factors, weights: Floats) -> Floats:
-        """Return weights (n_features,) that are interpolated with the factors, if the settings say so."""
+        """Return weights (n_features,) that are interpolated with the factors, if the settings say
+        so.
+        """
         beta = self._settings.interpolation
         if beta == 1:
             return weights
         words = slice(0, self._n_features - self._has_intercept)
-        ratios, own = factors.of_all(own_class, self._all_data)[words], weights[words]
+        ratios = factors.of_all(own_class, self._all_data)[words]
+        own = weights[words]
         mean = np.abs(np.divide(own, ratios, out=np.zeros_like(own), where=ratios != 0)).mean()
         mixed = weights.copy()
         mixed[words] = (1 - beta) * mean * ratios + beta * own
@@ -366,7 +399,8 @@ class OneVsRest:
     def _make_weights(
         self, own_class: int, weights: Floats, max_weights: int | None, min_weight: float = 0.0
     ) -> ClassWeights:
-        """Return the weights that are not 0, at most `max_weights`; see `SolverSettings.min_weight`.
+        """Return the weights that are not 0, at most `max_weights`; see
+        `SolverSettings.min_weight`.
 
         raises  ModelError: they are not finite
         """
@@ -383,16 +417,21 @@ class OneVsRest:
 
 def compile_weights(weights: list[ClassWeights], n_features: int, n_classes: int) -> LinearScorer:
     """Return the scorer of the weights of classes, in ascending order; the list is empty then."""
-    bias, widths = np.zeros(n_classes), np.zeros(n_features, dtype=np.int64)
+    bias = np.zeros(n_classes)
+    widths = np.zeros(n_features, dtype=np.int64)
     for each in weights:
         widths[each.columns] += 1
     indptr = running_sums(widths)
-    places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    places = indptr[:-1].copy()
+    classes = np.empty(indptr[-1], dtype=np.int32)
+    deltas = np.empty(indptr[-1])
     weights.reverse()
     while weights:  # they ascend for each feature, and are freed one by one
         own_class, own_bias, columns, values = weights.pop()
         own = places[columns]
-        bias[own_class], classes[own], deltas[own] = own_bias, own_class, values
+        bias[own_class] = own_bias
+        classes[own] = own_class
+        deltas[own] = values
         places[columns] += 1
     return LinearScorer(bias, np.zeros(n_classes), indptr, classes, deltas)
 
@@ -411,15 +450,18 @@ def minimize_binary(
     data: TrainingData, strengths: Floats, scales: Floats, settings: SolverSettings, start: Floats | None, *,
     is_logistic: bool,
 ) -> tuple[Floats, Floats, bool]:  # fmt: skip
-    """Minimize Σ_j w_j² / (2 scales_j) + C Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
+    """Minimize Σ_j w_j² / (2 scales_j) + C Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of
+    the strength.
 
-    This is Newton's method with conjugate gradients. It continues where dual coordinate descent does not converge, as
-    with few columns of different scales, and replaces it where the kernel is not compiled. The duality gap at w is
-    Σ_j scales_j g_j² / 2, where g is the gradient: the slopes of the losses are the best dual variables for w.
+    This is Newton's method with conjugate gradients. It continues where dual coordinate descent
+    does not converge, as with few columns of different scales, and replaces it where the kernel is
+    not compiled. The duality gap at w is Σ_j scales_j g_j² / 2, where g is the gradient: the slopes
+    of the losses are the best dual variables for w.
 
     Parameters
     ----------
-    strengths : (n_documents,), > 0 for the class and < 0 for the rest; 0 for a document that is not fitted
+    strengths : (n_documents,), > 0 for the class and < 0 for the rest; 0 for a document that is not
+    fitted
     scales : (n_features,), >= 0
     start : (n_features,); None: 0, and problems with a smaller C are solved first
     is_logistic : whether the loss is log(1 + e^-m), not max(0, 1 - m)²
@@ -434,14 +476,20 @@ def minimize_binary(
 
     References
     ----------
-    Keerthi and DeCoste, A modified finite Newton method for fast solution of large scale linear SVMs, 2005;
-    Lin, Weng and Keerthi, Trust region Newton method for logistic regression, 2008.
+    Keerthi and DeCoste, A modified finite Newton method for fast solution of large scale linear
+    SVMs, 2005; Lin, Weng and Keerthi, Trust region Newton method for logistic regression, 2008.
     """
-    rows, signs, is_used = np.flatnonzero(strengths), np.sign(strengths), scales > 0
-    matrix, own, shares = data.matrix[rows], signs[rows], np.abs(strengths[rows])
-    transposed, squares = matrix.T.tocsr(), matrix.power(2)
+    rows = np.flatnonzero(strengths)
+    signs = np.sign(strengths)
+    is_used = scales > 0
+    matrix = data.matrix[rows]
+    own = signs[rows]
+    shares = np.abs(strengths[rows])
+    transposed = matrix.T.tocsr()
+    squares = matrix.power(2)
     regularization = np.divide(1, scales, out=np.zeros(len(scales)), where=is_used)
-    weights, stages = start, [settings]
+    weights = start
+    stages = [settings]
     if weights is None:
         weights = np.zeros(len(scales))
         stages = list(continuation(settings, float((squares @ scales).mean() * shares.max(initial=0))))
@@ -451,7 +499,9 @@ def minimize_binary(
         return 1 / (1 + np.exp(np.minimum(margins, 500))) if is_logistic else 2 * np.maximum(0, 1 - margins)
 
     def evaluate(w: Floats) -> tuple[float, Floats, Floats]:
-        """Return the objective, its gradient, and the second derivative of the loss of each document."""
+        """Return the objective, its gradient, and the second derivative of the loss of each
+        document.
+        """
         settings.check()
         margins = own * (matrix @ w)
         slope = slopes(margins)
@@ -481,7 +531,9 @@ def minimize_binary(
 
 
 def continuation(settings: SolverSettings, mean_square: float) -> Iterator[SolverSettings]:
-    """Yield the problems to solve one after the other, the last one being the one that is asked for."""
+    """Yield the problems to solve one after the other, the last one being the one that is asked
+    for.
+    """
     C = settings.C
     n_stages = 0
     while C * mean_square > EASY_CURVATURE:

@@ -1,9 +1,10 @@
-"""Stacking: the weighted sum of the scores of Naive Bayes models and support vector machines over each view.
+"""Stacking: the weighted sum of the scores of Naive Bayes models and support vector machines over
+each view.
 
-The weights are fitted by log-loss to scores of documents that a part was not fitted to: leave-one-out scores of Naive
-Bayes, and scores of folds of the others. They are at least 0, so that a part that does not help gets no weight. The
-sum of linear scores is one linear scorer. All parts of a view have the same features; the inverse document frequency
-is in the weights of some.
+The weights are fitted by log-loss to scores of documents that a part was not fitted to:
+leave-one-out scores of Naive Bayes, and scores of folds of the others. They are at least 0, so that
+a part that does not help gets no weight. The sum of linear scores is one linear scorer. All parts
+of a view have the same features; the inverse document frequency is in the weights of some.
 
 Wolpert, Stacked Generalization, 1992; Breiman, Stacked Regressions, 1996 (weights >= 0).
 """
@@ -35,22 +36,28 @@ from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest, compile_weights
 from nbtext.parallel import return_memory
 
-NONE, SMOOTH = "none", "smooth"  # inverse document frequencies
+# inverse document frequencies
+NONE = "none"
+SMOOTH = "smooth"
 TWO = 2  # labels, of which complement Naive Bayes is the multinomial model
-# Naive Bayes models, of which each view has the most accurate one, and their smoothing in units of the mean entry. With
-# two labels, complement Naive Bayes is the multinomial model, and the first one stands for both.
+# Naive Bayes models, of which each view has the most accurate one, and their smoothing in units of
+# the mean entry. With two labels, complement Naive Bayes is the multinomial model, and the first
+# one stands for both.
 BAYES = (("multinomial", 0.1), ("complement", 0.1))
 LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
 MIN_WEIGHT = 3e-4  # of the largest weight of a part; smaller ones are left out
-# Inverse regularization strength of NB-SVM over characters, whose n-grams overlap. With 0.5, not 1, the log-loss of
-# training folds is 0.683, not 0.689, on messages in Thai, and 0.335, not 0.336, on Reuters; 0.325, not 0.323, on
-# short questions.
+# Inverse regularization strength of NB-SVM over characters, whose n-grams overlap. With 0.5, not 1,
+# the log-loss of training folds is 0.683, not 0.689, on messages in Thai, and 0.335, not 0.336, on
+# Reuters; 0.325, not 0.323, on short questions.
 C_OF_CHARACTERS = 0.5
-MIN_SHARE = 0.1  # of the weight of all parts, in units of their mean absolute scores; parts with less are left out
+# of the weight of all parts, in units of their mean absolute scores; parts with less are left out
+MIN_SHARE = 0.1
 
 
 class View(NamedTuple):
-    """Columns of a view, (n_features,), all of them or those of single words, and the documents over them."""
+    """Columns of a view, (n_features,), all of them or those of single words, and the documents
+    over them.
+    """
 
     name: str
     columns: NDArray[np.int32]
@@ -81,7 +88,9 @@ class Stack:
     """The parts over given training data. Only one of them is in memory at a time."""
 
     def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
-        self._data, self._settings, self._jobs = data, settings, jobs
+        self._data = data
+        self._settings = settings
+        self._jobs = jobs
         self._bounds = data.bounds or (0, data.n_features)
         self._fitted: list[Fitted] = []
         for name, start, stop in zip(data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True):
@@ -110,8 +119,9 @@ class Stack:
         svm = Part(name, "svm", C=1.0, idf=SMOOTH, is_of_words=has_words)
         if self._data.n_classes == TWO:
             return [Part(name, "nbsvm", C=1.0, idf=SMOOTH), svm]
-        # Characters have what this part adds: log-loss 0.334, not 0.335, on Reuters (training folds) without it. If
-        # there are none, it is 0.346 with it, and not 0.353, and 0.232, not 0.235, on 20 Newsgroups.
+        # Characters have what this part adds: log-loss 0.334, not 0.335, on Reuters (training
+        # folds) without it. If there are none, it is 0.346 with it, and not 0.353, and 0.232, not
+        # 0.235, on 20 Newsgroups.
         alone = Part(name, "nbsvm", C=1.0, idf=SMOOTH, is_of_words=has_words)
         return [Part(name, "nbsvm", C=1.0), svm, *([] if self._data.views else [alone])]
 
@@ -125,15 +135,17 @@ class Stack:
         return StackedSolution(solver)
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: StackedSolution) -> Floats:
-        """Fit the weights of the parts to the documents in a fold, and return their scores, (n_held_out, n_classes).
+        """Fit the weights of the parts to the documents in a fold, and return their scores,
+        (n_held_out, n_classes).
 
         The part with the smallest share is left out as long as it is too small.
 
-        The scores of a document are held out from the fit of the weights, too: the weights of one half of the documents
-        score the other half.
+        The scores of a document are held out from the fit of the weights, too: the weights of one
+        half of the documents score the other half.
         """
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        classes, half = self._data.classes[held_out], len(held_out) // 2
+        classes = self._data.classes[held_out]
+        half = len(held_out) // 2
         if self._data.hashes is not None:
             hashes = self._data.hashes[held_out]
             half = int(np.searchsorted(hashes, hashes[half]))
@@ -152,15 +164,19 @@ class Stack:
     def score_parts(self, folds: NDArray[np.int32], solver: SolverSettings) -> Floats:
         """Choose the Naive Bayes model of each view, and return the scores of each part.
 
-        The shape is (n_parts, n_held_out, n_classes). The part is not fitted to a document that it scores.
+        The shape is (n_parts, n_held_out, n_classes). The part is not fitted to a document that it
+        scores.
         """
-        held_out, found = np.flatnonzero(folds != NEVER_HELD_OUT), []
+        held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+        found = []
         for number, (part, view, _) in enumerate(self._fitted):
-            chosen, rough = part, None
+            chosen = part
+            rough = None
             if part.C is None:
                 chosen, scores = self._choose_bayes(view, held_out)
             else:
-                problem, own = self._make_problem(part, view), solver._replace(C=part.C)
+                problem = self._make_problem(part, view)
+                own = solver._replace(C=part.C)
                 rough = problem.solve(make_rough(own))
                 scores = problem.score_folds(folds, own, rough)
                 del problem  # so that only one is in memory
@@ -169,15 +185,18 @@ class Stack:
         return np.array(found)
 
     def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:
-        """Return the Naive Bayes model of a view with the highest leave-one-out accuracy, and its scores.
+        """Return the Naive Bayes model of a view with the highest leave-one-out accuracy, and its
+        scores.
 
         Features that no other document has are left out of the scores, (n_held_out, n_classes).
         """
         documents = _documents(view.data)
         statistics = count_classes(documents, view.data.n_features, view.data.n_classes)
         corpus = LeaveOneOut(statistics, documents, None, EVENT_MODELS["multinomial"], "uniform", self._jobs)
-        corpus, found = corpus.take(held_out), []
-        left_out, frequencies = corpus.left_out, statistics.document_frequencies
+        corpus = corpus.take(held_out)
+        found = []
+        left_out = corpus.left_out
+        frequencies = statistics.document_frequencies
 
         def count_unseen(part: LeftOut) -> Floats:
             own = part.documents
@@ -185,7 +204,8 @@ class Stack:
 
         unseen = np.concatenate([count_unseen(part) for part in left_out.split(FEW_AT_ONCE)])[:, None]
         for name, smoothing in BAYES[:1] if view.data.n_classes == TWO else BAYES:
-            model, pseudo_count = EVENT_MODELS[name], _scale(smoothing, view.data)
+            model = EVENT_MODELS[name]
+            pseudo_count = _scale(smoothing, view.data)
             judged = replace(corpus, model=model)
             judged.__dict__.update(rows=corpus.rows, left_out=left_out)  # not copied for each model
             (scores,) = judged.scores(pseudo_count)
@@ -199,8 +219,10 @@ class Stack:
     def scorer(self, solution: StackedSolution) -> LinearScorer:
         """Return the scorer of the weighted sum of all parts."""
         data = self._data
-        bias, defaults = np.zeros(data.n_classes), np.zeros((len(self._bounds) - 1, data.n_classes))
-        weights: list[list[tuple[NDArray[np.int32], NDArray[np.float32]]]] = [[] for _ in bias]  # of the parts
+        bias = np.zeros(data.n_classes)
+        defaults = np.zeros((len(self._bounds) - 1, data.n_classes))
+        # of the parts
+        weights: list[list[tuple[NDArray[np.int32], NDArray[np.float32]]]] = [[] for _ in bias]
         while self._fitted:
             default, solved = self._solve(self._fitted[0], solution)
             part, view, _ = self._fitted.pop(0)
@@ -223,7 +245,9 @@ class Stack:
         return replace(scorer, default=defaults.ravel(), bounds=bounds)
 
     def _solve(self, fitted: Fitted, solution: StackedSolution) -> tuple[Floats | float, list[ClassWeights]]:
-        """Return the weights of a part: those that all features of its view have by default, and the others."""
+        """Return the weights of a part: those that all features of its view have by default, and
+        the others.
+        """
         part, view, start = fitted
         if part.C is None:
             scorer = _compile(part, view.data)
@@ -266,7 +290,8 @@ def _scale(smoothing: float, data: TrainingData) -> float:
 def _split(scorer: LinearScorer) -> list[ClassWeights]:
     """Return the weights of each class, without those that all features have by default."""
     features = np.repeat(np.arange(scorer.n_features, dtype=np.int32), np.diff(scorer.indptr))
-    order, n_classes = np.argsort(scorer.classes, kind="stable"), len(scorer.bias)
+    order = np.argsort(scorer.classes, kind="stable")
+    n_classes = len(scorer.bias)
     parts = np.split(order, np.searchsorted(scorer.classes[order], np.arange(1, n_classes)))
     return [
         ClassWeights(own_class, float(scorer.bias[own_class]), features[own], scorer.deltas[own])

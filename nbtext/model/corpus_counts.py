@@ -30,7 +30,8 @@ ALL_HASHES = 2**64  # above every document's hash
 
 
 class Bound:
-    """The upper bound of the hashes that a corpus's sample can still have; it falls as documents are counted.
+    """The upper bound of the hashes that a corpus's sample can still have; it falls as documents
+    are counted.
 
     Threads that share a bound together retain about as many documents as one thread would.
 
@@ -53,24 +54,29 @@ class Bound:
             self._n_hashes += len(hashes)
             if self._n_hashes > 2 * self._size:
                 smallest = np.partition(np.concatenate(self._hashes), self._size - 1)[: self._size]
-                self._hashes, self._n_hashes = [smallest], self._size
+                self._hashes = [smallest]
+                self._n_hashes = self._size
                 self.below = min(self.below, int(smallest[-1]) + 1)
             return self.below
 
 
 class Reservoir:
-    """Retains the `size` documents with the smallest hashes (None: all), in at most twice their memory.
+    """Retains the `size` documents with the smallest hashes (None: all), in at most twice their
+    memory.
 
     by_name  returns the place of each class in sorted order; it breaks ties of equal hashes
-    spill    where all documents go in runs if they are too many for memory, and `size` is None; None: nowhere
-    below    each added document with a smaller hash is retained, unless `size` documents that precede it are retained
+    spill    where all documents go in runs if they are too many for memory, and `size` is None;
+             None: nowhere
+    below    each added document with a smaller hash is retained, unless `size` documents that
+             precede it are retained
     """
 
     def __init__(
         self, size: int | None, by_name: Callable[[], NDArray[np.int32]], bound: Bound | None,
         spill: Spill | None = None,
     ) -> None:  # fmt: skip
-        self._size, self._spill = size, spill
+        self._size = size
+        self._spill = spill
         self._n_entries = 0
         self.runs: list[Run] = []
         self._by_name = by_name
@@ -96,9 +102,12 @@ class Reservoir:
     def store(self) -> None:
         """Store the documents in runs, and drop them here."""
         assert self._spill is not None
-        pieces, self._pieces, self._n_entries = self._pieces[::-1], [], 0
+        pieces = self._pieces[::-1]
+        self._pieces = []
+        self._n_entries = 0
         while pieces:
-            group, n = [], 0
+            group = []
+            n = 0
             while pieces and n < stored_documents.RUN_ENTRIES:
                 group.append(pieces.pop())
                 n += len(group[-1].indices)
@@ -108,7 +117,8 @@ class Reservoir:
         """Return the retained documents, in order, and drop them here."""
         if self._size is not None and sum(map(len, self._pieces)) > self._size:
             self._cut()
-        pieces, self._pieces = self._pieces, []
+        pieces = self._pieces
+        self._pieces = []
         return take_smallest(pieces, None, places=self._by_name())
 
     def _cut(self) -> None:
@@ -119,8 +129,12 @@ class Reservoir:
         self._cut_to(is_smallest)
 
     def _cut_to(self, is_kept: NDArray[np.bool_]) -> None:
-        """Keep these documents, (n_documents,). Pieces are cut one by one: copies of all would double the memory."""
-        pieces, self._pieces, start = self._pieces[::-1], [], 0
+        """Keep these documents, (n_documents,). Pieces are cut one by one: copies of all would
+        double the memory.
+        """
+        pieces = self._pieces[::-1]
+        self._pieces = []
+        start = 0
         while pieces:
             piece = pieces.pop()
             self._pieces.append(piece.filter(is_kept[start : start + len(piece)]))
@@ -131,30 +145,38 @@ LabelSet = tuple[str, ...]  # sorted
 Name = TypeVar("Name", str, LabelSet)
 WEIGHED = 2**10  # documents whose weights are computed at once
 MAX_SETS = 2**16  # label sets whose counts are kept apart while documents are counted
-_finishing = threading.Lock()  # one thread lists its features at a time, beside the counters of the others
+# one thread lists its features at a time, beside the counters of the others
+_finishing = threading.Lock()
 CALIBRATION_SIZE = 4096  # documents that a selected event model is calibrated with
-SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained for that; the last ones may lack duplicates
-SAMPLE_SIZE = 2**14  # documents retained for leave-one-out: all of most corpora; about 50 MB of counts
+# documents retained for that; the last ones may lack duplicates
+SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4
+# documents retained for leave-one-out: all of most corpora; about 50 MB of counts
+SAMPLE_SIZE = 2**14
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusCounts:
-    """The counts of a labeled corpus. Integer counts of two corpora can be added and subtracted without rounding.
+    """The counts of a labeled corpus. Integer counts of two corpora can be added and subtracted
+    without rounding.
 
     labels       Sorted; class k is `labels[k]`.
     vocabulary   The feature of each column; None if features are hashed.
     statistics   Class statistics of all documents, over all features.
-    sample       The retained documents: those with the smallest content hashes, at most `sample_size`.
-    sample_size  None: all documents are retained. 0: no documents are retained, or those that are cannot be combined
-                 with the sample of another corpus.
+    sample       The retained documents: those with the smallest content hashes, at most
+                 `sample_size`.
+    sample_size  None: all documents are retained. 0: no documents are retained, or those that are
+                 cannot be combined with the sample of another corpus.
     weighting    Of a matrix of weights: how its counts were weighted. Otherwise None.
-    below        The sample holds all documents whose hashes are below this bound. After a subtraction, the documents
-                 with larger hashes are not known, so the sample can be smaller than `sample_size`.
-    label_sets   If documents have several labels: the distinct label sets of the retained documents, sorted, each with
-                 its labels sorted. The class of a retained document is the number of its set. Otherwise None.
-    empty        How many documents of each label set hold no token; None: not known, as of a model file
-    stored       All documents, in a temporary file or in the memory of workers, if a model needs them and they are too
-                 many for memory.
+    below        The sample holds all documents whose hashes are below this bound. After a
+                 subtraction, the documents with larger hashes are not known, so the sample can be
+                 smaller than `sample_size`.
+    label_sets   If documents have several labels: the distinct label sets of the retained
+                 documents, sorted, each with its labels sorted. The class of a retained document is
+                 the number of its set. Otherwise None.
+    empty        How many documents of each label set hold no token; None: not known, as of a model
+                 file
+    stored       All documents, in a temporary file or in the memory of workers, if a model needs
+                 them and they are too many for memory.
     """
 
     labels: tuple[str, ...]
@@ -184,7 +206,9 @@ class CorpusCounts:
 
     @property
     def task(self) -> str:
-        """The name of the task of their models: `one`, or `several` if a document can have several labels, or none."""
+        """The name of the task of their models: `one`, or `several` if a document can have several
+        labels, or none.
+        """
         return "one" if self.label_sets is None else "several"
 
     @property
@@ -204,7 +228,9 @@ class CorpusCounts:
             raise ModelError(what, hint="train it on the texts")
 
     def fit_weighting(self, features: FeatureSettings) -> Weighting:
-        """Return the weighting of the counts; if there is none yet, the one of the settings, fitted to them."""
+        """Return the weighting of the counts; if there is none yet, the one of the settings, fitted
+        to them.
+        """
         if self.weighting is not None:
             return self.weighting
         statistics = self.statistics
@@ -215,7 +241,8 @@ class CorpusCounts:
 
     def weigh(self, weighting: Weighting) -> tuple[ClassStatistics, DocumentCounts]:
         """Return the class statistics and the retained documents of the weighted counts."""
-        statistics, sample = self.statistics, self.sample
+        statistics = self.statistics
+        sample = self.sample
         is_alike = not isinstance(weighting, WeightingOfViews)
         if weighting.is_counting and is_alike:
             return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
@@ -233,10 +260,12 @@ class CorpusCounts:
         """
         if self.stored is None:
             self.check_complete()
-        weighting, sample = self.fit_weighting(features), self.sample
+        weighting = self.fit_weighting(features)
+        sample = self.sample
         if self.weighting is None:
             weights = np.empty(len(sample.counts))
-            for start in range(0, len(sample), WEIGHED):  # a few at a time: there are several arrays on the way
+            # a few at a time: there are several arrays on the way
+            for start in range(0, len(sample), WEIGHED):
                 part = sample.slice(start, min(start + WEIGHED, len(sample)))
                 entries = slice(sample.indptr[start], sample.indptr[start + len(part)])
                 weights[entries] = weighting.weights(part.indptr, part.indices, part.counts)
@@ -244,9 +273,11 @@ class CorpusCounts:
         return sample, weighting
 
     def retain(self, size: int) -> CorpusCounts:
-        """Return the counts with a sample of the stored documents; counts without stored documents do not change.
+        """Return the counts with a sample of the stored documents; counts without stored documents
+        do not change.
 
-        If documents can have several labels, all of them are retained, in memory, and no longer stored.
+        If documents can have several labels, all of them are retained, in memory, and no longer
+        stored.
         """
         if not isinstance(self.stored, StoredDocuments):  # workers have kept a sample apart
             return self
@@ -266,7 +297,8 @@ class CorpusCounts:
         )
 
     def without(self, documents: NDArray[np.bool_], *, sample_size: int | None = None) -> CorpusCounts:
-        """Return the counts without some of the retained documents, and without labels that no other document has.
+        """Return the counts without some of the retained documents, and without labels that no
+        other document has.
 
         documents    (n_retained,), whether each retained document is removed
         sample_size  how many of the others stay retained; None: all
@@ -284,14 +316,17 @@ class CorpusCounts:
 
     def count(self, documents: DocumentCounts) -> ClassStatistics:
         """Return the class statistics of some retained documents."""
-        n_features, n_labels = self.statistics.n_features, len(self.labels)
+        n_features = self.statistics.n_features
+        n_labels = len(self.labels)
         if self.label_sets is None:
             return count_classes(documents, n_features, n_labels)
         sets = LabelSets.of(self.label_sets, self.labels)
         return count_label_sets(documents, sets, n_features=n_features, n_labels=n_labels)
 
     def without_class_sums(self) -> CorpusCounts:
-        """Return the counts without the sums by class, which linear models of documents with one label do not need."""
+        """Return the counts without the sums by class, which linear models of documents with one
+        label do not need.
+        """
         return replace(self, statistics=self.statistics.without_classes())
 
     def with_class_sums(self) -> CorpusCounts:
@@ -315,7 +350,8 @@ class CorpusCounts:
         remaining = np.flatnonzero(self.statistics.class_documents)
         if len(remaining) == len(self.labels):
             return counts
-        labels, statistics = tuple(self.labels[k] for k in remaining), self.statistics.keep_classes(remaining)
+        labels = tuple(self.labels[k] for k in remaining)
+        statistics = self.statistics.keep_classes(remaining)
         sample = counts.sample
         if self.label_sets is None:
             sample = replace(sample, classes=np.searchsorted(remaining, sample.classes).astype(np.int32))
@@ -328,11 +364,14 @@ class CorpusCounts:
         return self if is_settled else self.restrict(used)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return the counts of both corpora; if documents of one have several labels, those of the other may, too."""
+        """Return the counts of both corpora; if documents of one have several labels, those of the
+        other may, too.
+        """
         return add_counts([self, other])
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return the counts without a part of the corpus, and without labels and features that no other document has.
+        """Return the counts without a part of the corpus, and without labels and features that no
+        other document has.
 
         other   retains all of its documents, if these counts retain any
         raises  ModelError: some of these documents were never counted
@@ -360,13 +399,17 @@ class CorpusCounts:
         return sample.below(below).subtract(removed.below(below)), below
 
     def with_known_bound(self) -> CorpusCounts:
-        """Return the counts without a bound in `below` if the sample has its full size, so that none is needed."""
+        """Return the counts without a bound in `below` if the sample has its full size, so that
+        none is needed.
+        """
         is_full = len(self.sample) == self.sample_size or self.has_all_documents
         return replace(self, below=ALL_HASHES) if is_full else self
 
 
 def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
-    """Return the sum of two corpora. The list becomes empty, so that a part that is needed no more is freed."""
+    """Return the sum of two corpora. The list becomes empty, so that a part that is needed no more
+    is freed.
+    """
     one, other = corpora
     corpora.clear()
     if one.weighting is not None or other.weighting is not None:
@@ -403,7 +446,9 @@ def unite_vocabularies(
 def align_documents(
     documents: DocumentCounts, vocabulary: Vocabulary | None, known: Vocabulary | None
 ) -> DocumentCounts:
-    """Return documents over the features of another vocabulary, without unknown features; hashed features stay."""
+    """Return documents over the features of another vocabulary, without unknown features; hashed
+    features stay.
+    """
     if vocabulary is None or known is None:
         return documents
     _, offsets, theirs, mine = merge_sorted(vocabulary.blob, vocabulary.offsets, known.blob, known.offsets)
@@ -427,7 +472,9 @@ class _Union:
     sets: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     def store(self, *corpora: CorpusCounts) -> tuple[list[DocumentCounts], StoredDocuments | None]:
-        """Return both samples, and the stored documents; if one corpus has some, the other's sample is stored, too."""
+        """Return both samples, and the stored documents; if one corpus has some, the other's sample
+        is stored, too.
+        """
         known = [each.stored if isinstance(each.stored, StoredDocuments) else None for each in corpora]
         spills = [stored.spill for stored in known if stored is not None]
         if not spills:
@@ -502,16 +549,19 @@ class CorpusCounter:
         self._reservoir = Reservoir(sample_size, self._sorted_codes, bound, spill)
 
     def is_full(self, batch: Batch) -> bool:
-        """Whether another counter should count a batch, because of its kind or because there are many label sets."""
-        is_matrix, has_begun = isinstance(self._counter, MatrixCounter), self._counter is not None
+        """Whether another counter should count a batch, because of its kind or because there are
+        many label sets.
+        """
+        is_matrix = isinstance(self._counter, MatrixCounter)
+        has_begun = self._counter is not None
         is_other = has_begun and is_matrix != (batch.matrix is not None)
         return is_other or (self._has_lists and len(self._codes) >= MAX_SETS)
 
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read.
 
-        A document whose label is "" is counted as unlabeled. None may be left out: cross-validation numbers documents
-        in the order in which they are added.
+        A document whose label is "" is counted as unlabeled. None may be left out: cross-validation
+        numbers documents in the order in which they are added.
         """
         refuse_long_texts(batch, self._settings)
         counting = self._begin(batch)
@@ -521,7 +571,8 @@ class CorpusCounter:
         classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)
         groups = np.array(batch.groups, dtype=object) if batch.groups else None
         documents = counting.count(batch.features, classes, self._reservoir.below, groups)
-        if (is_empty := documents.hashes == 0).any():  # with this hash, none is missing, unless nothing is retained
+        # with this hash, none is missing, unless nothing is retained
+        if (is_empty := documents.hashes == 0).any():
             self._empty.update(documents.classes[is_empty].tolist())
             documents = documents.with_empty_last()
             if self._reservoir.below < ALL_HASHES:
@@ -532,11 +583,14 @@ class CorpusCounter:
             self._class_documents[code] += number
 
     def _begin(self, batch: Batch) -> Counter | MatrixCounter:
-        """Return the counter of the documents of a batch. All rows of a matrix of weights are retained."""
+        """Return the counter of the documents of a batch. All rows of a matrix of weights are
+        retained.
+        """
         if self._counter is None:
             self._counter = counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
             if batch.matrix is not None and not batch.features.is_whole:
-                self._sample_size, self._spill = 0, None
+                self._sample_size = 0
+                self._spill = None
                 self._reservoir = Reservoir(None, self._sorted_codes, None)
         return self._counter
 
@@ -558,10 +612,14 @@ class CorpusCounter:
         return places
 
     def finish(self) -> CorpusCounts:
-        """Return the counts of all batches, with sorted features and labels; no more batches can be added."""
-        sets, by_code = tuple(sorted(self._codes)), list(self._codes)
+        """Return the counts of all batches, with sorted features and labels; no more batches can be
+        added.
+        """
+        sets = tuple(sorted(self._codes))
+        by_code = list(self._codes)
         sorted_codes = self._sorted_codes()
-        counting, self._counter = self._counter or counter(self._settings), None
+        counting = self._counter or counter(self._settings)
+        self._counter = None
         with _finishing:
             return_memory()
             vocabulary, columns = counting.vocabulary()  # first: the sums by class have its order

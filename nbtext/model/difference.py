@@ -59,12 +59,15 @@ class Difference:
 def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int = 10) -> Difference:
     """Return the differences between two trained models.
 
-    n_features  how many changed features of each label, and how many new and lost features, to return
+    n_features  how many changed features of each label, and how many new and lost features, to
+                return
     raises      ModelError: one of the models is a multi-label model, and the other is not
     """
     check_kinds(before, after)
-    old, new = inspect(before, n_features=0), inspect(after, n_features=0)
-    one, other = Inspector(before), Inspector(after)
+    old = inspect(before, n_features=0)
+    new = inspect(after, n_features=0)
+    one = Inspector(before)
+    other = Inspector(after)
     in_old, in_new = _common(before, after)
     sizes = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
     for name in ("accuracy", "log_loss") if old.decisions is None else ("micro_f1", "macro_f1", "log_loss"):
@@ -85,7 +88,8 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
 
 def _common(before: TrainedModel, after: TrainedModel) -> tuple[Integers, Integers]:
     """Return the columns, in each model, of the features that both models have."""
-    old, new = before.fitted.vocabulary, after.fitted.vocabulary
+    old = before.fitted.vocabulary
+    new = after.fitted.vocabulary
     if old is None or new is None:
         is_same = old is new and before.fitted.feature_settings.hash_bits == after.fitted.feature_settings.hash_bits
         columns = np.arange(before.fitted.scorer.n_features if is_same else 0)
@@ -104,7 +108,9 @@ def _frequent(inspector: Inspector, common: Integers, n_features: int) -> tuple[
 
 
 def _moves(label: str, old: tuple[Inspector, Integers], new: tuple[Inspector, Integers]) -> list[Move]:
-    """Return a label's changed log-odds of common features, largest change first; none if a model lacks the label."""
+    """Return a label's changed log-odds of common features, largest change first; none if a model
+    lacks the label.
+    """
     if label not in new[0].labels:
         return []
     before, after = (inspector.log_odds(inspector.labels.index(label))[columns] for inspector, columns in (old, new))

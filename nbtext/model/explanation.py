@@ -1,4 +1,6 @@
-"""Explanations of predictions: terms whose sum is the log-odds of a label, against another one or against the rest."""
+"""Explanations of predictions: terms whose sum is the log-odds of a label, against another one or
+against the rest.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +43,16 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class LogOddsTerms:
-    """The terms of ln(probability / other probability) besides the contributions of features, in nats.
+    """The terms of ln(probability / other probability) besides the contributions of features, in
+    nats.
 
     Attributes
     ----------
     prior
         The prior log-odds of the two labels.
     absent
-        The log-odds of a document without features; in a Bernoulli model, the sum over all absent features.
+        The log-odds of a document without features; in a Bernoulli model, the sum over all absent
+        features.
     temperature
         How much dividing by the temperature changes the log-odds.
     noise
@@ -73,8 +77,9 @@ class MultilabelTerms(LogOddsTerms):
     other_labels
         How much the fit of the other labels to the document changes the log-odds.
     calibration
-        What the calibration adds for the label and the length of the document. In Naive Bayes, words that a label never
-        had count slightly against it; this term balances what they usually sum to.
+        What the calibration adds for the label and the length of the document. In Naive Bayes,
+        words that a label never had count slightly against it; this term balances what they usually
+        sum to.
     """
 
     other_labels: float = 0.0
@@ -126,8 +131,10 @@ class Explainer:
 
     def __init__(self, model: FittedModel) -> None:
         self.model = model
-        self._predictor, self._odds = Predictor(model), OddsOfPairs if model.task.is_exclusive else OddsOfLabels
-        self._counter = counter(model.feature_settings, model.vocabulary)  # its count of too long tokens is not used
+        self._predictor = Predictor(model)
+        self._odds = OddsOfPairs if model.task.is_exclusive else OddsOfLabels
+        # its count of too long tokens is not used
+        self._counter = counter(model.feature_settings, model.vocabulary)
 
     def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""
@@ -149,33 +156,39 @@ class Explainer:
     def explain_documents(
         self, batch: Batch, *, label: str | None = None, against: str | None = None, most: int | None = None
     ) -> list[list[Explanation]]:
-        """Return an explanation of each predicted label of each document, the most probable label first.
+        """Return an explanation of each predicted label of each document, the most probable label
+        first.
 
-        A document that could not be predicted has one explanation, without a label and with the reason.
+        A document that could not be predicted has one explanation, without a label and with the
+        reason.
 
         Parameters
         ----------
         label
-            The label to explain; None: the predicted ones, or the most probable one if none is predicted.
+            The label to explain; None: the predicted ones, or the most probable one if none is
+            predicted.
         against
-            The label to compare with, if labels exclude each other. None, or if it is the explained label: the most
-            probable other label.
+            The label to compare with, if labels exclude each other. None, or if it is the explained
+            label: the most probable other label.
         most
             Number of labels of a document that are explained; None: all.
 
         Raises
         ------
         SettingsError
-            The model lacks one of these labels, or they are the same, or labels do not exclude each other.
+            The model lacks one of these labels, or they are the same, or labels do not exclude each
+            other.
         """
         explained, against_class = self.check(label, against)
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, scores=scores)
         odds = self._odds(self.model, scores, predictions)
-        rows, texts = self._rows(batch), list(zip(*batch.columns, strict=True))
+        rows = self._rows(batch)
+        texts = list(zip(*batch.columns, strict=True))
         found = []
         for row, classes in enumerate(predictions.classes_of(predictions.labels)):
-            reason, known = predictions.reasons[row], float(predictions.known[row])
+            reason = predictions.reasons[row]
+            known = float(predictions.known[row])
             explanation = Explanation(predictions.ids[row], known=known, reason=reason, texts=texts[row])
             if reason is not None:
                 found.append([explanation])
@@ -184,7 +197,8 @@ class Explainer:
             of_labels = []
             for own in chosen:
                 other = odds.choose_other(row, own, against_class)
-                name, probability = self.model.labels[own], odds.probability(row, own)
+                name = self.model.labels[own]
+                probability = odds.probability(row, own)
                 of_label = replace(explanation, label=name, probability=probability)
                 if other is not None:
                     contributions = tuple(self._contributions(rows, row, texts[row], odds, own, other))
@@ -194,10 +208,13 @@ class Explainer:
         return found
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
-        """Return predictions with the strongest `decisions.explain` features of each document's most probable label."""
+        """Return predictions with the strongest `decisions.explain` features of each document's
+        most probable label.
+        """
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, decisions, scores)
-        rows, texts = self._rows(batch), list(zip(*batch.columns, strict=True))
+        rows = self._rows(batch)
+        texts = list(zip(*batch.columns, strict=True))
         odds = self._odds(self.model, scores, predictions)
         explanations: list[tuple[tuple[str, float], ...]] = []
         for row, (own, reason) in enumerate(zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)):
@@ -213,9 +230,12 @@ class Explainer:
     def _contributions(
         self, rows: DocumentCounts, row: int, texts: Sequence[str], odds: Odds, own: int, other: int
     ) -> list[Contribution]:
-        """Return what each feature of a document adds to the log-odds of a class, the strongest first."""
+        """Return what each feature of a document adds to the log-odds of a class, the strongest
+        first.
+        """
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
-        indices, counts = rows.indices[entries], rows.counts[entries]
+        indices = rows.indices[entries]
+        counts = rows.counts[entries]
         weights = self.model.weigh(np.array([0, len(indices)]), indices, counts)
         log_odds = odds.of_features(row, own, other, indices, weights)
         names = self._feature_names(indices, texts)
@@ -224,7 +244,9 @@ class Explainer:
         return [Contribution(names[place], shown[place], float(log_odds[place])) for place in order]
 
     def _feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
-        """Return the features in these columns; of a hashed column, the document's features that hash to it."""
+        """Return the features in these columns; of a hashed column, the document's features that
+        hash to it.
+        """
         vocabulary = self.model.vocabulary
         if vocabulary is not None:
             return [vocabulary.term(j) for j in indices.tolist()]
@@ -233,7 +255,8 @@ class Explainer:
         hashed = buckets(terms, self.model.feature_settings.hash_bits or 0).tolist()
         for term, column in zip(terms, hashed, strict=True):
             names.setdefault(column, []).append(term)
-        return [" | ".join(names.get(j, [f"#{j}"])) for j in indices.tolist()]  # a matrix has no words
+        # a matrix has no words
+        return [" | ".join(names.get(j, [f"#{j}"])) for j in indices.tolist()]
 
     @cached_property
     def _analyzer(self) -> Analyzer:
@@ -241,10 +264,13 @@ class Explainer:
 
 
 class OddsOfPairs:
-    """The log-odds of a label against another one in the documents of a batch, where labels exclude each other."""
+    """The log-odds of a label against another one in the documents of a batch, where labels exclude
+    each other.
+    """
 
     def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
-        self._model, self._scores = model, scores
+        self._model = model
+        self._scores = scores
         self._posterior = model.task.log_probabilities(*scores.evidence)
 
     def probability(self, row: int, own: int) -> float:
@@ -252,8 +278,8 @@ class OddsOfPairs:
         return math.exp(self._posterior[row, own])
 
     def choose_other(self, row: int, own: int, against: int | None) -> int | None:
-        """Return the class that the label of a document is compared with: the most probable other one; None if there
-        is none. Scores break ties of probabilities.
+        """Return the class that the label of a document is compared with: the most probable other
+        one; None if there is none. Scores break ties of probabilities.
         """
         if against is not None and against != own:
             return against
@@ -266,16 +292,24 @@ class OddsOfPairs:
         return scorer.contributions(indices, weights, own) - scorer.contributions(indices, weights, other)
 
     def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
-        """Return the explanation with the log-odds of a label and their terms, but for the features."""
-        model, calibration, posterior = self._model, self._model.calibration, self._posterior[row]
-        evidence, n_known = self._scores.scores[row], self._scores.n_known[row : row + 1]
+        """Return the explanation with the log-odds of a label and their terms, but for the
+        features.
+        """
+        model = self._model
+        calibration = self._model.calibration
+        posterior = self._posterior[row]
+        evidence = self._scores.scores[row]
+        n_known = self._scores.n_known[row : row + 1]
 
         def log_odds(values: Floats) -> float:
             return float(values[own] - values[other])
 
-        temperature, noise, calibrated = 1.0, 0.0, evidence
+        temperature = 1.0
+        noise = 0.0
+        calibrated = evidence
         if calibration.temperature is not None:
-            temperature, noise = float(calibration.temperature.temperature(n_known)[0]), calibration.temperature.noise
+            temperature = float(calibration.temperature.temperature(n_known)[0])
+            noise = calibration.temperature.noise
             calibrated = calibration.temperature.log_posterior(evidence[None, :], n_known)[0]
         scaled = log_odds(evidence) / temperature
         prior = log_odds(model.log_prior) if not model.model_settings.is_linear else 0.0
@@ -294,15 +328,19 @@ class OddsOfPairs:
 class OddsOfLabels:
     """The log-odds of a label against its absence, in the documents of a batch.
 
-    The log-odds of label k are in bayes/label_calibration.py. A word adds two terms: its weight in A_k times the
-    factor of A; and, times the factor of B, its weight in S_k minus its mean weight over all labels. The rest of B_k is
-    the term of other labels. What depends on no score is the term of the calibration.
+    The log-odds of label k are in bayes/label_calibration.py. A word adds two terms: its weight in
+    A_k times the factor of A; and, times the factor of B, its weight in S_k minus its mean weight
+    over all labels. The rest of B_k is the term of other labels. What depends on no score is the
+    term of the calibration.
     """
 
     def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
         task: Any = model.task
-        self._model, self._scores, self._combination = model, scores, task.fit.combination
-        self._relevance, self._probabilities = task.split(scores.scores), predictions.probabilities
+        self._model = model
+        self._scores = scores
+        self._combination = task.fit.combination
+        self._relevance = task.split(scores.scores)
+        self._probabilities = predictions.probabilities
 
     def probability(self, row: int, own: int) -> float:
         """See OddsOfPairs."""
@@ -314,7 +352,9 @@ class OddsOfLabels:
 
     def of_features(self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats) -> Floats:
         """See OddsOfPairs."""
-        scorer, factors, n_labels = self._model.scorer, self._factors(row), len(self._model.labels)
+        scorer = self._model.scorer
+        factors = self._factors(row)
+        n_labels = len(self._model.labels)
         log_odds = factors.relevance * scorer.contributions(indices, weights, own)
         if len(scorer.bias) > n_labels:
             of_label = scorer.column_weights(indices, n_labels + own)
@@ -323,8 +363,11 @@ class OddsOfLabels:
 
     def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
         """See OddsOfPairs."""
-        combination, relevance, n_labels = self._combination, self._relevance, len(self._model.labels)
-        factors, n_known = self._factors(row), self._scores.n_known
+        combination = self._combination
+        relevance = self._relevance
+        n_labels = len(self._model.labels)
+        factors = self._factors(row)
+        n_known = self._scores.n_known
         prior = (factors.relevance + factors.prior) * relevance.priors[own]
         by_length = combination.slope * log_lengths(n_known[row : row + 1])[0]
         calibration = factors.baseline * (combination.intercept + combination.biases[own] + by_length)
@@ -345,7 +388,8 @@ class OddsOfLabels:
 
     def _mean_weights(self, columns: NDArray[np.int32]) -> Floats:
         """Return the mean weight of some columns in S, over all labels."""
-        scorer, n_labels = self._model.scorer, len(self._model.labels)
+        scorer = self._model.scorer
+        n_labels = len(self._model.labels)
         bounds, entries = entries_of(scorer.indptr, scorer.rows_of(columns))
         owners = np.repeat(np.arange(len(columns)), np.diff(bounds))
         is_second = scorer.classes[entries] >= n_labels

@@ -39,7 +39,9 @@ MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 
 
 
 def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
-    """Return whether each label is the text of a value of a type, one of LABEL_TYPES, such as "3" for an integer."""
+    """Return whether each label is the text of a value of a type, one of LABEL_TYPES, such as "3"
+    for an integer.
+    """
     try:
         return all(str(LABEL_TYPES[label_type](label)) == label for label in labels)
     except (ValueError, KeyError, OverflowError):
@@ -48,7 +50,9 @@ def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
 
 @dataclass(frozen=True)
 class DocumentNumbers:
-    """The number of training documents, and that of the documents of each label, in the order of the labels."""
+    """The number of training documents, and that of the documents of each label, in the order of
+    the labels.
+    """
 
     total: int
     of_labels: tuple[int, ...]
@@ -59,14 +63,16 @@ class DocumentNumbers:
 
     def empty_statistics(self, n_features: int, *, is_exclusive: bool) -> ClassStatistics:
         """Return class statistics with these documents, and without features."""
-        bounds, none = np.zeros(n_features + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        bounds = np.zeros(n_features + 1, dtype=np.int64)
+        none = np.zeros(0, dtype=np.int64)
         totals = None if is_exclusive else Totals(self.total, bounds[1:], bounds[1:])
         return ClassStatistics(np.array(self.of_labels), bounds, none.astype(np.int32), none, none, totals=totals)
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One way to make features of a text: what a feature is, which features there are, and how they are weighted.
+    """One way to make features of a text: what a feature is, which features there are, and how they
+    are weighted.
 
     vocabulary  without the name of the view in front of each feature
     """
@@ -83,17 +89,20 @@ class FittedModel:
     Attributes
     ----------
     task
-        What a prediction is, and how scores become one: with the labels, and what was fitted to leave-one-out scores.
+        What a prediction is, and how scores become one: with the labels, and what was fitted to
+        leave-one-out scores.
     feature_settings, model_settings
         The settings of training.
     vocabulary
         The feature of each column of the scorer; None if features are hashed.
     columns : (n_features,) or None
-        For each feature of the model, its column in the counts (or in the given vocabulary); None: all columns.
+        For each feature of the model, its column in the counts (or in the given vocabulary); None:
+        all columns.
     weighting
         How a document's counts are weighted before they are scored.
     scorer
-        Computes log P(document, class), the prior included; of several labels, the scores of binary_relevance.
+        Computes log P(document, class), the prior included; of several labels, the scores of
+        binary_relevance.
     hyperparameters
         The smoothing or C.
     unlabeled
@@ -101,19 +110,23 @@ class FittedModel:
     approximate
         Names of the parts that were fitted before the documents of the model changed.
     is_model_selected : bool
-        Whether leave-one-out selected the event model (`--model auto`); then `model_settings` name what it selected.
+        Whether leave-one-out selected the event model (`--model auto`); then `model_settings` name
+        what it selected.
     is_binary_selected : bool
         Whether leave-one-out selected binary counts too, as the tf of `feature_settings`.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
     label_columns : int, optional
-        If the labels were given as an indicator matrix: the number of its columns. Then the labels are their numbers.
+        If the labels were given as an indicator matrix: the number of its columns. Then the labels
+        are their numbers.
     input : ModelInput
         What a document was in the sources that the model was trained on, and its fields.
     documents : DocumentNumbers, optional
-        How many documents a model was trained on whose file has no counts. None: the counts have it.
+        How many documents a model was trained on whose file has no counts. None: the counts have
+        it.
     full_features : int, optional
-        How many features there were before the model was made smaller; see `artifact.reduction`. None: it was not.
+        How many features there were before the model was made smaller; see `artifact.reduction`.
+        None: it was not.
     """
 
     task: Task
@@ -147,7 +160,9 @@ class FittedModel:
         return number_of(self.estimate.folds or self.model_settings.folds, "fold")
 
     def check_takes_texts(self) -> None:
-        """Raise ModelError if the features are the columns of a matrix that TextClassifier was fitted to."""
+        """Raise ModelError if the features are the columns of a matrix that TextClassifier was
+        fitted to.
+        """
         if self.input.matrix_columns is not None:
             hint = "give TextClassifier a matrix with the same columns, or train on texts"
             raise ModelError("the model was trained on the columns of a matrix, not on words", hint=hint)
@@ -180,7 +195,8 @@ class FittedModel:
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:
         """The settings as they were given: with `auto` if leave-one-out selected the event model."""
-        features, model_settings = self.feature_settings, self.model_settings
+        features = self.feature_settings
+        model_settings = self.model_settings
         if self.is_binary_selected:
             features = replace(features, tf="count")
         return features, replace(model_settings, model=AUTO) if self.is_model_selected else model_settings
@@ -193,14 +209,16 @@ class FittedModel:
     @property
     def views(self) -> list[View]:
         """The views of a document, in the order of their features; one if the settings name none."""
-        settings, vocabulary = self.feature_settings, self.vocabulary
+        settings = self.feature_settings
+        vocabulary = self.vocabulary
         if not settings.view or vocabulary is None:
             return [View(settings, vocabulary, self.weighting)]
         weightings = self.weighting.split(find_views(vocabulary, settings.view))
         return list(map(View, settings.of_views, split_views(vocabulary, settings.view), weightings))
 
     def weigh(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
-        """Return the weight of each entry of rows: of counts, by the weighting; those of a matrix of weights stay.
+        """Return the weight of each entry of rows: of counts, by the weighting; those of a matrix
+        of weights stay.
 
         raises  ModelError: the model needs counts, and these are weights
         """
@@ -213,7 +231,8 @@ class FittedModel:
         return counts
 
     def evidence(self, documents: DocumentCounts) -> Evidence:
-        """Return the scores of documents over the model's features, their lengths, and whether they have a known word.
+        """Return the scores of documents over the model's features, their lengths, and whether they
+        have a known word.
 
         They are the parameters of methods of the task.
         """
@@ -239,8 +258,8 @@ class FittedModel:
 class TrainedModel:
     """A fitted model and the counts that it was fitted to: what a model file holds.
 
-    Predicting does not need the counts, so a model file's are read when they are first used. That of a linear model has
-    none, unless it was trained with `keep_sample`.
+    Predicting does not need the counts, so a model file's are read when they are first used. That
+    of a linear model has none, unless it was trained with `keep_sample`.
 
     load_counts  returns the counts; None: there are none
     """
@@ -261,8 +280,11 @@ class TrainedModel:
 
     @property
     def statistics(self) -> ClassStatistics:
-        """The class statistics of the counts; if there are none, those of documents without features."""
-        numbers, fitted = self.fitted.documents, self.fitted
+        """The class statistics of the counts; if there are none, those of documents without
+        features.
+        """
+        numbers = self.fitted.documents
+        fitted = self.fitted
         if self.load_counts is not None or numbers is None:
             return self.counts.statistics
         return numbers.empty_statistics(fitted.scorer.n_features, is_exclusive=fitted.task.is_exclusive)
@@ -294,7 +316,9 @@ def are_columns(labels: Iterable[str], n_columns: int) -> bool:
 
 
 def check_settings(one: TrainedModel, other: TrainedModel) -> None:
-    """Raise ModelError, which names the setting, unless both models have the same settings and types of labels."""
+    """Raise ModelError, which names the setting, unless both models have the same settings and
+    types of labels.
+    """
     check_kinds(one, other)
     if one.fitted.input.matrix_columns != other.fitted.input.matrix_columns:
         hint = "train them on matrices with the same columns"

@@ -62,10 +62,13 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     jobs       number of threads
     selection  the smoothing and calibration; None: they are selected
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
-    is_model_selected  whether an earlier selection chose the event model; the model is calibrated as after one
+    is_model_selected  whether an earlier selection chose the event model; the model is calibrated
+                       as after one
     check      called often by a linear model; an error that it raises ends the fit
-    has_other  whether to estimate `LeaveOneOutEstimate.other` of a linear model, too, if a document has one label
-    raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
+    has_other  whether to estimate `LeaveOneOutEstimate.other` of a linear model, too, if a document
+               has one label
+    raises     ModelError: no documents or features are left; SettingsError: the settings do not fit
+               the model
     """
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
@@ -73,13 +76,16 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         known = None if isinstance(selection, Selection) else selection
         return _fit_several_labels(counts, features, model_settings, known, jobs)
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
-    labels, has_prior = counts.labels, model_settings.prior is not None
+    labels = counts.labels
+    has_prior = model_settings.prior is not None
     is_model_selected = is_model_selected or model_settings.model == AUTO
     is_combined = model_settings.model == COMBINED
-    is_sampled = is_model_selected or is_combined  # documents that calibrate are enough to estimate, too
+    # documents that calibrate are enough to estimate, too
+    is_sampled = is_model_selected or is_combined
     is_cut = is_sampled and is_new is None and not model_settings.has_targets and features.is_counting
     if is_cut and not is_few(counts.statistics):
-        # one document more than needed, because the last of a sample may lack some of its duplicates
+        # one document more than needed, because the last of a sample may lack some of its
+        # duplicates
         counts = replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
     n_hapax, n_features_hapax = count_unseen(counts, features, is_new)
     goals = find_goals(model_settings, labels)
@@ -88,7 +94,8 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     adjusts_prior = adjusts_prior and model_settings.calibrate and not has_prior
     adjusts_prior = adjusts_prior and model_settings.class_weight is None
     goals = replace(goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS))
-    n_empty, empty = None, counts.empty
+    n_empty = None
+    empty = counts.empty
     if empty is not None:
         n_empty = np.array([empty.get(each, 0) for each in counts.sets], dtype=np.int64)
 
@@ -98,12 +105,15 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
             n_features_hapax, n_empty, settings.is_separate,
         )  # fmt: skip
 
-    is_linear, model = model_settings.is_linear, model_settings.model
+    is_linear = model_settings.is_linear
+    model = model_settings.model
     allows_negative = model not in ("nbsvm", STACKED) if is_linear else model_settings.event_model.allows_negative
     if not allows_negative and counts.sample.counts.min(initial=0) < 0:
         what = f"{model_settings.model} needs numbers >= 0, and the matrix has negative ones"
         raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
-    tf, corpus, smoothing = features.tf, None, model_settings.smoothing
+    tf = features.tf
+    corpus = None
+    smoothing = model_settings.smoothing
     if model_settings.model == AUTO:
         selected = _select_event_model(counts, features, model_settings, goals, leave_out)
         features, model_settings, corpus, smoothing = selected
@@ -138,7 +148,9 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
 
 
 def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
-    """Return whether binary counts can be used in place of counts, because the settings ask for nothing else."""
+    """Return whether binary counts can be used in place of counts, because the settings ask for
+    nothing else.
+    """
     is_plain = features.is_counting and features.tf == "count" and counts.weighting is None
     return is_plain and counts.statistics.knows_documents
 
@@ -165,7 +177,8 @@ def _fit_several_labels(
 ) -> FittedModel:
     """Fit a model to the counts of documents with several labels: Naive Bayes, or a linear model.
 
-    fit     of Naive Bayes: the smoothing, the calibration and the thresholds; None: they are selected by leave-one-out
+    fit     of Naive Bayes: the smoothing, the calibration and the thresholds; None: they are
+            selected by leave-one-out
     raises  ModelError: no document has a label, or the counts are of a matrix
     """
     from nbtext.bayes.binary_relevance import compile_relevance
@@ -187,8 +200,10 @@ def _fit_several_labels(
         corpus = leave_out_labels(counts, weighting, n_hapax, is_separate=model_settings.is_separate)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
-    smoothing, (statistics, _) = fit.smoothing or DEFAULT, counts.weigh(weighting)
-    scorer, hyperparameters = compile_relevance(statistics, smoothing), Hyperparameters(smoothing.alpha or 0.0)
+    smoothing = fit.smoothing or DEFAULT
+    statistics, _ = counts.weigh(weighting)
+    scorer = compile_relevance(statistics, smoothing)
+    hyperparameters = Hyperparameters(smoothing.alpha or 0.0)
     task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
     return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
 
@@ -200,7 +215,8 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
 ) -> FittedModel:  # fmt: skip
     """Fit a discriminative model to all documents.
 
-    n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no such tokens
+    n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no
+             such tokens
     check    called often; an error that it raises ends the fit
     goals    what the decisions have to achieve, if a document has one label
     has_other  see `fit_model`
@@ -208,7 +224,8 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
     from nbtext.linear.blocks import BlockedData
     from nbtext.linear.data import TrainingData, do_nothing
 
-    labels, statistics = counts.labels, counts.statistics
+    labels = counts.labels
+    statistics = counts.statistics
     sample, weighting = counts.weigh_documents(features)
 
     def count_known(is_separate: bool) -> NDArray[np.float64]:
@@ -268,18 +285,21 @@ def _select_event_model(
     counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, goals: Goals,
     leave_out: Callable[[ClassStatistics, DocumentCounts, ModelSettings], LeaveOneOut],
 ) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:  # fmt: skip
-    """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy; see
-    `compare_event_models`. With few documents, Dirichlet smoothing is tried, too; see `few_documents`.
+    """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy;
+    see `compare_event_models`. With few documents, Dirichlet smoothing is tried, too; see
+    `few_documents`.
 
-    All candidates are fitted to the same statistics, so the text is read once. With two labels, complement Naive Bayes
-    is the multinomial model with another prior. Binary counts are tried if the settings ask for plain counts.
+    All candidates are fitted to the same statistics, so the text is read once. With two labels,
+    complement Naive Bayes is the multinomial model with another prior. Binary counts are tried if
+    the settings ask for plain counts.
 
     Returns
     -------
-    The settings of the best candidate, its leave-one-out scores so far, and its smoothing if it is known. If no
-    document can be left out, it is the multinomial model.
+    The settings of the best candidate, its leave-one-out scores so far, and its smoothing if it is
+    known. If no document can be left out, it is the multinomial model.
     """
-    statistics, given = counts.statistics, model_settings.smoothing
+    statistics = counts.statistics
+    given = model_settings.smoothing
     tfs = (features.tf, "binary") if _has_binary(counts, features) else (features.tf,)
 
     def list_candidates(names: Sequence[str]) -> list[tuple[FeatureSettings, ModelSettings, LeaveOneOut]]:
@@ -295,20 +315,24 @@ def _select_event_model(
     candidates = list_candidates(COMPARED_MODELS[:1] if statistics.n_classes < 3 else COMPARED_MODELS)
     corpora = [choose_documents(each, goals, CALIBRATION_SIZE) for _, _, each in candidates]
     best = compare_event_models(corpora, given)
-    (tf_features, settings, current), corpus = candidates[best], corpora[best]
+    tf_features, settings, current = candidates[best]
+    corpus = corpora[best]
     has_all = len(current.documents) == statistics.n_documents and current.is_new is None
     if has_all and len(corpus) and is_few(statistics):
         others = list_candidates([FEW_DOCUMENTS_MODEL])
         smoothing, smoothings = (search_smoothing(corpus)[0], SMOOTHINGS) if given is None else (given, (given,))
         better = find_better(current, smoothing, [each for _, _, each in others], smoothings)
         if better is not None:
-            (tf_features, settings, current), given = others[better[0]], better[1]
+            tf_features, settings, current = others[better[0]]
+            given = better[1]
             corpus = choose_documents(current, goals, CALIBRATION_SIZE)
     return tf_features, settings, corpus, given
 
 
 def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
-    """Return the counts of the selected features of the vocabulary only, and their columns (None: all of them)."""
+    """Return the counts of the selected features of the vocabulary only, and their columns (None:
+    all of them).
+    """
     counts = align_to_vocabulary(counts, features)
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
@@ -320,7 +344,9 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
 
 
 def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
-    """Return the counts over the vocabulary of the settings; some of its features may occur in no document."""
+    """Return the counts over the vocabulary of the settings; some of its features may occur in no
+    document.
+    """
     if counts.vocabulary is None or features.vocabulary is None:
         return counts
     given = Vocabulary.from_terms(features.vocabulary)
@@ -328,7 +354,8 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     columns = np.array([j for j, term in enumerate(counts.vocabulary.terms) if term in places], dtype=np.int64)
     known = counts.restrict(columns)
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
-    classes, sets = np.arange(len(counts.labels)), np.arange(len(counts.sets), dtype=np.int32)
+    classes = np.arange(len(counts.labels))
+    sets = np.arange(len(counts.sets), dtype=np.int32)
     statistics = known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes))
     stored = known.stored  # workers align the documents that they keep by the names of the features
     if isinstance(stored, StoredDocuments):
@@ -339,7 +366,8 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
 
 
 def _weighting(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> Weighting:
-    """Return the weighting of the settings, restricted to binary or whole counts if the event model needs these.
+    """Return the weighting of the settings, restricted to binary or whole counts if the event model
+    needs these.
 
     raises  ModelError: the event model needs other numbers than those of the counts or the settings
     """
@@ -363,10 +391,12 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, model_settings: 
 
 
 def count_unseen(counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None) -> Unseen:
-    """Return how many tokens, and features, of each retained document are out of vocabulary without it.
+    """Return how many tokens, and features, of each retained document are out of vocabulary without
+    it.
 
-    Both have the shape (n_sampled,). Duplicates are left out together with a document. The tokens are None if the
-    vocabulary does not depend on the documents: it is hashed, given, or of a matrix.
+    Both have the shape (n_sampled,). Duplicates are left out together with a document. The tokens
+    are None if the vocabulary does not depend on the documents: it is hashed, given, or of a
+    matrix.
 
     is_new  (n_sampled,), which documents are not in the counts; None: none
     """
@@ -378,7 +408,8 @@ def count_unseen(counts: CorpusCounts, features: FeatureSettings, is_new: NDArra
 def compute_sufficient_statistics(
     counts: CorpusCounts, weighting: Weighting, model_settings: ModelSettings
 ) -> tuple[ClassStatistics, DocumentCounts]:
-    """Return the sufficient statistics of weighted counts for an event model, and the weighted sample.
+    """Return the sufficient statistics of weighted counts for an event model, and the weighted
+    sample.
 
     raises  ModelError: the model needs all documents, and some are not in the sample
     """
@@ -410,19 +441,23 @@ def make_left_out(
     counts  over all features
     is_separate  whether each document is left out alone
     """
-    features, settings = fitted.feature_settings, fitted.model_settings
+    features = fitted.feature_settings
+    settings = fitted.model_settings
     counts, _ = select_features(counts, features)
     weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
     n_hapax, _ = count_unseen(counts, features)
-    prior, model = settings.prior_of(counts.labels), _event_model(features, settings, fitted.hyperparameters, counts)
+    prior = settings.prior_of(counts.labels)
+    model = _event_model(features, settings, fitted.hyperparameters, counts)
     return LeaveOneOut(*weighted, n_hapax, model, prior, jobs, is_separate=is_separate)
 
 
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
-    """Return the rows of retained documents that can be left out, and their probabilities, (n_rows, n_classes).
+    """Return the rows of retained documents that can be left out, and their probabilities, (n_rows,
+    n_classes).
 
-    A document is scored by a model of all others; duplicates are left out as the settings say. The smoothing and the
-    calibration are those of the model. A document that is the only one of its label cannot be left out.
+    A document is scored by a model of all others; duplicates are left out as the settings say. The
+    smoothing and the calibration are those of the model. A document that is the only one of its
+    label cannot be left out.
 
     Raises
     ------

@@ -29,17 +29,20 @@ class GeneratedDocument(NamedTuple):
 def generate_documents(
     model: TrainedModel, n_documents: int, *, label: str | None = None, length: int | None = None, seed: int = 1
 ) -> Iterator[GeneratedDocument]:
-    """Yield documents drawn from a model's distribution; for one seed, the first documents do not depend on the number.
+    """Yield documents drawn from a model's distribution; for one seed, the first documents do not
+    depend on the number.
 
     label    of all documents; None draws each document's label from the prior
     length   words of each document; None: the average of its label's training documents
     seed     0 or more; the same seed gives the same documents
-    raises   ModelError: the model cannot generate documents; SettingsError: the model lacks the label, or the model
-             determines the length itself
+    raises   ModelError: the model cannot generate documents; SettingsError: the model lacks the
+             label, or the model determines the length itself
     """
     fitted = model.fitted
     fitted.check_one_label("generate documents")
-    name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
+    name = fitted.model_settings.model
+    features = fitted.feature_settings
+    weighting = fitted.weighting
     hint = "train with --model multinomial, dirichlet, bernoulli or categorical, on word counts"
     event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
     if event_model is None or event_model.generate is None:
@@ -50,7 +53,9 @@ def generate_documents(
         raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
     if features.view or features.analyzer != "word" or features.ngrams != (1, 1):
         raise ModelError("a model of n-grams cannot generate documents, because n-grams overlap", hint=hint)
-    generate, has_length, vocabulary = event_model.generate, event_model.has_length, fitted.vocabulary
+    generate = event_model.generate
+    has_length = event_model.has_length
+    vocabulary = fitted.vocabulary
     if length is not None and not has_length:
         what = f"the length of {name} documents cannot be set"
         raise SettingsError(what, where="length", hint="leave out this option")
@@ -63,8 +68,11 @@ def generate_documents(
 def _draw_documents(
     model: TrainedModel, generate: Generate, *, only: int | None, length: int | None, random: np.random.Generator
 ) -> Iterator[tuple[int, FeatureIds]]:
-    """Yield the class and the columns of endlessly many documents; `only`, if given, is the class of each."""
-    statistics, scorer = model.counts.statistics, model.fitted.scorer
+    """Yield the class and the columns of endlessly many documents; `only`, if given, is the class
+    of each.
+    """
+    statistics = model.counts.statistics
+    scorer = model.fitted.scorer
     shares = np.cumsum(np.exp(model.fitted.log_prior))
     of_classes = ClassWeights(scorer)
     means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1)).astype(int)
@@ -83,7 +91,9 @@ def _draw_documents(
 
 
 def _texts(columns: FeatureIds, vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of these columns, joined by spaces; one text for each field, without the field's name."""
+    """Return the words of these columns, joined by spaces; one text for each field, without the
+    field's name.
+    """
     words = [vocabulary.term(column) for column in columns.tolist()]
     if not fields:
         return (" ".join(words),)

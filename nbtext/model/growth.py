@@ -1,6 +1,7 @@
 """Updating, forgetting, merging, calibrating and refitting models, all without the earlier texts.
 
-Every function returns a new model and does not change the given one, so an error has no effect on it.
+Every function returns a new model and does not change the given one, so an error has no effect on
+it.
 """
 
 from __future__ import annotations
@@ -43,19 +44,22 @@ from nbtext.model.training import add_other_estimate, needs_all_documents, sampl
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-ENOUGH = 0.5  # the share of the retained sample that leave-one-out needs to select smoothing and calibration
+# the share of the retained sample that leave-one-out needs to select smoothing and calibration
+ENOUGH = 0.5
 NO_DECAY = 1.0
 
 
 def update_source(
     model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None, factor: float = NO_DECAY
 ) -> TrainedModel:
-    """Return the model after training on all documents of a source too; new words and labels are added.
+    """Return the model after training on all documents of a source too; new words and labels are
+    added.
 
     Parameters
     ----------
     factor
-        The number by which the weight of each earlier document is multiplied, from 0 to 1; see `decay_counts`.
+        The number by which the weight of each earlier document is multiplied, from 0 to 1; see
+        `decay_counts`.
 
     Raises
     ------
@@ -72,7 +76,8 @@ def update_source(
 def forget_source(
     model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> TrainedModel:
-    """Return the model without the documents of a source; words and labels that no other document has are removed.
+    """Return the model without the documents of a source; words and labels that no other document
+    has are removed.
 
     Raises
     ------
@@ -90,7 +95,8 @@ def forget_source(
 def calibrate_source(
     model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> TrainedModel:
-    """Return the model with its smoothing and calibration fitted to the documents of a source; see `calibrate`.
+    """Return the model with its smoothing and calibration fitted to the documents of a source; see
+    `calibrate`.
 
     Raises
     ------
@@ -104,7 +110,9 @@ def calibrate_source(
 
 
 def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY) -> TrainedModel:
-    """Return the model after training on more counts, made with the same settings; see `update_source`."""
+    """Return the model after training on more counts, made with the same settings; see
+    `update_source`.
+    """
     check_growth(model)
     if factor != NO_DECAY:
         if model.fitted.model_settings.keep_sample is not None:
@@ -131,7 +139,8 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
 
 
 def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: int = 1) -> TrainedModel:
-    """Return a model that is trained on the documents of all models; one model is returned as it is.
+    """Return a model that is trained on the documents of all models; one model is returned as it
+    is.
 
     Parameters
     ----------
@@ -172,16 +181,18 @@ def locate_error(where: str) -> Iterator[None]:
 
 
 def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
-    """Return the model with its smoothing and calibration fitted to the retained documents of some counts.
+    """Return the model with its smoothing and calibration fitted to the retained documents of some
+    counts.
 
-    A document that the model may have been trained on is left out of its counts before it is scored. A document that
-    cannot be in its training set is scored without this. So is every document if older documents weigh less, because
-    the weight of each is not known.
+    A document that the model may have been trained on is left out of its counts before it is
+    scored. A document that cannot be in its training set is scored without this. So is every
+    document if older documents weigh less, because the weight of each is not known.
     """
     check_growth(model)
     hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
     model.fitted.check_one_label("be calibrated after training", hint)
-    features, settings = model.fitted.feature_settings, model.fitted.model_settings
+    features = model.fitted.feature_settings
+    settings = model.fitted.model_settings
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
     hint = "add documents of it with nbtext update"
@@ -195,13 +206,15 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
 def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
     """Return another model that is fitted to the same counts, without any text.
 
-    The new model does not use unlabeled documents. If the model retains no documents, leave-one-out has none to score.
-    Then smoothing and calibration are kept if no setting that affects them changes; otherwise only the smoothing is.
+    The new model does not use unlabeled documents. If the model retains no documents, leave-one-out
+    has none to score. Then smoothing and calibration are kept if no setting that affects them
+    changes; otherwise only the smoothing is.
 
     Parameters
     ----------
     changes
-        New values of fields of ModelSettings; the others stay as they are, as far as they apply to the new model.
+        New values of fields of ModelSettings; the others stay as they are, as far as they apply to
+        the new model.
 
     Raises
     ------
@@ -212,7 +225,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     """
     is_semi_supervised = model.fitted.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
-    before, retains_choice = model.fitted.model_settings, not len(counts.sample) and "model" not in changes
+    before = model.fitted.model_settings
+    retains_choice = not len(counts.sample) and "model" not in changes
     features, requested = model.fitted.requested_settings
     if retains_choice:
         features = model.fitted.feature_settings
@@ -277,11 +291,13 @@ def _share_smoothing(*names: str) -> bool:
 def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
     """Return the counts with the weight of each document multiplied by `factor`, from 0 to 1.
 
-    All counts are sums over documents, so multiplying the counts has the same effect. With the factor 2^(−t / h) for
-    each time t between two updates, where h is the half-life, a document of age a weighs 2^(−a / h) in the end,
-    regardless of when the updates took place. No count falls below 1e-300, so no label or word is lost.
+    All counts are sums over documents, so multiplying the counts has the same effect. With the
+    factor 2^(−t / h) for each time t between two updates, where h is the half-life, a document of
+    age a weighs 2^(−a / h) in the end, regardless of when the updates took place. No count falls
+    below 1e-300, so no label or word is lost.
 
-    Source: exponential forgetting; Klinkenberg, Learning Drifting Concepts, 2004, section 3.2 (global weighting).
+    Source: exponential forgetting; Klinkenberg, Learning Drifting Concepts, 2004, section 3.2
+    (global weighting).
     """
     if factor == NO_DECAY:
         return counts
@@ -305,7 +321,8 @@ def growth_sample_size(model: TrainedModel) -> int | None:
 
 def check_growth(model: TrainedModel) -> None:
     """Raise ModelError unless the model's counts can be added to, and subtracted from, exactly."""
-    settings, again = model.fitted.model_settings, "train it again on all documents"
+    settings = model.fitted.model_settings
+    again = "train it again on all documents"
     if model.fitted.unlabeled is not None:
         hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
         raise ModelError("the model was also trained on unlabeled documents, whose counts it does not store", hint=hint)
@@ -329,9 +346,11 @@ def check_growth(model: TrainedModel) -> None:
 
 
 def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
-    """Return a sort key of models. A merged model keeps the choices of the model with the largest key.
+    """Return a sort key of models. A merged model keeps the choices of the model with the largest
+    key.
 
-    It compares documents, then smoothing. The rest makes the result independent of the order of the models.
+    It compares documents, then smoothing. The rest makes the result independent of the order of the
+    models.
     """
     calibration = model.fitted.calibration
     temperature = calibration.temperature
@@ -347,7 +366,8 @@ def count_documents(
     model: TrainedModel, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None,
     name: str = "SOURCE",
 ) -> CorpusCounts:  # fmt: skip
-    """Return the counts of a source, with the settings of a model; InputError if there are no documents.
+    """Return the counts of a source, with the settings of a model; InputError if there are no
+    documents.
 
     name  of the source in this error
     """
@@ -363,9 +383,11 @@ def count_documents(
 
 
 def _check_growing(model: TrainedModel, batch: Batch) -> Batch:
-    """Return documents that are counted for a model; columns and labels without names get those of the model.
+    """Return documents that are counted for a model; columns and labels without names get those of
+    the model.
 
-    raises  ModelError: they are texts, and the model has columns of a matrix; or rows without all of their counts
+    raises  ModelError: they are texts, and the model has columns of a matrix; or rows without all
+            of their counts
     """
     fitted = model.fitted
     if batch.matrix is None:
@@ -385,7 +407,8 @@ def _check_growing(model: TrainedModel, batch: Batch) -> Batch:
 def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, jobs: int) -> TrainedModel:
     """Return a model of other counts, with the settings of `model`.
 
-    If the counts retain too few documents for leave-one-out, it has the smoothing and calibration of `earlier`.
+    If the counts retain too few documents for leave-one-out, it has the smoothing and calibration
+    of `earlier`.
     """
     approximate = () if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
@@ -394,7 +417,8 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
         raise ModelError("the model gives each document one label, and some documents have several, or none", hint=hint)
     if approximate and is_too_small:
         selection = earlier.fitted.task.transfer(counts.labels, earlier.fitted.hyperparameters)
-        features, settings = earlier.fitted.feature_settings, earlier.fitted.model_settings
+        features = earlier.fitted.feature_settings
+        settings = earlier.fitted.model_settings
         fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
         fitted = _keep_choice(fitted, earlier.fitted)
     else:
@@ -404,7 +428,8 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
 
 
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
-    """Return the model with the label type, the input and the columns of the labels of an earlier one.
+    """Return the model with the label type, the input and the columns of the labels of an earlier
+    one.
 
     Columns are added for new labels.
 
@@ -428,7 +453,8 @@ def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
 def align_sample(
     counts: CorpusCounts, labels: Sequence[str], vocabulary: Vocabulary | None, hint: str
 ) -> DocumentCounts:
-    """Return the retained documents over the features and labels of a model, without unknown features.
+    """Return the retained documents over the features and labels of a model, without unknown
+    features.
 
     hint    what to do about an unknown label
     raises  ModelError: the model lacks a label

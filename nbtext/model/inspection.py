@@ -1,4 +1,6 @@
-"""Inspection of a model: its sizes, its settings, and the most characteristic features of each label."""
+"""Inspection of a model: its sizes, its settings, and the most characteristic features of each
+label.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,12 @@ class FeatureView:
 
     feature: str
     log_odds: float  # its weight in the class minus the mean of its weights in the others
-    z: float | None  # log-odds ratio of the class against all others, in standard deviations; None: no counts
-    mutual_information: float | None  # of its binary counts and the label, in nats; the same in every class
-    chi_squared: float | None  # of its occurrences and the label; the same in every class; None: several labels
+    # log-odds ratio of the class against all others, in standard deviations; None: no counts
+    z: float | None
+    # of its binary counts and the label, in nats; the same in every class
+    mutual_information: float | None
+    # of its occurrences and the label; the same in every class; None: several labels
+    chi_squared: float | None
     occurrences: float | None  # in the class; None: no counts
     documents: float | None  # of the class that have it; None if they were not counted
 
@@ -53,27 +58,38 @@ class Inspector:
     """Computes the weights and counts of a trained model's features, one class at a time."""
 
     def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
-        self._model, self._names = model, names or {}
-        self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
-        self.statistics, self.has_counts = used_statistics(model), model.load_counts is not None
-        self.has_association = self.statistics.totals is None  # of a feature and the one label of a document
+        self._model = model
+        self._names = names or {}
+        self.labels = model.fitted.labels
+        self._scorer = model.fitted.scorer
+        self.statistics = used_statistics(model)
+        self.has_counts = model.load_counts is not None
+        # of a feature and the one label of a document
+        self.has_association = self.statistics.totals is None
         self._n_others = len(self.labels) - 1  # labels that a label is compared with
         if not self.has_association:  # the weights of the first score are already against the rest
-            self._n_others, self._scorer = 0, first_score(self._scorer, len(self.labels))
+            self._scorer = first_score(self._scorer, len(self.labels))
+            self._n_others = 0
         self._weights = ClassWeights(self._scorer)
         self._sums = self._weights.sums()
 
     def name(self, column: int) -> str:
-        """Return the feature of a column; of a hashed column its number, and its words if they are known."""
+        """Return the feature of a column; of a hashed column its number, and its words if they are
+        known.
+        """
         features = self._model.fitted.vocabulary
         return features.term(column) if features is not None else self._names.get(column, f"#{column}")
 
     def log_odds(self, k: int) -> Floats:
-        """Return each feature's weight in a class minus the mean of its weights in the other classes, (n_features,)."""
+        """Return each feature's weight in a class minus the mean of its weights in the other
+        classes, (n_features,).
+        """
         return self._against_others(self._weights.of(k), self._sums)
 
     def _against_others(self, own: Floats, sums: Floats) -> Floats:
-        """Return weights minus the mean of the weights in the other classes, given the sums of all classes' weights."""
+        """Return weights minus the mean of the weights in the other classes, given the sums of all
+        classes' weights.
+        """
         return np.asarray(own - (sums - own) / self._n_others) if self._n_others else own
 
     def _total(self, k: int) -> float:
@@ -90,7 +106,9 @@ class Inspector:
         return chi_squared(self.statistics.entries, self.statistics.occurrences, self.statistics.class_documents)
 
     def best(self, k: int, by: str, n_features: int) -> Integers:
-        """Return the columns of the n most characteristic features of a class, best first; ties by column."""
+        """Return the columns of the n most characteristic features of a class, best first; ties by
+        column.
+        """
         fitted = self._model.fitted
         if not self.has_counts and by != "log-odds":
             what = "needs the counts of the training documents, which the model file does not hold"
@@ -108,27 +126,31 @@ class Inspector:
             columns = by_class[bounds[k] : bounds[k + 1]][:n_features]
             return columns[scores[columns] > 0]
         if by == "frequency":
-            columns, scores = self._entries(k), self._entries_of(k, self.statistics.occurrences).astype(np.float64)
+            columns = self._entries(k)
+            scores = self._entries_of(k, self.statistics.occurrences).astype(np.float64)
         elif by == "z":
             columns, scores = self._z_candidates(k, n_features)
         elif (order := self._absent_by_log_odds) is not None:
             # the features for which the class has a weight of its own, and the first of the others
             columns, weights = self._weights.entries(k)
             absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
-            columns, weights = np.append(columns, absent), np.append(weights, self._scorer.absent(absent, k))
+            columns = np.append(columns, absent)
+            weights = np.append(weights, self._scorer.absent(absent, k))
             scores = self._against_others(weights, self._sums[columns])
         else:
-            columns, scores = np.arange(self.statistics.n_features), self.log_odds(k)
+            columns = np.arange(self.statistics.n_features)
+            scores = self.log_odds(k)
         best = np.lexsort((columns, -scores))[:n_features]
         return columns[best][scores[best] > 0]
 
     def _z_candidates(self, k: int, n_features: int) -> tuple[Integers, Floats]:
         """Return columns among which are the n with the largest z, and their z.
 
-        They are the features of the class, and a few of the others. Of the others, all features with the same count in
-        all classes together have the same z.
+        They are the features of the class, and a few of the others. Of the others, all features
+        with the same count in all classes together have the same z.
         """
-        columns, total = self._entries(k), self._total(k)
+        columns = self._entries(k)
+        total = self._total(k)
         values = self.statistics.documents if self._counts_documents else self.statistics.occurrences
         scores = z_scores(self._entries_of(k, values), total, self._everywhere[columns], self._whole)
         counts, by_count, bounds = self._by_count
@@ -136,7 +158,9 @@ class Inspector:
         lowest = np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
         n_own = np.bincount(np.searchsorted(counts, self._everywhere[columns]), minlength=len(counts))
         is_candidate = (absent >= lowest) & (absent > 0) & (np.diff(bounds) > n_own)
-        found, found_scores, n_left = [columns], [scores], n_features
+        found = [columns]
+        found_scores = [scores]
+        n_left = n_features
         for place in np.flatnonzero(is_candidate)[np.argsort(-absent[is_candidate], kind="stable")].tolist():
             first = by_count[bounds[place] : min(bounds[place] + n_features + n_own[place], bounds[place + 1])]
             found.append(first[~np.isin(first, columns)][:n_features])
@@ -148,13 +172,16 @@ class Inspector:
 
     def views(self, k: int, columns: Sequence[int] | Integers) -> Iterator[FeatureView]:
         """Yield the weights and counts of these columns in a class."""
-        columns, statistics = np.array(columns, dtype=np.int64), self.statistics
+        columns = np.array(columns, dtype=np.int64)
+        statistics = self.statistics
         log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
-        rows, values = (statistics.indptr, statistics.classes), (statistics.occurrences, statistics.documents)
+        rows = (statistics.indptr, statistics.classes)
+        values = (statistics.occurrences, statistics.documents)
         occurrences, documents = (select_class(*rows, each, columns, k) for each in values)
         counts = documents if self._counts_documents else occurrences
         z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
-        has_counts, is_known = self.has_counts, self.has_counts and statistics.knows_documents
+        has_counts = self.has_counts
+        is_known = self.has_counts and statistics.knows_documents
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
                 self.name(j), float(log_odds[place]), float(z[place]) if has_counts else None,
@@ -196,8 +223,11 @@ class Inspector:
 
     @cached_property
     def _by_most_frequent_class(self) -> dict[str, tuple[Floats, Integers, Integers]]:
-        """Scores of mi and chi2, the columns by class and decreasing score, and the bounds of each class."""
-        best, classes = self._most_frequent_class, np.arange(len(self.labels) + 1)
+        """Scores of mi and chi2, the columns by class and decreasing score, and the bounds of each
+        class.
+        """
+        best = self._most_frequent_class
+        classes = np.arange(len(self.labels) + 1)
         criteria = {"chi2": self.chi_squared}
         if self.statistics.knows_documents:
             criteria["mi"] = self.mutual_information
@@ -206,20 +236,26 @@ class Inspector:
 
     @cached_property
     def _by_count(self) -> tuple[NDArray[Any], Integers, Integers]:
-        """The counts of features everywhere, ascending, the columns in this order, and the bounds of each count."""
+        """The counts of features everywhere, ascending, the columns in this order, and the bounds
+        of each count.
+        """
         order = np.argsort(self._everywhere, kind="stable")
         counts, starts = np.unique(self._everywhere[order], return_index=True)
         return counts, order, np.append(starts, len(order))
 
     @cached_property
     def _absent_by_log_odds(self) -> Integers | None:
-        """The columns by decreasing log-odds in a class without weights of its own; None if classes differ in it."""
+        """The columns by decreasing log-odds in a class without weights of its own; None if classes
+        differ in it.
+        """
         own = self._weights.common()
         return None if own is None else np.argsort(-self._against_others(own, self._sums), kind="stable")
 
     @cached_property
     def _by_class(self) -> tuple[Integers, Integers, Integers]:
-        """The entries in the order of their classes, the bounds of each class, and the features of the entries."""
+        """The entries in the order of their classes, the bounds of each class, and the features of
+        the entries.
+        """
         order = np.argsort(self.statistics.classes, kind="stable")
         bounds = np.searchsorted(self.statistics.classes[order], np.arange(len(self.labels) + 1))
         return order, bounds, self.statistics.entry_features
@@ -230,7 +266,9 @@ class Inspector:
         return features[order[bounds[k] : bounds[k + 1]]].astype(np.int64)
 
     def _entries_of(self, k: int, values: NDArray[Any]) -> NDArray[Any]:
-        """Return one value for each feature of a class, from one value for each entry of the statistics."""
+        """Return one value for each feature of a class, from one value for each entry of the
+        statistics.
+        """
         order, bounds, _ = self._by_class
         return values[order[bounds[k] : bounds[k + 1]]]
 
@@ -239,7 +277,8 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
     """Return the class statistics of the features that the model uses, in the order of its columns."""
     if model.load_counts is None:
         return model.statistics
-    counts, features = align_to_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
+    counts = align_to_vocabulary(model.counts, model.fitted.feature_settings)
+    features = model.fitted.vocabulary
     if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
         return counts.statistics
     return counts.statistics.restrict(counts.vocabulary.columns_of(features.terms).astype(np.int64))
@@ -249,10 +288,12 @@ MAX_WORDS = 3  # in the name of a hashed column
 
 
 def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
-    """Return names of hashed columns: for each column that a source uses, its number and its most frequent words.
+    """Return names of hashed columns: for each column that a source uses, its number and its most
+    frequent words.
 
-    A model does not store the words of hashed columns, because that would take the memory that hashing saves. Any texts
-    can name columns, because the hash of a word is fixed. The training texts name all columns of the model.
+    A model does not store the words of hashed columns, because that would take the memory that
+    hashing saves. Any texts can name columns, because the hash of a word is fixed. The training
+    texts name all columns of the model.
 
     raises  SettingsError: the model's features are not hashed
     """
@@ -268,7 +309,8 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
         counting.count(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
     vocabulary, _ = counting.vocabulary()
     by_column: dict[int, list[tuple[int, str]]] = {}
-    columns, occurrences = buckets(vocabulary.terms, settings.hash_bits).tolist(), counting.class_counts().occurrences
+    columns = buckets(vocabulary.terms, settings.hash_bits).tolist()
+    occurrences = counting.class_counts().occurrences
     for column, term, number in zip(columns, vocabulary.terms, occurrences.tolist(), strict=True):
         by_column.setdefault(column, []).append((-number, term))
     return {column: name_column(column, [term for _, term in sorted(words)]) for column, words in by_column.items()}
@@ -284,18 +326,21 @@ HALF = 0.5  # added to each count, so that none is zero (Haldane and Anscombe's 
 
 
 def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole: float) -> Floats:
-    """Return the log-odds ratio of each feature in a class against all other classes, in standard deviations.
+    """Return the log-odds ratio of each feature in a class against all other classes, in standard
+    deviations.
 
-    A rare feature may have large log-odds by chance; its standard deviation is large then. Let a be the count of the
-    feature and b that of all others in the class, c and d the same in all other classes, ½ added to each. Then
-    z = (ln a/b − ln c/d) / √(1/a + 1/b + 1/c + 1/d).
+    A rare feature may have large log-odds by chance; its standard deviation is large then. Let a be
+    the count of the feature and b that of all others in the class, c and d the same in all other
+    classes, ½ added to each. Then z = (ln a/b − ln c/d) / √(1/a + 1/b + 1/c + 1/d).
 
-    counts      (n_features,), counts in the class; `total` is the largest possible one: its tokens, or its documents
+    counts      (n_features,), counts in the class; `total` is the largest possible one: its tokens,
+                or its documents
     everywhere  (n_features,), counts in all classes; `whole` is the largest possible one
-    source      Monroe, Colaresi, Quinn, Fightin' Words, 2008, section 3.3; the variance: Gart and Zweifel, On the Bias
-                of Various Estimators of the Logit and Its Variance, 1967
+    source      Monroe, Colaresi, Quinn, Fightin' Words, 2008, section 3.3; the variance: Gart and
+                Zweifel, On the Bias of Various Estimators of the Logit and Its Variance, 1967
     """
-    own, others = counts + HALF, everywhere - counts + HALF
+    own = counts + HALF
+    others = everywhere - counts + HALF
     # sums beyond 2^53 are rounded
     own_rest = np.maximum(total - counts, 0) + HALF
     others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALF
@@ -317,12 +362,15 @@ class LabelView:
 
 @dataclass(frozen=True, slots=True)
 class Hyperplane:
-    """A model of two labels: bias + Σ weight · value is the log-odds of `positive` against `negative`."""
+    """A model of two labels: bias + Σ weight · value is the log-odds of `positive` against
+    `negative`.
+    """
 
     positive: str
     negative: str
     bias: float
-    weights: tuple[tuple[str, float], ...]  # of the most characteristic features, by decreasing weight
+    # of the most characteristic features, by decreasing weight
+    weights: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +404,9 @@ class LabelDecision:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A summary of a model; `mu`, `alpha` and `decisions` are of one whose documents can have several labels."""
+    """A summary of a model; `mu`, `alpha` and `decisions` are of one whose documents can have
+    several labels.
+    """
 
     model: str
     documents: float  # a whole number, or the sum of their weights if older documents weigh less
@@ -367,14 +417,18 @@ class Inspection:
     C: float | None  # inverse regularization strength of a linear model
     parts: tuple[Part, ...]  # of a combination
     is_converged: bool | None  # whether the solver of a linear model met its tolerance
-    chosen_by: str  # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
+    # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
+    chosen_by: str
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
-    expected: dict[str, float] | None  # the leave-one-out estimate: accuracy, log-loss and number of documents
+    # the leave-one-out estimate: accuracy, log-loss and number of documents
+    expected: dict[str, float] | None
     estimated_by: str  # "leave-one-out", or such as "5 folds"
     confused: tuple[ConfusionView, ...]  # by decreasing number of documents in both directions
     outlier_threshold: float | None  # log-likelihood per token, in nats
-    unlabeled: Unlabeled | None  # how the model was trained on unlabeled documents; None: it was not
-    approximate: tuple[str, ...]  # parameters that were fitted to other documents than the model has now
+    # how the model was trained on unlabeled documents; None: it was not
+    unlabeled: Unlabeled | None
+    # parameters that were fitted to other documents than the model has now
+    approximate: tuple[str, ...]
     settings: dict[str, Any]  # those that differ from the default
     has_names: bool  # whether features are shown as words, not as hashed columns
     by: str
@@ -409,8 +463,8 @@ def inspect(
     n_features
         Number of features of each label.
     by
-        The criterion that ranks features, one of CRITERIA; None: z, for linear models log-odds. With mi and chi2, a
-        feature is listed for the label whose documents have it most frequently.
+        The criterion that ranks features, one of CRITERIA; None: z, for linear models log-odds.
+        With mi and chi2, a feature is listed for the label whose documents have it most frequently.
     labels
         The labels to show; empty: all.
     words
@@ -425,9 +479,14 @@ def inspect(
     """
     has_z = model.load_counts is not None and not model.fitted.model_settings.is_linear
     by = by or ("z" if has_z else "log-odds")
-    inspector, fitted = Inspector(model, names), model.fitted
-    settings, scorer, hyperparameters = fitted.model_settings, fitted.scorer, fitted.hyperparameters
-    statistics, expected, temperature = inspector.statistics, fitted.estimate, fitted.calibration.temperature
+    inspector = Inspector(model, names)
+    fitted = model.fitted
+    settings = fitted.model_settings
+    scorer = fitted.scorer
+    hyperparameters = fitted.hyperparameters
+    statistics = inspector.statistics
+    expected = fitted.estimate
+    temperature = fitted.calibration.temperature
     priors = np.exp(fitted.log_prior)
     classes = [fitted.class_of(label) for label in labels] or range(len(fitted.labels))
     views = []
@@ -495,7 +554,9 @@ def _selection_method(model: TrainedModel) -> str:
 
 
 def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
-    """Return the hyperplane of a model of two labels, with the weights of the shown features; otherwise None."""
+    """Return the hyperplane of a model of two labels, with the weights of the shown features;
+    otherwise None.
+    """
     if len(model.fitted.labels) != 2 or not inspector.has_association:
         return None
     weights = inspector.log_odds(1)
@@ -516,8 +577,11 @@ def _word(inspector: Inspector, model: TrainedModel, word: str) -> WordView:
 
 
 def column_of(model: TrainedModel, word: str) -> int | None:
-    """Return the column of a typed word: of the feature with this name, else of the only feature of the word."""
-    features, settings = model.fitted.vocabulary, model.fitted.feature_settings
+    """Return the column of a typed word: of the feature with this name, else of the only feature of
+    the word.
+    """
+    features = model.fitted.vocabulary
+    settings = model.fitted.feature_settings
     names = [word]
     for view, own in zip(settings.view or ("",), settings.of_views, strict=True):
         made = list(dict.fromkeys(Analyzer(replace(own, fields=()))(word)))

@@ -12,8 +12,8 @@ HINT = 'write TOML (spam = ["free", "prize money"]), or CSV: a label, then its w
 def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
     """Return the words and phrases of each label in a TOML file (.toml), or in a CSV file.
 
-    A line of CSV is a label and its words. Several lines may have the same label. A first line `label,words` is a
-    header.
+    A line of CSV is a label and its words. Several lines may have the same label. A first line
+    `label,words` is a header.
 
     raises  InputError: the file cannot be read, a line is wrong, or there is only one label
     """

@@ -33,16 +33,18 @@ if TYPE_CHECKING:
 KEYWORD_MODEL = "multinomial"
 SMOOTHING = 0.1
 MAX_CHARACTERS = 4  # of the n-grams of a keyword, with features of characters
-PSEUDO_SHARE = 5  # each label has n / (PSEUDO_SHARE · K) pseudo-documents, of n documents and K labels
+# each label has n / (PSEUDO_SHARE · K) pseudo-documents, of n documents and K labels
+PSEUDO_SHARE = 5
 
 
 def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings) -> FeatureSettings:
     """Return the settings with n-grams that are long enough for all phrases.
 
-    Features of characters have n-grams of at most MAX_CHARACTERS, unless the settings have longer ones.
+    Features of characters have n-grams of at most MAX_CHARACTERS, unless the settings have longer
+    ones.
 
-    raises  SettingsError: the features cannot be compared with keywords; InputError: keywords of two labels become the
-            same feature
+    raises  SettingsError: the features cannot be compared with keywords; InputError: keywords of
+            two labels become the same feature
     """
     wrong = {"hash_bits": features.hash_bits, "separate_fields": features.fields, "view": features.view}
     for name, value in wrong.items():
@@ -52,12 +54,14 @@ def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSett
         hint = "leave out --weighting, --idf and --norm"
         raise SettingsError("cannot be combined with --keywords, which need counts", where="weighting", hint=hint)
     sizes = [len(_read(word, features)) for words in keywords.values() for word in words]
-    shortest, longest = min(sizes), max(sizes)
+    shortest = min(sizes)
+    longest = max(sizes)
     if features.analyzer == "word":
         shortest = 1
     else:
         longest = min(longest, MAX_CHARACTERS)
-    shortest, longest = max(1, min(shortest, features.ngrams[0])), max(longest, features.ngrams[1])
+    shortest = max(1, min(shortest, features.ngrams[0]))
+    longest = max(longest, features.ngrams[1])
     features = replace(features, ngrams=(shortest, longest))
     owners: dict[frozenset[str], tuple[str, str]] = {}
     for label, words in keywords.items():
@@ -77,7 +81,9 @@ def _read(word: str, features: FeatureSettings) -> list[str]:
 
 
 def _find_terms(word: str, features: FeatureSettings) -> list[str]:
-    """Return the features that a text with a keyword has: the phrase, or the longest n-grams of its characters."""
+    """Return the features that a text with a keyword has: the phrase, or the longest n-grams of its
+    characters.
+    """
     parts = _read(word, features)
     if features.analyzer == "word":
         return [" ".join(parts)]
@@ -89,7 +95,8 @@ class KeywordColumns(NamedTuple):
     """The keywords that occur, sorted by column.
 
     columns  (n_columns,), the features of all keywords, sorted
-    members  (n_columns, n_keywords), whether a keyword has a feature; a text contains it if it has all of its features
+    members  (n_columns, n_keywords), whether a keyword has a feature; a text contains it if it has
+             all of its features
     classes  (n_keywords,), the label of each
     missing  keywords that occur in no document
     cut      keywords of which only some characters are features, with these
@@ -152,8 +159,9 @@ class KeywordFit(NamedTuple):
     n_matched  documents that contain a keyword
     missing    keywords that occur in no document
     cut        keywords of which only some characters are features, with these
-    agreement  the share of documents with hidden keywords that are predicted as the keywords' label, before and after
-               the steps of expectation-maximization; None without steps, or if no keyword can be hidden
+    agreement  the share of documents with hidden keywords that are predicted as the keywords'
+               label, before and after the steps of expectation-maximization; None without steps, or
+               if no keyword can be hidden
     """
 
     model: TrainedModel
@@ -169,10 +177,11 @@ def train_with_keywords(
 ) -> KeywordFit:  # fmt: skip
     """Train on unlabeled documents and the keywords of each label.
 
-    A document has the probabilities softmax(s), where s_k is the sum of the idf of the keywords of label k that it
-    contains; a document without keywords weighs 0. The counts of each class are the sums of its documents' counts,
-    weighted by these probabilities, and of pseudo-documents of each label, which contain all of its keywords. Labeled
-    documents are added with weight 1, and calibrate the model.
+    A document has the probabilities softmax(s), where s_k is the sum of the idf of the keywords of
+    label k that it contains; a document without keywords weighs 0. The counts of each class are the
+    sums of its documents' counts, weighted by these probabilities, and of pseudo-documents of each
+    label, which contain all of its keywords. Labeled documents are added with weight 1, and
+    calibrate the model.
 
     Parameters
     ----------
@@ -198,7 +207,8 @@ def train_with_keywords(
         raise SettingsError("0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing")
     if model_settings.model == AUTO and features.tf == "count":
         features = replace(features, tf="binary")
-    smoothing, prior = model_settings.smoothing or SMOOTHING, model_settings.prior or "uniform"
+    smoothing = model_settings.smoothing or SMOOTHING
+    prior = model_settings.prior or "uniform"
     model_settings = replace(model_settings, model=KEYWORD_MODEL, smoothing=smoothing, prior=prior)
     if unlabeled.vocabulary is None:
         raise SettingsError("cannot be combined with --keywords", where="hash_bits", hint="leave out this option")
@@ -225,11 +235,14 @@ def train_with_keywords(
 
 
 def _posteriors_of_keywords(documents: DocumentCounts, found: KeywordColumns, learner: _Learner) -> csr_array:
-    """Return the probabilities of labels by keywords, (n_documents, n_classes); no entries without a keyword."""
+    """Return the probabilities of labels by keywords, (n_documents, n_classes); no entries without
+    a keyword.
+    """
     from scipy.sparse import csr_array, vstack
 
     only = documents.restrict(found.columns, learner.n_features).binarize()
-    members, n_keywords = csr_array(found.members.astype(np.int64)), len(found.classes)
+    members = csr_array(found.members.astype(np.int64))
+    n_keywords = len(found.classes)
     occurrences = csr_array((only.counts, only.indices, only.indptr), shape=(len(only), len(found.columns))) @ members
     occurrences.sort_indices()
     occurrences.data = (occurrences.data == found.members.sum(axis=0)[occurrences.indices]).astype(np.float64)
@@ -261,7 +274,9 @@ class _Learner:
     settings: ModelSettings
 
     def learn(self, posteriors: csr_array, found: KeywordColumns, steps: int, jobs: int) -> ClassStatistics:
-        """Return the statistics of the probabilities by keywords, or after some steps of expectation-maximization."""
+        """Return the statistics of the probabilities by keywords, or after some steps of
+        expectation-maximization.
+        """
         # pseudo-documents of each label, with all of its keywords
         share = len(self.documents) / (PSEUDO_SHARE * self.n_classes)
         columns, classes = np.nonzero(found.members @ np.eye(self.n_classes, dtype=bool)[found.classes])
@@ -271,7 +286,9 @@ class _Learner:
         statistics = self._count(posteriors) + keywords
         if steps:
             rows = self.documents.binarize() if self.is_binary else self.documents
-            model, smoothing, prior = self.settings.event_model, self.settings.smoothing, self.settings.effective_prior
+            model = self.settings.event_model
+            smoothing = self.settings.smoothing
+            prior = self.settings.effective_prior
             maximization = ExpectationMaximization(rows, model, smoothing or SMOOTHING, prior, 1.0, steps)
             for _ in range(steps):
                 posteriors, _ = maximization.compute_posteriors(self.compile(statistics), jobs)
@@ -285,26 +302,31 @@ class _Learner:
         return scorer.with_prior(log_prior(counted.class_documents, self.settings.effective_prior))
 
     def _count(self, posteriors: csr_array) -> ClassStatistics:
-        """Return the expected counts: those of each document, weighted by the probabilities of its labels."""
+        """Return the expected counts: those of each document, weighted by the probabilities of its
+        labels.
+        """
         sums = [each.transpose(self.n_features) @ posteriors for each in (self.documents.binarize(), self.documents)]
         for each in sums:
             each.sort_indices()
-        indptr, classes = sums[0].indptr.astype(np.int64), sums[0].indices.astype(np.int32)
+        indptr = sums[0].indptr.astype(np.int64)
+        classes = sums[0].indices.astype(np.int32)
         return ClassStatistics(posteriors.sum(axis=0), indptr, classes, *(each.data.astype(float) for each in sums))
 
 
 def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, jobs: int) -> tuple[float, float] | None:
-    """Return the share of the documents with a hidden keyword that are predicted as its label, before and after the
-    steps.
+    """Return the share of the documents with a hidden keyword that are predicted as its label,
+    before and after the steps.
 
-    Half of the keywords of each label are hidden: they are removed from the documents. None: no label has two.
+    Half of the keywords of each label are hidden: they are removed from the documents. None: no
+    label has two.
     """
     order = np.argsort(found.classes, kind="stable")
     classes = found.classes[order]
     hidden = np.sort(order[(np.arange(len(order)) - np.searchsorted(classes, classes)) % 2 == 1])
     if not len(hidden):
         return None
-    left, hidden_only = found.select(np.setdiff1d(order, hidden)), found.select(hidden)
+    left = found.select(np.setdiff1d(order, hidden))
+    hidden_only = found.select(hidden)
     is_hidden = np.zeros(learner.n_features, dtype=bool)
     is_hidden[hidden_only.columns] = True
     truth = _posteriors_of_keywords(learner.documents, hidden_only, learner)

@@ -66,12 +66,14 @@ class Columns:
 
     @classmethod
     def of_model(cls, model: FittedModel) -> Columns:
-        """Return the features of a model. Weights are counts if the model makes its weights of counts.
+        """Return the features of a model. Weights are counts if the model makes its weights of
+        counts.
 
         raises  ModelError: the model has no features of texts
         """
         model.check_takes_texts()
-        (features, _), weighting = model.requested_settings, model.weighting
+        features, _ = model.requested_settings
+        weighting = model.weighting
         if weighting.is_counting and not features.is_counting:
             if features.view:
                 what = "the model has views with weights, and is fitted to counts"
@@ -108,7 +110,8 @@ def vectorize_source(
     source: Source, features: FeatureSettings, *, like: Columns | None = None, jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> Matrix:  # fmt: skip
-    """Return a sparse matrix with one row for each document of a source, in order. It is held in memory.
+    """Return a sparse matrix with one row for each document of a source, in order. It is held in
+    memory.
 
     Parameters
     ----------
@@ -154,13 +157,17 @@ def vectorize_source(
     everything = counts.sample, counts.vocabulary
     if like is None:
         selected, _ = select_features(counts, features)
-        rows, vocabulary, weighting = selected.sample, selected.vocabulary, selected.fit_weighting(features)
+        rows = selected.sample
+        vocabulary = selected.vocabulary
+        weighting = selected.fit_weighting(features)
     else:
-        rows, vocabulary = align_documents(*everything, like.vocabulary), like.vocabulary
+        rows = align_documents(*everything, like.vocabulary)
+        vocabulary = like.vocabulary
         weighting = like.weighting
     is_given = vocabulary is not None and (like is not None or features.vocabulary is not None)
     columns = _Columns(vocabulary, 1 << (features.hash_bits or 0))
-    listed: tuple[str, ...] | None = () if is_given else None  # the names of the columns are its words
+    # the names of the columns are its words
+    listed: tuple[str, ...] | None = () if is_given else None
     listed = features.vocabulary if is_given and is_selective(features) else listed
     data = weighting.weights(rows.indptr, rows.indices, rows.counts)
     matrix = Matrix(
@@ -182,7 +189,9 @@ def vectorize_source(
 
 
 def _name_columns(batch: Batch, like: Columns | None) -> Batch:
-    """Return rows of a matrix; those without names get the names of the columns and labels that they are like."""
+    """Return rows of a matrix; those without names get the names of the columns and labels that
+    they are like.
+    """
     matrix = batch.features
     if not matrix.is_numbered:
         return batch

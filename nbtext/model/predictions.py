@@ -16,16 +16,20 @@ from nbtext.records import dataclass
 Labels = tuple[str, ...]
 Label = TypeVar("Label", bound=str | int | float)
 FEW_CLASSES = 256  # so many are sorted at once
-SHARED = {"task", "classes", "thresholds", "separator"}  # attributes of predictions that are not columns
-NO_TOKEN, NO_KNOWN_WORD = "the document holds no token", "the document holds no known word"
+# attributes of predictions that are not columns
+SHARED = {"task", "classes", "thresholds", "separator"}
+NO_TOKEN = "the document holds no token"
+NO_KNOWN_WORD = "the document holds no known word"
 
 
 @dataclass(slots=True, eq=False)
 class Predictions:
-    """The predictions for some documents, in order: columns of the same length, and what all documents share.
+    """The predictions for some documents, in order: columns of the same length, and what all
+    documents share.
 
-    A document has a set of labels: exactly one, or any number, as the task says (see `nbtext.model.task`). One without
-    a label may have a reason: it could not be read, it has no token, the model knows none of them, or it abstains.
+    A document has a set of labels: exactly one, or any number, as the task says (see
+    `nbtext.model.task`). One without a label may have a reason: it could not be read, it has no
+    token, the model knows none of them, or it abstains.
 
     Attributes
     ----------
@@ -40,11 +44,13 @@ class Predictions:
     known : (n_documents,)
         The share of the document's tokens that are in the vocabulary; 0 without tokens.
     reasons
-        Why a document has no label; None if it has one, or if none of its labels reached its threshold.
+        Why a document has no label; None if it has one, or if none of its labels reached its
+        threshold.
     true_labels
         The labels that the source gives; None if it gives none.
     decided : (n_documents,) or None
-        The class of the one label of each document, even if the model abstains; None: the most probable.
+        The class of the one label of each document, even if the model abstains; None: the most
+        probable.
     thresholds : (n_classes,) or None
         The probability from which each label was predicted; None: one label excludes the others.
     separator
@@ -54,7 +60,8 @@ class Predictions:
     likelihoods : (n_documents,) or None
         log p(x) per token in nats; NaN without tokens.
     typicality : (n_documents,) or None
-        The conformal p-value of the document: about the share of left-out training documents that are less likely.
+        The conformal p-value of the document: about the share of left-out training documents that
+        are less likely.
     label_sets
         Prediction sets, each by decreasing probability; None if they are not requested.
     explanations
@@ -86,12 +93,16 @@ class Predictions:
 
     @property
     def is_read(self) -> NDArray[np.bool_]:
-        """Whether each document could be read, (n_documents,); without labels, that is not known of any."""
+        """Whether each document could be read, (n_documents,); without labels, that is not known of
+        any.
+        """
         return np.asarray(np.isfinite(self.probabilities[:, :1]).any(axis=1))
 
     @property
     def label_classes(self) -> NDArray[np.int64]:
-        """The class of each document's first label, or of the label it would have if the model did not abstain."""
+        """The class of each document's first label, or of the label it would have if the model did
+        not abstain.
+        """
         if self.decided is not None:
             return self.decided
         return self.probabilities.argmax(axis=1) if len(self) else np.zeros(0, dtype=np.int64)
@@ -114,9 +125,11 @@ class Predictions:
         return [[places[label] for label in each] for each in labels]
 
     def entropy(self) -> Floats:
-        """Return the entropy of the labels of each document, (n_documents,), in nats; NaN if it could not be read.
+        """Return the entropy of the labels of each document, (n_documents,), in nats; NaN if it
+        could not be read.
 
-        If labels do not exclude each other, the entropies of whether the document has each label add up.
+        If labels do not exclude each other, the entropies of whether the document has each label
+        add up.
         """
         entropy = _sum_entropy(self.probabilities)
         return entropy if self.thresholds is None else entropy + _sum_entropy(1 - self.probabilities)
@@ -129,7 +142,8 @@ def _sum_entropy(probabilities: Floats) -> Floats:
 
 
 def most_probable(probabilities: Floats, k: int) -> list[list[int]]:
-    """Return the k most probable classes of each row, (n_documents, n_classes); none of a row of NaN.
+    """Return the k most probable classes of each row, (n_documents, n_classes); none of a row of
+    NaN.
 
     Ties are in the order of the classes.
     """
@@ -151,7 +165,8 @@ def most_probable(probabilities: Floats, k: int) -> list[list[int]]:
 def select_labels(
     probabilities: Floats, classes: Sequence[str], thresholds: Floats, *, at_least_one: bool = False
 ) -> list[Labels]:
-    """Return the labels of each document whose probability is at least their threshold; see `rank_labels`.
+    """Return the labels of each document whose probability is at least their threshold; see
+    `rank_labels`.
 
     A document that could not be read has none.
 
@@ -175,7 +190,8 @@ def select_labels(
 def rank_labels(
     is_chosen: NDArray[np.bool_], probabilities: Floats, classes: Sequence[Label]
 ) -> list[tuple[Label, ...]]:
-    """Return the chosen labels of each document, the most probable first; ties are in the order of the classes.
+    """Return the chosen labels of each document, the most probable first; ties are in the order of
+    the classes.
 
     Parameters
     ----------

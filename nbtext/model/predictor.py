@@ -28,8 +28,9 @@ from nbtext.model.settings import DecisionSettings
 
 MOST_PROBABLE = DecisionSettings()
 MAX_FEW = 64  # texts that are looked at, to find out whether they are short
-# Of a vocabulary for each character, from which looking up the words of the texts takes less time than preparing it:
-# with 1.1 million words and pairs, a text of 2,000 characters is predicted in half of the time.
+# Of a vocabulary for each character, from which looking up the words of the texts takes less time
+# than preparing it: with 1.1 million words and pairs, a text of 2,000 characters is predicted in
+# half of the time.
 FEATURES_PER_CHARACTER = 8
 
 
@@ -47,19 +48,24 @@ class Scores(NamedTuple):
 
     @property
     def evidence(self) -> Evidence:
-        """The scores, the lengths of the documents, and whether each has a known word: the parameters of a task."""
+        """The scores, the lengths of the documents, and whether each has a known word: the
+        parameters of a task.
+        """
         return self.scores, self.n_known, self.n_known > 0
 
 
 class Predictor:
     """Predicts with a fitted model; several threads may share it.
 
-    is_brief  whether a few texts may be all: if the first ones are, a large vocabulary is not prepared for them
+    is_brief  whether a few texts may be all: if the first ones are, a large vocabulary is not
+              prepared for them
     """
 
     def __init__(self, model: FittedModel, *, is_brief: bool = False) -> None:
         self.model = model
-        self._is_first, self._lock, self._n_too_long = is_brief, Lock(), 0
+        self._is_first = is_brief
+        self._lock = Lock()
+        self._n_too_long = 0
         if not is_brief:
             self._counter  # noqa: B018 - prepared before threads share it
 
@@ -72,15 +78,19 @@ class Predictor:
         return MatrixCounter(self.model.feature_settings, self.model.vocabulary)
 
     def score(self, columns: Sequence[Sequence[str]] | Matrix) -> Scores:
-        """Return the scores of texts, given as one list for each text field, or of the rows of a matrix."""
+        """Return the scores of texts, given as one list for each text field, or of the rows of a
+        matrix.
+        """
         if isinstance(columns, Matrix):
             return self.score_rows(self.count(columns))[0]
         self.model.check_takes_texts()
-        scorer, weighting = self.model.scorer, self.model.weighting
+        scorer = self.model.scorer
+        weighting = self.model.weighting
         if scorer.derivation is not None or not weighting.is_compiled:
             return self.score_rows(self.count(columns))[0]
         with self._lock:
-            is_first, self._is_first = self._is_first, False
+            is_first = self._is_first
+            self._is_first = False
             if is_first and self._are_few(columns):
                 return self._score_few(columns)
             counting = self._counter
@@ -94,7 +104,8 @@ class Predictor:
 
     def _score_few(self, columns: Sequence[Sequence[str]]) -> Scores:
         """Return the scores of a few texts by the part of the model that has their features."""
-        model, growing = self.model, counter(self.model.feature_settings)
+        model = self.model
+        growing = counter(self.model.feature_settings)
         growing.rows(columns)
         found, _ = growing.vocabulary()
         assert model.vocabulary is not None  # see _are_few
@@ -128,18 +139,23 @@ class Predictor:
 
     def note_too_long(self, batch: Batch) -> None:
         """Add to the notes of a batch how many tokens were too long."""
-        n_too_long, self._n_too_long = self._n_too_long, 0
+        n_too_long = self._n_too_long
+        self._n_too_long = 0
         if "_counter" in self.__dict__:
             n_too_long += self._counter.take_too_long()
         batch.note(TOO_LONG, n_too_long)
 
     def score_batch(self, batch: Batch) -> Scores:
-        """Return the scores of a batch; texts that are too long for a token pattern become problems of the batch."""
+        """Return the scores of a batch; texts that are too long for a token pattern become problems
+        of the batch.
+        """
         refuse_long_texts(batch, self.model.feature_settings)
         return self.score(batch.features)
 
     def log_probabilities(self, scores: Scores) -> Floats:
-        """Return calibrated log-probabilities, shape (n_documents, n_classes); of several labels, of each alone."""
+        """Return calibrated log-probabilities, shape (n_documents, n_classes); of several labels,
+        of each alone.
+        """
         return self.model.task.log_probabilities(*scores.evidence)
 
     def predict_batch(
@@ -156,21 +172,26 @@ class Predictor:
         """
         scores = self.score_batch(batch) if scores is None else scores
         self.note_too_long(batch)
-        task, n_tokens, n_known = self.model.task, scores.n_tokens, scores.n_known
+        task = self.model.task
+        n_tokens = scores.n_tokens
+        n_known = scores.n_known
         probabilities, decided = task.judge(*scores.evidence)
         reasons = unanswered_reasons(n_tokens, n_known)
         for row, problem in batch.problems.items():
-            probabilities[row], reasons[row] = np.nan, str(problem)
+            probabilities[row] = np.nan
+            reasons[row] = str(problem)
         known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
         predictions = Predictions(
             task.name, task.labels, batch.ids, [()] * len(batch), probabilities, known, reasons, batch.list_labels(),
             decided, separator=task.separator(self.model.input.label_separator), rows=batch.rows,
         )  # fmt: skip
-        calibration, threshold = task.calibration, task.calibration.outlier_threshold
+        calibration = task.calibration
+        threshold = task.calibration.outlier_threshold
         if calibration.likelihoods is not None:
             complete = with_unknown_tokens(scores.scores, self.model.scorer.default, n_tokens - n_known)
             found = log_likelihood_per_token(complete, n_tokens)
-            predictions.likelihoods, predictions.typicality = found, typicality(found, calibration.likelihoods)
+            predictions.typicality = typicality(found, calibration.likelihoods)
+            predictions.likelihoods = found
             if threshold is not None:
                 predictions.outliers = [None if math.isnan(each) else each < threshold for each in found.tolist()]
         return task.decide(predictions, decisions)
@@ -183,7 +204,9 @@ def predict_counts(
 
     true_labels  (n_documents,)
     """
-    task, evidence, n = model.task, model.evidence(documents), len(documents)
+    task = model.task
+    evidence = model.evidence(documents)
+    n = len(documents)
     probabilities, decided = task.judge(*evidence)
     known = evidence[-1].astype(np.float64)
     reasons = unanswered_reasons(np.ones(n), known)
@@ -194,7 +217,9 @@ def predict_counts(
 
 
 def unanswered_reasons(n_tokens: NDArray[Any], n_known: NDArray[Any]) -> list[str | None]:
-    """Return why each document gets no label; None if it gets one: it has a word that the model knows."""
+    """Return why each document gets no label; None if it gets one: it has a word that the model
+    knows.
+    """
     reasons: list[str | None] = [None] * len(n_known)
     for row in np.flatnonzero(n_known == 0).tolist():
         reasons[row] = NO_KNOWN_WORD if n_tokens[row] else NO_TOKEN

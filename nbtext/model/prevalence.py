@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 
 ASSUMED = "the errors of these labels are not known, and assumed to be 0"
-MAY_BE_ANY = "these labels have too few training documents, and any share is possible"  # of labels that may overlap
+# of labels that may overlap
+MAY_BE_ANY = "these labels have too few training documents, and any share is possible"
 N_DRIFTED = 5  # features that are named
 TEXTS_AT_ONCE = 512
 MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its features
@@ -49,13 +50,18 @@ class Prevalence:
 
     labels       of the model, sorted
     n_documents  that could be read
-    estimate     the share of each label, and its interval; the count of predictions, if more than shares has changed
+    estimate     the share of each label, and its interval; the count of predictions, if more than
+                 shares has changed
     predicted    (n_classes,), number of documents that are predicted as each label
-    unmeasured   labels without a left-out document (several labels: with fewer than ten), whose errors are not known
-    n_predicted  number of predictions that shares are of: those with a label, or all if a document can have several
+    unmeasured   labels without a left-out document (several labels: with fewer than ten), whose
+                 errors are not known
+    n_predicted  number of predictions that shares are of: those with a label, or all if a document
+                 can have several
     doubt        what is not known of unmeasured labels
-    drift        how the words differ from those of training beyond the shares; None: not known, as with several labels
-    drifted      the features with the largest deviations, as text; those of hashed features have no text
+    drift        how the words differ from those of training beyond the shares; None: not known, as
+                 with several labels
+    drifted      the features with the largest deviations, as text; those of hashed features have no
+                 text
     """
 
     labels: tuple[str, ...]
@@ -75,7 +81,9 @@ class Prevalence:
 
 
 class _Counted(NamedTuple):
-    """The features of the documents of a batch, the weight of each entry, and what divides the documents' scores."""
+    """The features of the documents of a batch, the weight of each entry, and what divides the
+    documents' scores.
+    """
 
     documents: DocumentCounts
     weights: NDArray[Any]
@@ -96,17 +104,23 @@ class _Group(NamedTuple):
 
 
 class _Estimator:
-    """Estimates the shares of labels among documents that are added batch by batch, for each group of them."""
+    """Estimates the shares of labels among documents that are added batch by batch, for each group
+    of them.
+    """
 
     def __init__(self, model: TrainedModel) -> None:
         check_prevalence(model.fitted)
-        self._model, self._fitted = model, model.fitted
+        self._model = model
+        self._fitted = model.fitted
         self._groups: dict[str, _Group] = {}
         self._predictor = Predictor(model.fitted)
-        self._compares_words = isinstance(self._fitted.task.posteriors, MeanPosteriors)  # of labels that exclude others
+        # of labels that exclude others
+        self._compares_words = isinstance(self._fitted.task.posteriors, MeanPosteriors)
 
     def predict(self, batch: Batch) -> tuple[Predictions, _Counted | None, list[str] | None]:
-        """Return the predictions of a batch, its features if words are compared, and its groups; in any thread."""
+        """Return the predictions of a batch, its features if words are compared, and its groups; in
+        any thread.
+        """
         if not self._compares_words:
             return self._predictor.predict_batch(batch), None, batch.groups
         refuse_long_texts(batch, self._fitted.feature_settings)
@@ -152,7 +166,8 @@ class _Estimator:
 
     def _estimate(self, group: _Group) -> Prevalence:
         sums, words, predicted, right = group
-        fitted, labels = self._fitted, self._fitted.labels
+        fitted = self._fitted
+        labels = self._fitted.labels
         known = fitted.task.posteriors
         assert known is not None  # see check_prevalence
         n = sums.n_documents
@@ -166,7 +181,8 @@ class _Estimator:
         if drift is not None and fitted.vocabulary is not None:
             drifted = tuple(fitted.vocabulary.terms[j] for j in drift.features[:N_DRIFTED].tolist())
         missing = tuple(labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
-        estimate, n_predicted = sums.estimate(known, drift), int(predicted.sum())
+        estimate = sums.estimate(known, drift)
+        n_predicted = int(predicted.sum())
         if drift is not None and drift.is_rejected and n_predicted:
             estimate = count_predictions(predicted, right, sums, estimate)
         return Prevalence(labels, n, estimate, predicted, missing, n_predicted, ASSUMED, drift, drifted)
@@ -175,12 +191,13 @@ class _Estimator:
 def estimate_prevalence(
     model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> dict[str, Prevalence]:
-    """Return the shares of labels among all documents of a source, by the group of the documents; "" without groups.
+    """Return the shares of labels among all documents of a source, by the group of the documents;
+    "" without groups.
 
-    The estimate assumes that only the shares differ from those of the training documents, and that documents of the
-    same label are alike (prior probability shift). Words that contradict it widen the intervals, and if they are many,
-    the predictions are counted; see `WordDrift`.
-    Memory holds a few batches, and for each group the sums of its features.
+    The estimate assumes that only the shares differ from those of the training documents, and that
+    documents of the same label are alike (prior probability shift). Words that contradict it widen
+    the intervals, and if they are many, the predictions are counted; see `WordDrift`. Memory holds
+    a few batches, and for each group the sums of its features.
 
     Raises
     ------
@@ -207,7 +224,8 @@ def check_prevalence(model: FittedModel) -> None:
     """Raise ModelError unless the model can estimate shares of labels."""
     if model.task.posteriors is not None:
         return
-    n_labels, is_single = len(model.labels), model.task.is_exclusive
+    n_labels = len(model.labels)
+    is_single = model.task.is_exclusive
     if n_labels < 2 and is_single:
         raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
     if n_labels > MAX_CLASSES and is_single:
@@ -221,7 +239,9 @@ def check_prevalence(model: FittedModel) -> None:
 
 
 def check_adaptation(model: FittedModel) -> None:
-    """Raise SettingsError if a document can have several labels: each probability depends on those of other labels."""
+    """Raise SettingsError if a document can have several labels: each probability depends on those
+    of other labels.
+    """
     if not model.task.is_exclusive:
         what = "the model gives a document several labels, and the shares of some change the probability of others"
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works")
@@ -230,11 +250,11 @@ def check_adaptation(model: FittedModel) -> None:
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     """Return the model with probabilities for documents whose labels have the estimated shares.
 
-    The probability of each label is multiplied by the ratio of its new share and its share in training. An uncertain
-    estimate changes them less; see `shrink_shares`.
+    The probability of each label is multiplied by the ratio of its new share and its share in
+    training. An uncertain estimate changes them less; see `shrink_shares`.
 
-    Source: Saerens, Latinne and Decaestecker, Adjusting the Outputs of a Classifier to New a Priori Probabilities,
-    2002, equation 2.4.
+    Source: Saerens, Latinne and Decaestecker, Adjusting the Outputs of a Classifier to New a Priori
+    Probabilities, 2002, equation 2.4.
 
     Raises
     ------
@@ -242,7 +262,8 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
         The model has thresholds that meet a target only with the shares of training.
     """
     check_adaptation(model)
-    known, earlier = model.calibration.mean_posteriors, model.calibration.prior_adjustment
+    known = model.calibration.mean_posteriors
+    earlier = model.calibration.prior_adjustment
     if model.model_settings.has_targets:
         what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets")
@@ -253,6 +274,7 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     ratios = np.log(shares) - np.log(known.prior)
     adjustment = ratios + (0.0 if earlier is None else earlier)
     calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())
-    log_prior = log_posterior((model.log_prior + ratios)[None, :])[0]  # that of documents without a known word
+    # that of documents without a known word
+    log_prior = log_posterior((model.log_prior + ratios)[None, :])[0]
     task: Any = model.task
     return replace(model, task=replace(task, calibration=calibration, log_prior=log_prior))

@@ -1,4 +1,6 @@
-"""Review of a corpus: probable label errors, duplicates, leaks, outliers, and documents that are not text."""
+"""Review of a corpus: probable label errors, duplicates, leaks, outliers, and documents that are
+not text.
+"""
 
 from __future__ import annotations
 
@@ -80,11 +82,13 @@ class ReviewedCorpus:
 
 def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> ReviewedDocument:
     """Return the id, the place and the labels of a document, and why it is not text."""
-    labels, place = batch.labels_of(row), batch.place(row)
+    labels = batch.labels_of(row)
+    place = batch.place(row)
     file, _, line = place.rpartition(":")
     is_line = line.isdecimal() and (bool(file) or batch.line_numbers is not None)
     if batch.are_files or not is_line:
-        file, line = place, ""
+        file = place
+        line = ""
     problem = batch.problems[row].what if row in batch.problems else None
     if problem is None and batch.matrix is None:
         problem = describe_non_text("\n".join(texts[row] for texts in batch.columns))
@@ -106,18 +110,23 @@ class ReviewReader:
     """
 
     def __init__(self, features: FeatureSettings, jobs: int = 1) -> None:
-        self._task, self._executor = CountingTask(features, None, is_labeled=False), ThreadExecutor(jobs)
+        self._task = CountingTask(features, None, is_labeled=False)
+        self._executor = ThreadExecutor(jobs)
         self._described: dict[int, list[ReviewedDocument]] = {}  # by the number of their block
         self._parts: list[CorpusCounts] = []
 
     def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
-        """Count the documents of a source: first of the one that is reviewed, then of the one that is compared."""
+        """Count the documents of a source: first of the one that is reviewed, then of the one that
+        is compared.
+        """
         numbered = enumerate((block.map(_check_counts) for block in source.blocks()), len(self._parts) * MAX_BLOCKS)
         blocks = (block.map(partial(self._describe, number)) for number, block in numbered)
         self._parts.append(self._executor.count_blocks(blocks, self._task, on_batch))
 
     def _describe(self, number: int, batch: Batch) -> Batch:
-        """Describe the documents of a block; return those that can be read, without labels, in groups of one."""
+        """Describe the documents of a block; return those that can be read, without labels, in
+        groups of one.
+        """
         is_other = number >= MAX_BLOCKS
         self._described[number] = [describe_document(batch, row, is_other=is_other) for row in range(len(batch))]
         readable = [row for row in range(len(batch)) if row not in batch.problems]
@@ -160,7 +169,8 @@ class Judgment:
 
 
 def judge_by_others(corpus: ReviewedCorpus, given: Sequence[str | None], *, jobs: int = 1) -> Judgment:
-    """Judge each document with a label by all others; without any label, only the likelihoods are computed.
+    """Judge each document with a label by all others; without any label, only the likelihoods are
+    computed.
 
     given  (n_documents,), the label of each document; None: it has none that can be judged
     """
@@ -213,22 +223,29 @@ class ModelJudge:
 
         given  (n_documents,), the label of each document; None: it has none that can be judged
         """
-        fitted, n_classes = self.model.fitted, len(self.labels)
+        fitted = self.model.fitted
+        n_classes = len(self.labels)
         documents = align_documents(corpus.counts, corpus.vocabulary, fitted.vocabulary)
         classes = _number(given, self.labels)
         trained = self._find_trained(corpus, [None if label is None else (label,) for label in given])
         left_out = make_left_out(fitted, trained, jobs=self.jobs)
         left_out = left_out.take(np.flatnonzero(np.isin(left_out.documents.hashes, documents.hashes)))
-        is_trained, left_out = np.isin(documents.hashes, left_out.documents.hashes), left_out.drop_single_documents()
+        is_trained = np.isin(documents.hashes, left_out.documents.hashes)
+        left_out = left_out.drop_single_documents()
         is_judged = ~is_trained | np.isin(documents.hashes, left_out.documents.hashes)
-        temperature, smoothing = fitted.calibration.temperature, fitted.hyperparameters.smoothing
+        temperature = fitted.calibration.temperature
+        smoothing = fitted.hyperparameters.smoothing
         if temperature is not None:
             temperature = replace(temperature, noise=0.0)
         calibration = replace(fitted.calibration, temperature=temperature)
-        likelihoods, kept, rows = np.full(len(documents), np.nan), [], []
+        likelihoods = np.full(len(documents), np.nan)
+        kept = []
+        rows = []
         for part in _split(len(documents), n_classes):
             new = documents.take(part)
-            scores, n_known, n_tokens = fitted.evidence(new)[0], new.lengths.copy(), corpus.counts.totals[part]
+            scores = fitted.evidence(new)[0]
+            n_known = new.lengths.copy()
+            n_tokens = corpus.counts.totals[part]
             complete = scores.copy()
             if calibration.likelihoods is not None:
                 complete = with_unknown_tokens(scores, fitted.scorer.default, n_tokens - n_known)
@@ -237,8 +254,10 @@ class ModelJudge:
                 own = left_out.take(old)
                 (own_scores,) = own.scores(smoothing)
                 owners = np.searchsorted(own.documents.hashes, new.hashes[places])
-                complete[places], scores[places] = own_scores[owners], own.ignore_hapaxes(own_scores, smoothing)[owners]
-                n_known[places], n_tokens[places] = own.n_known[owners], own.documents.lengths[owners]
+                complete[places] = own_scores[owners]
+                scores[places] = own.ignore_hapaxes(own_scores, smoothing)[owners]
+                n_known[places] = own.n_known[owners]
+                n_tokens[places] = own.documents.lengths[owners]
             if calibration.likelihoods is not None:
                 likelihoods[part] = log_likelihood_per_token(complete, n_tokens)
             is_labeled = is_judged[part] & (classes[part] >= 0)
@@ -246,7 +265,8 @@ class ModelJudge:
             posterior = np.exp(calibration.log_posterior(scores[is_labeled], n_known[is_labeled]))
             kept.append(label_noise.keep_best(posterior, classes[rows[-1]]))
         likelihoods[~is_judged] = np.nan
-        judged, noise = np.concatenate(rows), label_noise.judge_none(n_classes)
+        judged = np.concatenate(rows)
+        noise = label_noise.judge_none(n_classes)
         if len(judged) and n_classes > 1:
             labels, posteriors = (np.concatenate(each) for each in zip(*kept, strict=True))
             found = label_noise.estimate_noise(posteriors, labels, classes[judged], n_classes)
@@ -254,11 +274,13 @@ class ModelJudge:
         return Judgment(self.labels, noise, likelihoods, calibration.likelihoods)
 
     def judge_pairs(self, corpus: ReviewedCorpus, given: Sequence[tuple[str, ...] | None]) -> label_noise.PairNoise:
-        """Judge each label of the documents of a review by a multi-label model; labels are those of the model.
+        """Judge each label of the documents of a review by a multi-label model; labels are those of
+        the model.
 
         given  (n_documents,), the labels of each document; None: they are not known
         """
-        fitted, n_labels = self.model.fitted, len(self.labels)
+        fitted = self.model.fitted
+        n_labels = len(self.labels)
         task: Any = fitted.task
         smoothing, combination = task.fit.naive_bayes
         documents = align_documents(corpus.counts, corpus.vocabulary, fitted.vocabulary)
@@ -266,12 +288,15 @@ class ModelJudge:
         n_hapax, _ = count_unseen(trained, fitted.feature_settings)
         left_out = leave_out_labels(trained, fitted.weighting, n_hapax)
         numbers = {label: k for k, label in enumerate(self.labels)}
-        n_documents, found = left_out.counts.statistics.class_documents, []
+        n_documents = left_out.counts.statistics.class_documents
+        found = []
         for part in _split(len(documents), n_labels):
             new = documents.take(part)
             probabilities = combination.probabilities(task.split(fitted.evidence(new)[0]), new.lengths)
-            others, is_given = np.tile(n_documents, (len(part), 1)), np.zeros((len(part), n_labels), dtype=bool)
-            n_known, is_labeled = new.lengths.copy(), np.zeros(len(part), dtype=bool)
+            others = np.tile(n_documents, (len(part), 1))
+            is_given = np.zeros((len(part), n_labels), dtype=bool)
+            n_known = new.lengths.copy()
+            is_labeled = np.zeros(len(part), dtype=bool)
             places, old = _match(new.hashes, left_out.documents.hashes)
             if len(places):
                 own = left_out.take(old)
@@ -292,24 +317,29 @@ class ModelJudge:
             least = np.partition(probabilities, -n_kept, axis=1)[:, -n_kept]
             rows, labels = np.nonzero((probabilities >= least[:, None]) | is_given)
             is_judged = is_labeled[rows] & (n_known[rows] > 0) & (others[rows, labels] >= label_noise.MIN_DOCUMENTS)
-            rows, labels = rows[is_judged], labels[is_judged]
+            rows = rows[is_judged]
+            labels = labels[is_judged]
             found.append((part[rows], labels, is_given[rows, labels], probabilities[rows, labels]))
         rows, labels, of_given, of_pairs = (np.concatenate(each) for each in zip(*found, strict=True))
         return label_noise.find_wrong_pairs(rows, labels, of_given, of_pairs)
 
     def _find_trained(self, corpus: ReviewedCorpus, given: Sequence[LabelSet | None]) -> CorpusCounts:
-        """Return the counts of the model; retained are the training documents among those of the review.
+        """Return the counts of the model; retained are the training documents among those of the
+        review.
 
         If the model needs the counts of all documents, all are retained.
         """
-        fitted, counts = self.model.fitted, self.model.counts
+        fitted = self.model.fitted
+        counts = self.model.counts
         if needs_all_documents(fitted.feature_settings, fitted.model_settings):
             return counts
         bound = ALL_HASHES if counts.has_all_documents else min(counts.below, int(counts.sample.hashes.max(initial=0)))
-        settled = counts.sample.below(bound)  # all documents of the model with these hashes are known
+        # all documents of the model with these hashes are known
+        settled = counts.sample.below(bound)
         settled = settled.filter(np.isin(settled.hashes, corpus.counts.hashes))
         documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
-        is_possible = np.diff(documents.indptr) == np.diff(corpus.counts.indptr)  # all features are known
+        # all features are known
+        is_possible = np.diff(documents.indptr) == np.diff(corpus.counts.indptr)
         is_possible &= ~(documents.hashes < np.uint64(min(bound, ALL_HASHES - 1))) & (bound < ALL_HASHES)
         names = frozenset(self.labels)
         is_possible &= np.array([labels is not None and names.issuperset(labels) for labels in given], dtype=bool)
@@ -328,11 +358,15 @@ class ModelJudge:
 
 
 def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> DocumentCounts:
-    """Return the documents without copies that the counts cannot contain; their classes number `sets`."""
-    everything = LabelSets(np.arange(len(sets) + 1), np.zeros(len(sets), dtype=np.int32))  # one label that all have
+    """Return the documents without copies that the counts cannot contain; their classes number
+    `sets`.
+    """
+    # one label that all have
+    everything = LabelSets(np.arange(len(sets) + 1), np.zeros(len(sets), dtype=np.int32))
     for statistics, labels in ((counts.statistics, sets), (counts.statistics.pooled, everything)):
         own = labels.take(documents.classes)
-        rows, classes = own.entry_sets, own.classes
+        rows = own.entry_sets
+        classes = own.classes
         possible = statistics.count_possible(replace(documents.take(rows), classes=classes))
         keys = number_contents(documents)[rows] * statistics.n_classes + classes
         order = np.argsort(keys, kind="stable")
@@ -343,16 +377,23 @@ def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCou
 
 
 def _fits_complements(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> NDArray[np.bool_]:
-    """Return whether the documents of the counts without a label may be those of each document that lack the label.
+    """Return whether the documents of the counts without a label may be those of each document that
+    lack the label.
 
-    A document is left out together with its copies: if one may not be in the counts, none is. Only labels that have
-    almost all occurrences of a feature are looked at.
+    A document is left out together with its copies: if one may not be in the counts, none is. Only
+    labels that have almost all occurrences of a feature are looked at.
     """
-    statistics, contents, own = counts.statistics, number_contents(documents), sets.take(documents.classes)
+    statistics = counts.statistics
+    contents = number_contents(documents)
+    own = sets.take(documents.classes)
     labeled, n_labeled = np.unique(contents[own.entry_sets] * statistics.n_classes + own.classes, return_counts=True)
-    n_copies, owners, most = np.bincount(contents)[contents], documents.entry_documents, np.zeros(statistics.n_features)
+    n_copies = np.bincount(contents)[contents]
+    owners = documents.entry_documents
+    most = np.zeros(statistics.n_features)
     np.maximum.at(most, documents.indices, documents.counts * n_copies[owners])
-    features, is_known = statistics.entry_features, np.diff(documents.indptr) > 0  # others are not judged
+    # others are not judged
+    features = statistics.entry_features
+    is_known = np.diff(documents.indptr) > 0
     rest = rest_documents = statistics.feature_occurrences[features] - statistics.occurrences
     if statistics.knows_documents:
         rest_documents = statistics.document_frequencies[features] - statistics.documents
@@ -373,7 +414,9 @@ def _split(n_documents: int, n_classes: int) -> list[Integers]:
 
 
 def _match(hashes: NDArray[np.uint64], trained: NDArray[np.uint64]) -> tuple[Integers, Integers]:
-    """Return which documents are training documents, and which training documents are among them, by their hashes."""
+    """Return which documents are training documents, and which training documents are among them,
+    by their hashes.
+    """
     return np.flatnonzero(np.isin(hashes, trained)), np.flatnonzero(np.isin(trained, hashes))
 
 
@@ -390,8 +433,8 @@ class Finding:
     """Something about one or several documents that a person should look at.
 
     finding       one of FINDINGS
-    certainty     from 0 to 1: of a label error the probability that the label is wrong, of near duplicates their
-                  Jaccard similarity, of an outlier 1 minus its typicality
+    certainty     from 0 to 1: of a label error the probability that the label is wrong, of near
+                  duplicates their Jaccard similarity, of an outlier 1 minus its typicality
     documents     the document; of duplicates all of them, each content once for near duplicates
     label         label_error: the given label; with several labels, the one to remove, or None
     likely_label  label_error: the most probable label; with several labels, the one to add, or None
@@ -425,11 +468,13 @@ class Review:
     """The result of a review.
 
     n_documents  documents of the source, read or not
-    n_judged     documents whose label was judged; with several labels, labels of documents that were judged
+    n_judged     documents whose label was judged; with several labels, labels of documents that
+                 were judged
     error_rate   estimated share of wrong labels among these; None if none was judged
     confused     labels that are often given to documents of other ones, most documents first
     findings     most certain first, then by kind and place
-    n_missing    with several labels: expected number of labels that documents lack; None: documents have one label
+    n_missing    with several labels: expected number of labels that documents lack; None: documents
+                 have one label
     unknown_labels  labels of documents that the model lacks
     """
 
@@ -457,16 +502,20 @@ def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jo
     """
     is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
     own = replace(corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own))
-    known, judgment, pairs = known_labels(own.documents), None, None
+    known = known_labels(own.documents)
+    judgment = None
+    pairs = None
     has_several = has_several_labels(own.documents) if judge is None else not judge.model.fitted.task.is_exclusive
     if not has_several:
         given = list(map(single_label, own.documents))
         if judge is not None and has_several_labels(own.documents):
-            what, hint = "the model gives each document one label, and some documents have several, or none", ONE_HINT
+            what = "the model gives each document one label, and some documents have several, or none"
+            hint = ONE_HINT
             raise InputError(what, hint=hint)
         judgment = judge_by_others(own, given, jobs=jobs) if judge is None else judge.judge(own, given)
     elif judge is None:
-        pairs, judgment = judge_pairs(own), judge_by_others(own, main_labels(own.documents), jobs=jobs)
+        pairs = judge_pairs(own)
+        judgment = judge_by_others(own, main_labels(own.documents), jobs=jobs)
     else:
         pairs = judge.judge_pairs(own, [document.labels for document in own.documents])
     labels = known if judge is None else judge.labels
@@ -499,7 +548,9 @@ def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jo
 
 
 def single_label(document: ReviewedDocument) -> str | None:
-    """Return the label of a document, which can be judged; None if it is not known, or if there are several."""
+    """Return the label of a document, which can be judged; None if it is not known, or if there are
+    several.
+    """
     return document.labels[0] if document.labels is not None and len(document.labels) == 1 else None
 
 
@@ -514,7 +565,9 @@ def known_labels(documents: Sequence[ReviewedDocument]) -> list[str]:
 
 
 def main_labels(documents: Sequence[ReviewedDocument]) -> list[str | None]:
-    """Return the most frequent label of each document, "" if it has none; None if its labels are not known."""
+    """Return the most frequent label of each document, "" if it has none; None if its labels are
+    not known.
+    """
     frequency = Counter(label for document in documents for label in document.labels or ())
     return [
         None if each.labels is None else max(each.labels, key=lambda label: (frequency[label], label), default="")
@@ -523,7 +576,9 @@ def main_labels(documents: Sequence[ReviewedDocument]) -> list[str | None]:
 
 
 def judge_pairs(corpus: ReviewedCorpus) -> label_noise.PairNoise:
-    """Return which pairs of a document and a label are probably wrong; labels are numbered as in `known_labels`."""
+    """Return which pairs of a document and a label are probably wrong; labels are numbered as in
+    `known_labels`.
+    """
     labels = known_labels(corpus.documents)
     rows, counts, sets = _label_documents(corpus, [document.labels for document in corpus.documents], labels)
     is_vocabulary = corpus.vocabulary is not None
@@ -534,7 +589,8 @@ def judge_pairs(corpus: ReviewedCorpus) -> label_noise.PairNoise:
 def _label_documents(
     corpus: ReviewedCorpus, given: Sequence[LabelSet | None], labels: Sequence[str]
 ) -> tuple[Integers, DocumentCounts, LabelSets]:
-    """Return the rows of the documents whose labels are known, and their counts, whose classes number label sets.
+    """Return the rows of the documents whose labels are known, and their counts, whose classes
+    number label sets.
 
     given  (n_documents,), the labels of each document; None: they are not known
     """
@@ -549,13 +605,15 @@ def _find_pair_errors(corpus: ReviewedCorpus, noise: label_noise.PairNoise, labe
     """Yield each label of a document that should probably be removed, or added."""
     columns = (noise.documents, noise.labels, noise.is_given, noise.wrong)
     for row, k, is_given, wrong in zip(*(column.tolist() for column in columns), strict=True):
-        document, names = corpus.documents[row], (labels[k], None) if is_given else (None, labels[k])
+        document = corpus.documents[row]
+        names = (labels[k], None) if is_given else (None, labels[k])
         yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), *names)
 
 
 def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
     """Yield the documents of which another label is more probable than the given one."""
-    noise, labels = judgment.noise, judgment.labels
+    noise = judgment.noise
+    labels = judgment.labels
     columns = (noise.rows, noise.likely, noise.given_probability)
     for row, k, probability in zip(*(column.tolist() for column in columns), strict=True):
         label = single_label(corpus.documents[row])
@@ -565,17 +623,21 @@ def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[F
 
 def _find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
     """Yield the pairs of labels of which one is often given to documents of the other one."""
-    noise, labels = judgment.noise, judgment.labels
+    noise = judgment.noise
+    labels = judgment.labels
     shares = noise.expected / np.maximum(noise.given_documents[noise.given], np.finfo(np.float64).tiny)
     is_reported = (noise.true != noise.given) & (noise.expected >= MIN_CONFUSED) & (shares >= MIN_SHARE)
     places = np.flatnonzero(is_reported)
     for place in places[np.argsort(-noise.expected[places], kind="stable")[:MAX_CONFUSED]].tolist():
-        given, true = labels[int(noise.given[place])], labels[int(noise.true[place])]
+        given = labels[int(noise.given[place])]
+        true = labels[int(noise.true[place])]
         yield ConfusedLabels(given, true, float(noise.expected[place]), float(shares[place]))
 
 
 def _find_duplicates(corpus: ReviewedCorpus, contents: Integers, near: NearDuplicates) -> Iterator[Finding]:
-    """Yield groups of duplicates and near duplicates within the source, and those that the other source shares."""
+    """Yield groups of duplicates and near duplicates within the source, and those that the other
+    source shares.
+    """
     similarities: dict[int, float] = {}  # the lowest one of each group
     for (one, _), similarity in zip(near.pairs.tolist(), near.similarities.tolist(), strict=True):
         group = int(near.groups[one])
@@ -597,7 +659,9 @@ def _find_duplicates(corpus: ReviewedCorpus, contents: Integers, near: NearDupli
 
 
 def _describe_copies(copies: list[ReviewedDocument]) -> Iterator[Finding]:
-    """Yield what documents of equal content are: duplicates in the source, or also documents of the other one."""
+    """Yield what documents of equal content are: duplicates in the source, or also documents of the
+    other one.
+    """
     own = tuple(document for document in copies if not document.is_other)
     if len(own) > 1:
         is_conflict = len({frozenset(each.labels) for each in own if each.labels is not None}) > 1
@@ -642,7 +706,8 @@ class TextCollector:
 
     def __init__(self, wanted: frozenset[ReviewedDocument]) -> None:
         self.texts: dict[ReviewedDocument, str] = {}
-        self._wanted, self._ids = wanted, {each.id for each in wanted}
+        self._wanted = wanted
+        self._ids = {each.id for each in wanted}
 
     def add(self, batch: Batch, *, is_other: bool) -> None:
         """Keep the texts of the wanted documents of a batch."""
@@ -656,11 +721,12 @@ class TextCollector:
 def weigh_words(
     corpus: ReviewedCorpus, findings: Sequence[Finding], judge: ModelJudge | None = None
 ) -> Iterator[dict[str, float] | None]:
-    """Yield, for each label error, the log-odds of each word of the document: of the likely label against the given
-    one.
+    """Yield, for each label error, the log-odds of each word of the document: of the likely label
+    against the given one.
 
-    They are ratios of the shares of the documents with the word, without the document itself. With several labels, they
-    compare the documents with the label and those without it. None for other findings, and if features are hashed.
+    They are ratios of the shares of the documents with the word, without the document itself. With
+    several labels, they compare the documents with the label and those without it. None for other
+    findings, and if features are hashed.
 
     judge  the model whose documents are counted; None: those of the review are
     """
@@ -675,11 +741,13 @@ class _WordWeigher:
         self._is_of_model = judge is not None
         if judge is not None:
             counts = judge.model.counts
-            self._statistics, self._vocabulary = counts.statistics, counts.vocabulary
+            self._statistics = counts.statistics
+            self._vocabulary = counts.vocabulary
             self._numbers = {label: number for number, label in enumerate(counts.labels)}
             self._documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
             return
-        self._documents, self._vocabulary = corpus.counts, corpus.vocabulary
+        self._documents = corpus.counts
+        self._vocabulary = corpus.vocabulary
         is_several = has_several_labels([each for each in corpus.documents if not each.is_other])
         documents = [() if is_several and each.is_other else each.labels for each in corpus.documents]
         if not is_several:
@@ -703,7 +771,9 @@ class _WordWeigher:
         return {self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)}
 
     def _count(self, label: str | None, columns: Integers) -> tuple[Floats, float]:
-        """Return how many documents of a label (None: of all) have each word, and how many documents it has."""
+        """Return how many documents of a label (None: of all) have each word, and how many
+        documents it has.
+        """
         each = self._statistics
         if not label:
             return each.document_frequencies[columns].astype(np.float64), float(each.n_documents)
@@ -712,12 +782,14 @@ class _WordWeigher:
         return np.asarray(with_word, dtype=np.float64), float(each.class_documents[number])
 
     def _share(self, label: str | None, other: str | None, columns: Integers, n_own: int) -> Floats:
-        """Return the share of the documents of a label with each word, without `n_own` times the document itself.
+        """Return the share of the documents of a label with each word, without `n_own` times the
+        document itself.
 
         other  if there is no label: the label of which the share of all other documents is returned
         """
         with_word, size = self._count(label or other, columns)
         if label is None:
             with_total, total = self._count(None, columns)
-            with_word, size = with_total - with_word, total - size
+            with_word = with_total - with_word
+            size = total - size
         return np.asarray((with_word - n_own + HALF) / (size - n_own + 2 * HALF))

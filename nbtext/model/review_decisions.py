@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 KEEP, RELABEL, REMOVE = DECISIONS = ("keep", "relabel", "remove")
 HINT = 'a line is, for example, {"id": "42", "file": "x.csv", "line": 43, "decision": "relabel", "label": "ham"}'
 
-Place = tuple[str, str | None, int | None]  # id, file, line; file and line are None if the decision does not name them
+# id, file, line; file and line are None if the decision does not name them
+Place = tuple[str, str | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,16 @@ class Decision:
 
 
 def read_decisions(path: str) -> dict[Place, Decision]:
-    """Read decisions: JSON lines with an id, a decision, and optionally the file and the line of the document.
+    """Read decisions: JSON lines with an id, a decision, and optionally the file and the line of
+    the document.
 
     raises  InputError: the file cannot be read, or a line is not a decision
     """
     decisions: dict[Place, Decision] = {}
     try:
         with open(path, encoding="utf-8") as file:
-            # not splitlines: an id or a label can have another character that ends a line; the mark may be repeated
+            # not splitlines: an id or a label can have another character that ends a line; the mark
+            # may be repeated
             lines = [line.removeprefix("\ufeff") for line in file.read().split("\n")]
     except OSError as error:
         raise unreadable(path, error) from None
@@ -95,15 +98,16 @@ def apply_decisions(
 ) -> Iterator[tuple[Batch, dict[int, NewLabel | None]]]:
     """Yield each batch, with the new labels of some of its rows; None: the row is removed.
 
-    raises  InputError: a decision is about no document or about several ones, or a document cannot be read and is not
-            removed
+    raises  InputError: a decision is about no document or about several ones, or a document cannot
+            be read and is not removed
     """
     found: dict[Place, str] = {}
     for batch in read_batches(source, on_batch):
         labels: dict[int, NewLabel | None] = {}
         for row in range(len(batch)):
             document = describe_document(batch, row)
-            file, line = document.file, document.line
+            file = document.file
+            line = document.line
             names: tuple[Place, ...] = (document.id, file, line), (document.id, file, None), (document.id, None, None)
             place = next((name for name in names if name in decisions), None)
             decision = decisions[place] if place is not None else None
@@ -126,7 +130,9 @@ def apply_decisions(
 def list_records(
     batch: Batch, labels: dict[int, NewLabel | None], field_names: tuple[str, ...], settings: InputSettings
 ) -> Iterator[dict[str, Any]]:
-    """Yield the id, the texts and the label of each document that is not removed; of a table or JSON, all fields."""
+    """Yield the id, the texts and the label of each document that is not removed; of a table or
+    JSON, all fields.
+    """
     names = field_names or ("text",)
     for row in range(len(batch)):
         if labels.get(row, "") is None:

@@ -47,12 +47,16 @@ class Listener(NamedTuple):
 
 
 def resolve_model(model_settings: ModelSettings) -> ModelSettings:
-    """Return the settings with the multinomial model for `auto`, because complement needs labeled documents."""
+    """Return the settings with the multinomial model for `auto`, because complement needs labeled
+    documents.
+    """
     return replace(model_settings, model="multinomial") if model_settings.model == AUTO else model_settings
 
 
 def check_semi_supervised(features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise SettingsError unless the model can be trained on unlabeled documents with these settings."""
+    """Raise SettingsError unless the model can be trained on unlabeled documents with these
+    settings.
+    """
     model_settings = resolve_model(model_settings)
     able = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
     if model_settings.model not in able:
@@ -93,11 +97,12 @@ def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of se
     source: Source, unlabeled: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings,
     settings: UnlabeledSettings, *, listener: Listener, jobs: int = 1, on_batch: OnBatch | None = None,
 ) -> TrainedModel:  # fmt: skip
-    """Train on all documents of a source and on unlabeled documents, with settings of `check_semi_supervised`.
+    """Train on all documents of a source and on unlabeled documents, with settings of
+    `check_semi_supervised`.
 
-    Cross-validation on the labeled documents selects the weight of the unlabeled documents and the smoothing with the
-    lowest calibrated log-loss. If the unlabeled documents do not lower the log-loss, they are not used, and the model
-    equals that of `train_on_counts` byte by byte.
+    Cross-validation on the labeled documents selects the weight of the unlabeled documents and the
+    smoothing with the lowest calibrated log-loss. If the unlabeled documents do not lower the
+    log-loss, they are not used, and the model equals that of `train_on_counts` byte by byte.
 
     Parameters
     ----------
@@ -130,9 +135,11 @@ def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of se
 
 
 class _Learner:
-    """Fits candidates to labeled and unlabeled documents over the features of both, and selects the best one.
+    """Fits candidates to labeled and unlabeled documents over the features of both, and selects the
+    best one.
 
-    The limits of document frequency apply to both corpora together, `select` to the labeled documents.
+    The limits of document frequency apply to both corpora together, `select` to the labeled
+    documents.
 
     counts        the labeled documents, over all features
     columns       the selected features; None: all
@@ -141,7 +148,8 @@ class _Learner:
     sample        the retained labeled documents, over the selected features, weighted
     unlabeled     the unlabeled documents, over the selected features, weighted
     n_unlabeled   number of unlabeled documents
-    is_hapax      (2, n_selected), whether only one labeled document, and only one of all documents, has the feature
+    is_hapax      (2, n_selected), whether only one labeled document, and only one of all documents,
+                  has the feature
     lengths       (n_sampled,), tokens of each labeled document of the sample
     """
 
@@ -153,20 +161,27 @@ class _Learner:
 
         unlabeled  retains all of its documents; the labels are ignored
         """
-        self.features, self.model_settings, self.settings = features, model_settings, settings
-        self.listener, self.jobs, self.n_unlabeled = listener, jobs, unlabeled.statistics.n_documents
-        labeled, unlabeled = align_to_vocabulary(labeled, features), align_to_vocabulary(unlabeled, features)
+        self.features = features
+        self.model_settings = model_settings
+        self.settings = settings
+        self.listener = listener
+        self.jobs = jobs
+        self.n_unlabeled = unlabeled.statistics.n_documents
+        labeled = align_to_vocabulary(labeled, features)
+        unlabeled = align_to_vocabulary(unlabeled, features)
         vocabulary, mine, theirs = unite_vocabularies(labeled, unlabeled)
         n_features = len(vocabulary) if vocabulary is not None else labeled.statistics.n_features
         if n_features == 0:
             raise no_token(features)
         n_labels = len(labeled.labels)
-        labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
+        labels = np.arange(n_labels, dtype=np.int32)
+        rest = np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
         own = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels)
         # in the statistics of both, all unlabeled documents are one more class
         both = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels + 1)
         both += unlabeled.statistics.align(theirs, n_features, classes=rest, n_classes=n_labels + 1)
-        sample, others = labeled.sample.renumber(mine, labels), unlabeled.sample.renumber(theirs, rest)
+        sample = labeled.sample.renumber(mine, labels)
+        others = unlabeled.sample.renumber(theirs, rest)
         self.counts = selected = replace(labeled, vocabulary=vocabulary, statistics=own, sample=sample)
         self.is_hapax = np.stack([each.document_frequencies == 1 for each in (own, both)])
         if vocabulary is None or features.vocabulary is not None:
@@ -178,21 +193,28 @@ class _Learner:
                 chosen = own.restrict(columns)
                 only = replace(features, min_df=1, max_df=1.0, max_features=None)
                 columns = columns[select_columns(chosen.entries, chosen.class_documents, only)]
-            others, self.is_hapax = others.restrict(columns, n_features), self.is_hapax[:, columns]
-            self.columns, selected = columns, self.counts.restrict(columns)
+            others = others.restrict(columns, n_features)
+            self.is_hapax = self.is_hapax[:, columns]
+            selected = self.counts.restrict(columns)
+            self.columns = columns
         is_binary = model_settings.event_model.is_binary or features.tf == "binary"
-        self.weighting, self.lengths = Weighting("binary" if is_binary else "count"), selected.sample.lengths
+        self.weighting = Weighting("binary" if is_binary else "count")
+        self.lengths = selected.sample.lengths
         self.statistics, self.sample = selected.weigh(self.weighting)
         self.unlabeled = others.binarize() if is_binary else others
 
     def fit(self, smoothing_alone: float) -> FittedModel | None:
-        """Return the model of the best candidate; None if no candidate is better than the labeled documents alone.
+        """Return the model of the best candidate; None if no candidate is better than the labeled
+        documents alone.
 
         smoothing_alone  the smoothing of the model of the labeled documents alone
         """
-        whole, own = self._held_out, self.statistics.used_features  # features of the labeled documents
+        # features of the labeled documents
+        whole = self._held_out
+        own = self.statistics.used_features
         sample = whole.sample.restrict(own, self.statistics.n_features)
-        is_hapax, statistics = self.is_hapax[0][own], whole.statistics.restrict(own)
+        is_hapax = self.is_hapax[0][own]
+        statistics = whole.statistics.restrict(own)
         labeled_only = replace(whole, statistics=statistics, sample=sample, is_hapax=is_hapax)
         (alone,) = self._compare(labeled_only, self._em(smoothing_alone, 0.0))
         best = self._best_em()
@@ -202,9 +224,11 @@ class _Learner:
         if not self.model_settings.calibrate:
             selection = self._held_out.select_uncalibrated(best, optimize=self.model_settings.optimize)
         mixture = best.candidate.fit(self.statistics, jobs=self.jobs, on_step=self.listener.on_step)
-        log_prior, weight = mixture.log_prior, best.candidate.weight
+        log_prior = mixture.log_prior
+        weight = best.candidate.weight
         unlabeled = Unlabeled("em", self.n_unlabeled, weight, tuple(log_prior.tolist()), mixture.log_likelihoods)
-        vocabulary, columns = self.counts.vocabulary, self.columns
+        vocabulary = self.counts.vocabulary
+        columns = self.columns
         features = vocabulary.restrict(columns) if vocabulary is not None and columns is not None else vocabulary
         task = OneLabel(
             self.counts.labels, log_prior, selection.calibration, selection.estimate, self.model_settings.calibrate,
@@ -220,7 +244,8 @@ class _Learner:
 
         With few documents, leave-one-out may select too much smoothing.
         """
-        settings, loss = self.model_settings, attrgetter("loss")
+        settings = self.model_settings
+        loss = attrgetter("loss")
         smoothing = settings.smoothing
         if smoothing is None:  # the one that leave-one-out selects for the labeled documents alone
             n_hapax = count_hapaxes(self.statistics, self.sample).tokens if self.is_hapax[0].any() else None
@@ -237,7 +262,8 @@ class _Learner:
         return min([best, *others], key=loss)
 
     def _em(self, smoothing: float, weight: float) -> ExpectationMaximization:
-        model, prior = self.model_settings.event_model, self.model_settings.effective_prior
+        model = self.model_settings.event_model
+        prior = self.model_settings.effective_prior
         return ExpectationMaximization(self.unlabeled, model, smoothing, prior, weight, self.settings.em or 0)
 
     def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:

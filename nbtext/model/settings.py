@@ -1,4 +1,6 @@
-"""The settings of decisions, of training on unlabeled documents, of exponential decay, and of reviews."""
+"""The settings of decisions, of training on unlabeled documents, of exponential decay, and of
+reviews.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs of pairs of a true and a predicted label. A pair that is not listed costs 0 if correct, else 1.
+    """The costs of pairs of a true and a predicted label. A pair that is not listed costs 0 if
+    correct, else 1.
 
     The predicted label "" means that the model abstains.
     """
@@ -44,7 +47,9 @@ class Costs:
         return listed if listed is not None else DEFAULT_ERROR_COST * (true != predicted)
 
     def check(self, labels: Iterable[str]) -> None:
-        """Raise InputError if a label of the file is not among these labels, or two of them are in its header."""
+        """Raise InputError if a label of the file is not among these labels, or two of them are in
+        its header.
+        """
         known = set(labels)
         if self.header is not None and {self.header[0], self.header[1] or self.header[0]} <= known:
             raise InputError(
@@ -83,7 +88,8 @@ def read_costs(path: str) -> Costs:
         if (true, predicted) in pairs:
             what = f"the cost of {true} predicted as {predicted} is given twice"
             raise InputError(what, where=where, hint="keep one of the lines")
-        pairs[true, predicted], lines[true, predicted] = number, line
+        pairs[true, predicted] = number
+        lines[true, predicted] = line
     if not pairs:
         raise InputError("the file has no cost", where=path, hint=COST_HINT)
     return Costs(path, pairs, lines, header, header_line)
@@ -138,11 +144,12 @@ class DecisionSettings(Settings):
     min_probability  the model abstains below it; None: it never abstains
     coverage         probability that a prediction set holds the true label; None: no sets
     cost             the costs of errors, which the labels minimize; None: all errors cost the same
-    threshold        minimum probabilities at which labels are predicted: of one label, as a pair, or of all labels, as
-                     a number, or "auto" for those of the model
+    threshold        minimum probabilities at which labels are predicted: of one label, as a pair,
+                     or of all labels, as a number, or "auto" for those of the model
     explain          number of features that explain each prediction; None: no explanation
     top_k            number of most probable labels that are reported; None: see the output format
-    at_least_one     whether a multi-label model predicts the most probable one if none reaches its threshold
+    at_least_one     whether a multi-label model predicts the most probable one if none reaches its
+                     threshold
     """
 
     TITLE = "Predictions"
@@ -215,11 +222,15 @@ class DecisionSettings(Settings):
 
     @property
     def replaces_label(self) -> bool:
-        """Whether costs or thresholds choose the label, instead of the decision offsets of the model."""
+        """Whether costs or thresholds choose the label, instead of the decision offsets of the
+        model.
+        """
         return self.cost is not None or bool(self.label_thresholds)
 
     def check(self, labels: Iterable[str]) -> None:
-        """Raise InputError or SettingsError if a label of the costs or thresholds is not among these labels."""
+        """Raise InputError or SettingsError if a label of the costs or thresholds is not among
+        these labels.
+        """
         known = set(labels)
         if self.cost is not None:
             self.cost.check(known)
@@ -230,7 +241,9 @@ class DecisionSettings(Settings):
 
 
 def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:
-    """Raise SettingsError if there are decisions, by name, that have no meaning for a kind of model."""
+    """Raise SettingsError if there are decisions, by name, that have no meaning for a kind of
+    model.
+    """
     if wrong:
         raise SettingsError(f"cannot be used with a {kind} model", where=wrong[0], hint=hint)
 
@@ -273,7 +286,9 @@ class DecaySettings(Settings):
 
     @property
     def factor(self) -> float:
-        """The factor by which the weights of older documents are multiplied: 2^(−elapsed / half_life)."""
+        """The factor by which the weights of older documents are multiplied: 2^(−elapsed /
+        half_life).
+        """
         if self.half_life is None or self.elapsed is None:
             return 1.0
         return float(2.0 ** (-self.elapsed / self.half_life))

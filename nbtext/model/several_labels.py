@@ -1,4 +1,6 @@
-"""The task of documents with several labels, or none: each label is looked at by itself, with a threshold."""
+"""The task of documents with several labels, or none: each label is looked at by itself, with a
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ SEPARATOR = "|"  # of labels in a table, if the labels of the training documents
 
 @dataclass(frozen=True, eq=False)
 class SeveralLabels:
-    """A document has any number of labels. The scorer holds the scores of `nbtext.bayes.binary_relevance`.
+    """A document has any number of labels. The scorer holds the scores of
+    `nbtext.bayes.binary_relevance`.
 
     Attributes
     ----------
@@ -51,14 +54,17 @@ class SeveralLabels:
 
     @classmethod
     def of(cls, labels: Labels, statistics: ClassStatistics, scorer: LinearScorer, fit: MultilabelFit) -> SeveralLabels:
-        """Return the task of a model of these documents. Half a document is added to those with each label."""
+        """Return the task of a model of these documents. Half a document is added to those with
+        each label.
+        """
         log_prior = np.log(statistics.class_documents + 0.5) - np.log(statistics.n_documents + 1)
         return cls(labels, np.asarray(log_prior), scorer.bias[: len(labels)], fit)
 
     @staticmethod
     def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
         """See Task."""
-        several, is_linear = "documents with several labels", settings.is_linear
+        several = "documents with several labels"
+        is_linear = settings.is_linear
         if settings.model != AUTO and not is_linear:
             hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
             raise SettingsError(f"{settings.model} cannot be trained on {several}", where="model", hint=hint)
@@ -72,7 +78,8 @@ class SeveralLabels:
             hint = "leave it out to maximize micro-F1, or give macro_f1"
             what = f"{settings.optimize} can be optimized only for documents with one label each"
             raise SettingsError(what, where="optimize", hint=hint)
-        default, hint = ModelSettings(), "leave out this option, or train on documents with one label each"
+        default = ModelSettings()
+        hint = "leave out this option, or train on documents with one label each"
         for name in ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision"):
             if getattr(settings, name) != getattr(default, name):
                 raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
@@ -88,7 +95,9 @@ class SeveralLabels:
         return self.fit.posteriors
 
     def split(self, scores: Floats) -> RelevanceScores:
-        """Return the two scores of each document and label, from those of the scorer, (n_documents, n_scores)."""
+        """Return the two scores of each document and label, from those of the scorer, (n_documents,
+        n_scores).
+        """
         return split_scores(scores, self.priors)
 
     def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
@@ -101,7 +110,9 @@ class SeveralLabels:
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""
-        labels, thresholds, probabilities = self.labels, self.fit.thresholds, predictions.probabilities
+        labels = self.labels
+        thresholds = self.fit.thresholds
+        probabilities = predictions.probabilities
         if decisions.common_threshold is not None:
             thresholds = np.full(len(labels), decisions.common_threshold)
         if given := decisions.label_thresholds:
@@ -146,7 +157,9 @@ class SeveralLabels:
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> MultilabelFit:
         """See Task; a new label gets the median threshold and no bias."""
-        fit, own, estimate = self.fit, self.labels, self.fit.estimate
+        fit = self.fit
+        own = self.labels
+        estimate = self.fit.estimate
         median = float(np.median(fit.thresholds)) if len(fit.thresholds) else DEFAULT_THRESHOLD
         if estimate is not None:
             estimate = replace(estimate, label_f1=align(estimate.label_f1, own, labels, 0.0))

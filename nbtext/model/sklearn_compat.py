@@ -38,7 +38,9 @@ class NotFittedError(NbtextError, ValueError, AttributeError):
 
 
 def refuse_unfitted(estimator: object) -> NoReturn:
-    """Raise NotFittedError; if scikit-learn is imported, the error is also an instance of scikit-learn's class."""
+    """Raise NotFittedError; if scikit-learn is imported, the error is also an instance of
+    scikit-learn's class.
+    """
     sklearn_exceptions = sys.modules.get("sklearn.exceptions")
     kinds = (NotFittedError,) if sklearn_exceptions is None else (NotFittedError, sklearn_exceptions.NotFittedError)
     what = f"this {type(estimator).__name__} is not fitted yet"
@@ -48,10 +50,12 @@ def refuse_unfitted(estimator: object) -> NoReturn:
 def list_texts(X: Any, features: FeatureSettings) -> list[str]:
     """Return texts as a list.
 
-    raises  InputError: X is a table or one text, an item is not a text, or the features are of several fields
+    raises  InputError: X is a table or one text, an item is not a text, or the features are of
+            several fields
     """
     if len(features.fields) > 1:
-        names, hint = " and ".join(features.fields), "use fit_source, or nbtext predict, for documents with fields"
+        names = " and ".join(features.fields)
+        hint = "use fit_source, or nbtext predict, for documents with fields"
         raise InputError(f"the features are of the fields {names}, and a text has no fields", hint=hint)
     if isinstance(X, str | bytes):
         raise InputError("one text was given", hint="give a list of texts")
@@ -67,7 +71,8 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
     return texts
 
 
-# settings of features that apply to the columns of a matrix, and those that apply only if its numbers are counts
+# settings of features that apply to the columns of a matrix, and those that apply only if its
+# numbers are counts
 OF_COLUMNS = ("min_df", "max_df", "max_features", "select", "tf", "idf", "norm")
 OF_COUNTS = ("tf", "idf", "norm")
 WEIGHTED = "X holds weights, not counts"
@@ -86,7 +91,9 @@ def refuse_features(features: FeatureSettings, because: str, known: Mapping[str,
 
 
 def check_counts(counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings) -> None:
-    """Raise SettingsError if counts cannot have been counted with these settings, as far as they show it."""
+    """Raise SettingsError if counts cannot have been counted with these settings, as far as they
+    show it.
+    """
     if (counts.vocabulary is None) != (features.hash_bits is not None):
         hint = "give the settings that they were counted with"
         what = "the counts are of hashed features" if counts.vocabulary is None else "the counts are not hashed"
@@ -99,7 +106,8 @@ def check_counts(counts: CorpusCounts, features: FeatureSettings, settings: Mode
 def label_texts(y: Any) -> tuple[list[str], str]:
     """Return labels as texts, and the name of their type, one of LABEL_TYPES.
 
-    raises  InputError: y is missing or a table; a label is missing or of an unsupported type; the types are mixed
+    raises  InputError: y is missing or a table; a label is missing or of an unsupported type; the
+            types are mixed
     """
     if y is None or isinstance(y, str | bytes):
         what = "labels are missing" if y is None else "one label was given"
@@ -114,7 +122,8 @@ def label_texts(y: Any) -> tuple[list[str], str]:
             raise InputError(f"label {place} is {type(label).__name__}, expected str, int, float or bool")
     types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels} or {"str"}
     if types == {"int", "float"}:
-        types, labels = {"float"}, list(map(float, labels))
+        types = {"float"}
+        labels = list(map(float, labels))
     if len(types) > 1:
         what = f"labels are of several types: {', '.join(sorted(types))}"
         raise InputError(what, hint="convert all to str: map(str, labels)")
@@ -144,7 +153,8 @@ def change_parameters(
         if name not in known:
             raise ValueError(f"Invalid parameter {name!r} for estimator TextClassifier")
     if parameters.get("model") == BEST:
-        given, default = known | parameters, ModelSettings()
+        given = known | parameters
+        default = ModelSettings()
         changed = {name: given[name] for name in OF_CHOSEN_MODELS if given[name] != getattr(default, name)}
         check_rules(ModelSettings.RULES, changed | {"model": BEST})
         parameters = parameters | {"model": AUTO}
@@ -156,11 +166,14 @@ def change_parameters(
 
 
 def document_parameters(kind: type, *records: type) -> None:
-    """Give a class the signature and the documentation of its parameters: the settings of these records.
+    """Give a class the signature and the documentation of its parameters: the settings of these
+    records.
 
-    scikit-learn and help() read the signature from `__init__`. The section Parameters precedes the section Attributes.
+    scikit-learn and help() read the signature from `__init__`. The section Parameters precedes the
+    section Attributes.
     """
-    parameters, lines = [], ["Parameters", "----------"]
+    parameters = []
+    lines = ["Parameters", "----------"]
     for record in records:
         for field, found in list_settings(record):
             parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default))
@@ -215,8 +228,8 @@ def is_table(y: Any) -> bool:
 def indicator_matrix(y: Any) -> NDArray[Any] | None:
     """Return labels as an indicator matrix; None if they are lists of labels.
 
-    Lists are an indicator matrix if each has the same number of items, two at least, and all items are 0 or 1, as in
-    scikit-learn.
+    Lists are an indicator matrix if each has the same number of items, two at least, and all items
+    are 0 or 1, as in scikit-learn.
     """
     if is_table(y):
         return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
@@ -246,7 +259,8 @@ def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
 
     The labels of an indicator matrix are the numbers of its columns.
 
-    raises  InputError: a text has one label in place of a list, or the matrix has other numbers than 0 and 1
+    raises  InputError: a text has one label in place of a list, or the matrix has other numbers
+            than 0 and 1
     """
     matrix = indicator_matrix(y)
     if matrix is not None:
@@ -267,13 +281,13 @@ def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
 def count_texts(
     X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, label_type: str | None
 ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
-    """Return the counts of texts and labels, the type of the labels, and the index of the text of each retained
-    document.
+    """Return the counts of texts and labels, the type of the labels, and the index of the text of
+    each retained document.
 
     sample_size  how many documents the counts retain; None: all
     label_type   the type that labels must have; None: any
-    raises       InputError: X does not hold texts, y does not hold labels (or lists of labels) of this type, or their
-                 lengths differ
+    raises       InputError: X does not hold texts, y does not hold labels (or lists of labels) of
+                 this type, or their lengths differ
     """
     texts = list_texts(X, settings)
     has_lists = has_several_labels(y)
@@ -313,12 +327,14 @@ def arrange_columns(model: FittedModel, values: Floats, *, absent: float) -> Flo
 
 
 def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Any:
-    """Return the label of each text, as an array; with several labels, a list of tuples or an indicator matrix.
+    """Return the label of each text, as an array; with several labels, a list of tuples or an
+    indicator matrix.
 
     log_probabilities  (n_texts, n_labels)
     is_known           (n_texts,), whether each text has a known word
     """
-    values, chosen = model.label_values, model.task.choose(log_probabilities, is_known)
+    values = model.label_values
+    chosen = model.task.choose(log_probabilities, is_known)
     if chosen.ndim == 1:
         return np.array(values)[chosen]
     if model.label_columns is not None:
@@ -333,7 +349,8 @@ def decision_values(model: FittedModel, log_probabilities: Floats, is_known: NDA
 
 
 def accuracy(predicted: Any, y: Any) -> float:
-    """Return the share of texts whose label is correct; with several labels, all of a text have to be.
+    """Return the share of texts whose label is correct; with several labels, all of a text have to
+    be.
 
     raises  InputError: there is no text, or there are not as many labels as texts
     """
@@ -350,7 +367,9 @@ def accuracy(predicted: Any, y: Any) -> float:
 
 
 def _trim(labels: Any) -> list[Any]:
-    """Return labels as the model has them: texts without white space at their ends, and none that is missing."""
+    """Return labels as the model has them: texts without white space at their ends, and none that
+    is missing.
+    """
     return [name_of(label) if isinstance(label, str) else label for label in labels if name_of(label) is not None]
 
 
@@ -365,23 +384,26 @@ def is_matrix(X: Any) -> TypeGuard[Any]:
 def count_rows(
     X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, fitted: FittedModel | None = None
 ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
-    """Return the counts of rows and labels, the type of the labels, and the index of the row of each retained document.
+    """Return the counts of rows and labels, the type of the labels, and the index of the row of
+    each retained document.
 
     Parameters
     ----------
     X : matrix (n_documents, n_columns), sparse or dense
-        Whole numbers that are not negative are counts, which the settings weight; other numbers are weights.
+        Whole numbers that are not negative are counts, which the settings weight; other numbers are
+        weights.
     y : sequence of (n_documents,) labels
     sample_size : int, optional
-        How many documents the counts retain; None: all. All are retained if the numbers are weights.
+        How many documents the counts retain; None: all. All are retained if the numbers are
+        weights.
     fitted : FittedModel, optional
         A model to which the rows will be added; it has one column for each of theirs.
 
     Raises
     ------
     InputError
-        A number is not finite or too large, labels and rows differ in number, or the rows do not fit the settings or
-        the model.
+        A number is not finite or too large, labels and rows differ in number, or the rows do not
+        fit the settings or the model.
     """
     if fitted is None:
         of_columns = {name: getattr(settings, name) for name in OF_COLUMNS}
@@ -419,7 +441,8 @@ def count_rows(
 
 
 def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the log-probabilities of rows, (n_documents, n_classes), and whether each has a known column.
+    """Return the log-probabilities of rows, (n_documents, n_classes), and whether each has a known
+    column.
 
     Raises
     ------
@@ -428,7 +451,9 @@ def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bo
     """
     rows = _read_rows(X)
     _check_columns(rows, model)
-    indptr, indices, classes = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), np.zeros(rows.shape[0])
+    indptr = rows.indptr.astype(np.int64)
+    indices = rows.indices.astype(np.int32)
+    classes = np.zeros(rows.shape[0])
     documents = DocumentCounts(indptr, indices, rows.data, classes.astype(np.int32), classes.astype(np.uint64))
     if model.vocabulary is not None and len(model.vocabulary) < rows.shape[1]:
         columns = np.array(list(map(int, model.vocabulary.terms)), dtype=np.int64)
@@ -438,7 +463,9 @@ def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bo
 
 
 def _read_rows(X: Any) -> csr_array:
-    """Return a matrix as compressed sparse rows without stored zeros: int32 if all numbers are counts, else float64."""
+    """Return a matrix as compressed sparse rows without stored zeros: int32 if all numbers are
+    counts, else float64.
+    """
     from scipy.sparse import csr_array
 
     if X.dtype.kind == "c":

@@ -35,9 +35,10 @@ class CountingTask:
     settings     the features to count
     sample_size  documents retained for leave-one-out; None retains all
     is_labeled   whether the labels matter; otherwise all documents are counted as one class
-    spill        where the threads of this process leave documents that are too many for memory, if all are retained
-    n_returned   documents that the workers of a cluster return if all are too many for the memory of the command; they
-                 keep the others. None: they return all that are retained
+    spill        where the threads of this process leave documents that are too many for memory, if
+                 all are retained
+    n_returned   documents that the workers of a cluster return if all are too many for the memory
+                 of the command; they keep the others. None: they return all that are retained
     """
 
     settings: FeatureSettings
@@ -47,19 +48,24 @@ class CountingTask:
     n_returned: int | None = None
 
     def count(self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
-        """Return the counts of some documents; threads that count others of the same source share a bound."""
+        """Return the counts of some documents; threads that count others of the same source share a
+        bound.
+        """
 
         def start() -> CorpusCounter:
             return CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound, spill=self.spill)
 
-        corpus_counter, counts = start(), None
+        corpus_counter = start()
+        counts = None
         for block in blocks:
             batch = block.batch()
             if not self.is_labeled:
-                batch.labels, batch.label_lists = [""] * len(batch), None
+                batch.labels = [""] * len(batch)
+                batch.label_lists = None
             if corpus_counter.is_full(batch):
                 part = corpus_counter.finish()
-                corpus_counter, counts = start(), part if counts is None else counts + part
+                corpus_counter = start()
+                counts = part if counts is None else counts + part
             corpus_counter.add(batch)
             on_batch(block, batch)
             if self.spill is not None:
@@ -86,14 +92,17 @@ class ThreadExecutor:
     jobs: int
 
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
-        """See Executor. A user's token pattern is matched in the main thread, where it can time out."""
+        """See Executor. A user's token pattern is matched in the main thread, where it can time
+        out.
+        """
         jobs = self.jobs if source.first_matrix() is None else 1  # weights are counted together
         return ThreadExecutor(jobs).count_blocks(source.blocks(), task, on_batch)
 
     def count_blocks(self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None) -> CorpusCounts:
         """Count blocks; see `count`."""
         blocks, is_single = peek_blocks(blocks)
-        shared, bound = _SharedBlocks(blocks, on_batch), Bound(task.sample_size)
+        shared = _SharedBlocks(blocks, on_batch)
+        bound = Bound(task.sample_size)
 
         def count_blocks() -> CorpusCounts:
             try:
@@ -144,7 +153,8 @@ def count_source(
 
 
 def source_features(source: Source, features: FeatureSettings) -> FeatureSettings:
-    """Return the settings of the features of a source: those given, with its text fields; of a matrix, its own.
+    """Return the settings of the features of a source: those given, with its text fields; of a
+    matrix, its own.
 
     raises  SettingsError: settings are given for a matrix, whose features are already extracted
     """
@@ -158,7 +168,8 @@ def source_features(source: Source, features: FeatureSettings) -> FeatureSetting
 
 
 def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
-    """Return a batch whose labels are numbers with their names among the labels of a model; others as they are.
+    """Return a batch whose labels are numbers with their names among the labels of a model; others
+    as they are.
 
     raises  InputError: there are fewer labels
     """
@@ -179,7 +190,8 @@ def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
 
 
 def _set_single_labels(batch: Batch) -> Batch:
-    batch.labels, batch.label_lists = batch.single_labels(), None
+    batch.labels = batch.single_labels()
+    batch.label_lists = None
     return batch
 
 
@@ -189,7 +201,9 @@ def _set_several_labels(batch: Batch) -> Batch:
 
 
 def read_batches(source: Source, on_batch: OnBatch | None = None) -> Iterator[Batch]:
-    """Yield the batches of a source, in order and in this thread; `on_batch` is called after each was used."""
+    """Yield the batches of a source, in order and in this thread; `on_batch` is called after each
+    was used.
+    """
     for block in source.blocks():
         batch = block.batch()
         yield batch
@@ -198,7 +212,9 @@ def read_batches(source: Source, on_batch: OnBatch | None = None) -> Iterator[Ba
 
 
 def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
-    """Return the same blocks, and whether there is at most one, so that a second thread would have nothing to do."""
+    """Return the same blocks, and whether there is at most one, so that a second thread would have
+    nothing to do.
+    """
     first, blocks = take(blocks, 1)
     if not first or not first[0].is_large:  # no block is read beside a large one
         second, blocks = take(blocks, 1)
@@ -207,8 +223,9 @@ def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
 
 
 class _SharedBlocks:
-    """The blocks of a source, shared by threads; each block is given to one thread. No block follows a large one
-    before that has been counted."""
+    """The blocks of a source, shared by threads; each block is given to one thread. No block
+    follows a large one before that has been counted.
+    """
 
     def __init__(self, blocks: Iterator[Block], on_batch: OnBatch | None) -> None:
         self._blocks = blocks
@@ -221,7 +238,8 @@ class _SharedBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         while True:
-            with self._lock:  # not a Condition: an interrupt while Python code enters it would leave it locked
+            # not a Condition: an interrupt while Python code enters it would leave it locked
+            with self._lock:
                 is_waiting = self._has_large and not self._is_stopped
                 if not is_waiting:
                     self._n_blocks += 1
@@ -259,7 +277,9 @@ class _SharedBlocks:
 
 
 def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
-    """Raise SettingsError unless the source has the same separate text fields as the training documents."""
+    """Raise SettingsError unless the source has the same separate text fields as the training
+    documents.
+    """
     if learned == given:
         return
     if learned:

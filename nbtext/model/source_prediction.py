@@ -35,7 +35,8 @@ def predict_source(
 ) -> Iterator[Predictions]:  # fmt: skip
     """Yield the predictions for all documents of a source, in order, a batch at a time.
 
-    Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few batches ahead.
+    Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few
+    batches ahead.
     """
     yield from map_batches(batch_predictor(model, decisions), model, source, jobs=jobs, on_batch=on_batch)
 
@@ -54,7 +55,9 @@ def explain_source(
     model: FittedModel, source: Source, *, label: str | None = None, against: str | None = None, jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> Iterator[Explanation]:  # fmt: skip
-    """Return the explanations of all documents of a source, in order; see `Explainer.explain_batch`."""
+    """Return the explanations of all documents of a source, in order; see
+    `Explainer.explain_batch`.
+    """
     from nbtext.model.explanation import Explainer
 
     explainer = Explainer(model)
@@ -102,12 +105,14 @@ def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
 
 
 def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
-    """Return all predictions, by decreasing entropy of the labels' probabilities; None if there are no batches.
+    """Return all predictions, by decreasing entropy of the labels' probabilities; None if there are
+    no batches.
 
-    Ties keep their order. Documents without a known token, and documents that could not be read, come last,
-    because the model cannot learn from them.
+    Ties keep their order. Documents without a known token, and documents that could not be read,
+    come last, because the model cannot learn from them.
 
-    Source: uncertainty sampling; Lewis & Gale, A Sequential Algorithm for Training Text Classifiers, 1994.
+    Source: uncertainty sampling; Lewis & Gale, A Sequential Algorithm for Training Text
+    Classifiers, 1994.
     """
     parts = list(batches)
     if not parts:

@@ -1,8 +1,9 @@
-"""Tasks: what a prediction is. A document has a set of labels, and the task says which sets there are.
+"""Tasks: what a prediction is. A document has a set of labels, and the task says which sets there
+are.
 
-`OneLabel` (exactly one) normalizes over the labels, and takes the most probable one. `SeveralLabels` (0 to n, in
-`nbtext.model.several_labels`) looks at each label by itself, with thresholds. A fitted model has one task, which holds
-what was fitted to leave-one-out scores.
+`OneLabel` (exactly one) normalizes over the labels, and takes the most probable one.
+`SeveralLabels` (0 to n, in `nbtext.model.several_labels`) looks at each label by itself, with
+thresholds. A fitted model has one task, which holds what was fitted to leave-one-out scores.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Task(Protocol):
     estimate
         The leave-one-out estimate for new documents; None if no document could be left out.
     posteriors
-        Mean probabilities of left-out documents, to estimate the shares of labels; None if they are not known.
+        Mean probabilities of left-out documents, to estimate the shares of labels; None if they are
+        not known.
     fit
         How scores become probabilities and labels that do not exclude each other; None if they do.
     """
@@ -84,13 +86,16 @@ class Task(Protocol):
     def judge(
         self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
     ) -> tuple[Floats, NDArray[np.int64] | None]:
-        """Return the probabilities, (n_documents, n_labels), and the class of the one label of each document.
+        """Return the probabilities, (n_documents, n_labels), and the class of the one label of each
+        document.
 
-        None in place of the classes: the probabilities decide. See `log_probabilities` for the parameters.
+        None in place of the classes: the probabilities decide. See `log_probabilities` for the
+        parameters.
         """
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
-        """Return the predictions with the labels that follow from the probabilities; one with a reason gets none.
+        """Return the predictions with the labels that follow from the probabilities; one with a
+        reason gets none.
 
         Raises
         ------
@@ -99,7 +104,8 @@ class Task(Protocol):
         """
 
     def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[Any]:
-        """Return what scikit-learn's `predict` gives for texts: never nothing where exactly one label is expected.
+        """Return what scikit-learn's `predict` gives for texts: never nothing where exactly one
+        label is expected.
 
         That is the class of each, (n_texts,), or whether each has each label, (n_texts, n_labels).
 
@@ -112,14 +118,18 @@ class Task(Protocol):
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:
-        """Raise InputError or SettingsError if the decisions have no meaning for the task, or for these labels."""
+        """Raise InputError or SettingsError if the decisions have no meaning for the task, or for
+        these labels.
+        """
 
     @staticmethod
     def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
         """Raise SettingsError if a setting does not apply to documents of this kind."""
 
     def separator(self, given: str | None) -> str:
-        """Return what divides labels in a table, if those of the training documents were divided by `given`."""
+        """Return what divides labels in a table, if those of the training documents were divided by
+        `given`.
+        """
 
     def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
         """Return the names of the parts that are fitted to leave-one-out scores."""
@@ -141,11 +151,12 @@ class OneLabel:
     Attributes
     ----------
     is_calibrated
-        Whether a document without a known word has the prior probabilities. If not, probabilities are those of
-        scikit-learn.
+        Whether a document without a known word has the prior probabilities. If not, probabilities
+        are those of scikit-learn.
     default_class
-        The class of a document without a known word where it must have one: the most frequent class, or the most
-        probable one by a prior that was given. None: the most probable one, because the model is not calibrated.
+        The class of a document without a known word where it must have one: the most frequent
+        class, or the most probable one by a prior that was given. None: the most probable one,
+        because the model is not calibrated.
     """
 
     name: ClassVar[str] = "one"
@@ -212,11 +223,13 @@ class OneLabel:
 
     def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
         """See Task."""
-        offsets, default = self.calibration.decision_offsets, self.default_class
+        offsets = self.calibration.decision_offsets
+        default = self.default_class
         values = log_probabilities if offsets is None else log_probabilities + offsets
         if default is not None:
             values[~is_known] = log_probabilities[~is_known]
-            values[~is_known, default] += 1.0  # of equal priors, it is that of the most frequent label
+            # of equal priors, it is that of the most frequent label
+            values[~is_known, default] += 1.0
         return values
 
     @staticmethod
@@ -250,7 +263,8 @@ class OneLabel:
         """See Task; a new label gets offsets of 0."""
         from nbtext.bayes.smoothing import Selection
 
-        calibration, adjustment = self.calibration, self.calibration.prior_adjustment
+        calibration = self.calibration
+        adjustment = self.calibration.prior_adjustment
         offsets = calibration.decision_offsets
         calibration = replace(
             calibration,
@@ -261,10 +275,11 @@ class OneLabel:
         return Selection(hyperparameters, calibration)
 
     def _add_sets(self, predictions: Predictions, coverage: float) -> Predictions:
-        """Return the predictions with prediction sets; a document that could not be read has an empty set.
+        """Return the predictions with prediction sets; a document that could not be read has an
+        empty set.
 
-        A set holds the labels whose nonconformity is at most the quantile that covers the true label with this
-        frequency. If the set is empty, the model abstains.
+        A set holds the labels whose nonconformity is at most the quantile that covers the true
+        label with this frequency. If the set is empty, the model abstains.
         """
         if self.calibration.nonconformity is None:
             raise no_prediction_sets("train it on at least two documents of each label")
@@ -303,7 +318,9 @@ def no_prediction_sets(hint: str) -> SettingsError:
 
 
 def abstain_below(predictions: Predictions, minimum: float | None) -> Predictions:
-    """Return the predictions without the labels whose probability is below a minimum, if there is one."""
+    """Return the predictions without the labels whose probability is below a minimum, if there is
+    one.
+    """
     if minimum is None:
         return predictions
     best = predictions.best
@@ -316,11 +333,15 @@ def abstain_below(predictions: Predictions, minimum: float | None) -> Prediction
 
 
 def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictions:
-    """Return the predictions without the labels of these rows; a row without a label keeps its reason."""
-    labels, reasons = list(predictions.labels), list(predictions.reasons)
+    """Return the predictions without the labels of these rows; a row without a label keeps its
+    reason.
+    """
+    labels = list(predictions.labels)
+    reasons = list(predictions.reasons)
     for row, reason in new_reasons.items():
         if labels[row]:
-            labels[row], reasons[row] = (), reason
+            labels[row] = ()
+            reasons[row] = reason
     return replace(predictions, labels=labels, reasons=reasons)
 
 
@@ -332,11 +353,13 @@ def _decide_again(predictions: Predictions, decided: NDArray[np.int64], reasons:
 
 
 def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
-    """Return the predictions with the labels of the lowest expected cost; ties go to the more probable label.
+    """Return the predictions with the labels of the lowest expected cost; ties go to the more
+    probable label.
 
     A document for which abstaining costs less than every label gets no label.
     """
-    probabilities, classes = predictions.probabilities, predictions.classes
+    probabilities = predictions.probabilities
+    classes = predictions.classes
     expected, abstaining = _expected_costs(probabilities, classes, costs)
     lowest = expected.min(axis=1)
     decided = np.where(expected <= lowest[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
@@ -350,7 +373,9 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
 
 
 def _expected_costs(probabilities: Floats, labels: Sequence[str], costs: Costs) -> tuple[Floats, Floats]:
-    """Return the expected cost of each label, shape (n_documents, n_classes), and of abstaining, (n_documents,)."""
+    """Return the expected cost of each label, shape (n_documents, n_classes), and of abstaining,
+    (n_documents,).
+    """
     places = {label: place for place, label in enumerate(labels)}
     expected = 1 - probabilities  # every error costs 1, unless the file lists another cost
     abstaining = np.full(len(probabilities), DEFAULT_ERROR_COST)
@@ -379,10 +404,12 @@ class Unpredicted(NamedTuple):
 def find_unpredicted(task: Task, costs: Costs) -> list[Unpredicted]:
     """Return the labels that the model can never predict with these costs.
 
-    The label-noise rate bounds calibrated probabilities: a label has at most 1 − noise + noise / K, and each other
-    label at least noise / K. A label is listed if another one, or abstaining, costs less even at this bound.
+    The label-noise rate bounds calibrated probabilities: a label has at most 1 − noise + noise / K,
+    and each other label at least noise / K. A label is listed if another one, or abstaining, costs
+    less even at this bound.
     """
-    temperature, labels = task.calibration.temperature, task.labels
+    temperature = task.calibration.temperature
+    labels = task.labels
     if temperature is None or temperature.noise == 0 or len(labels) < 2:
         return []
     found = []
@@ -412,7 +439,8 @@ def find_unpredicted(task: Task, costs: Costs) -> list[Unpredicted]:
 def _apply_thresholds(predictions: Predictions, minimums: Mapping[str, float]) -> Predictions:
     """Return the predictions with the most probable label that reaches its threshold.
 
-    If no label reaches one, it is the most probable label without a threshold; if all labels have one, there is none.
+    If no label reaches one, it is the most probable label without a threshold; if all labels have
+    one, there is none.
     """
     probabilities = predictions.probabilities
     needed = np.array([minimums.get(label, np.inf) for label in predictions.classes])

@@ -1,6 +1,7 @@
 """Training: from a source, or a corpus's counts, to a model.
 
-The modules that fit models are imported when the documents have been counted, so that they can be imported meanwhile.
+The modules that fit models are imported when the documents have been counted, so that they can be
+imported meanwhile.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import FittedModel, TrainedModel
 
-WORD_VIEWS, CHARACTER_VIEW = ("word:1", "word:2"), "char_wb:2,5"  # of the model `combined`
-# Mean number of words up to which characters are counted, too: about as many as a model search takes for short. Parts
-# of words are evidence where there are few words. Accuracy on held-out training documents without and with them: 77
-# short questions 0.878, 0.891; sentences 0.788, 0.796; messages 0.988, 0.991. Where words are not separated: Thai
-# messages 0.630, 0.676; Japanese sentences 0.674, 0.926.
+# of the model `combined`
+WORD_VIEWS = ("word:1", "word:2")
+CHARACTER_VIEW = "char_wb:2,5"
+# Mean number of words up to which characters are counted, too: about as many as a model search
+# takes for short. Parts of words are evidence where there are few words. Accuracy on held-out
+# training documents without and with them: 77 short questions 0.878, 0.891; sentences 0.788, 0.796;
+# messages 0.988, 0.991. Where words are not separated: Thai messages 0.630, 0.676; Japanese
+# sentences 0.674, 0.926.
 SHORT = 40.0
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
@@ -45,11 +49,11 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
     executor
         Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
     is_saved
-        Whether the caller only saves the model, and does not update or refit it in memory. Then fewer documents are
-        retained while it is trained.
+        Whether the caller only saves the model, and does not update or refit it in memory. Then
+        fewer documents are retained while it is trained.
     spill
-        Where documents go that are too many for memory, if the model needs all of them and can be fitted to documents
-        in blocks. None: in temporary files of the system.
+        Where documents go that are too many for memory, if the model needs all of them and can be
+        fitted to documents in blocks. None: in temporary files of the system.
     """
     features = source_features(source, features)
     check_hashing(features, model_settings)
@@ -63,7 +67,8 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
         import tempfile
 
         spill = Spill(tempfile.gettempdir())
-    n_retained, is_blocked = max(SAMPLE_SIZE, model_settings.keep_sample or 0), can_be_blocked(model_settings)
+    n_retained = max(SAMPLE_SIZE, model_settings.keep_sample or 0)
+    is_blocked = can_be_blocked(model_settings)
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         task = CountingTask(each, size)
@@ -102,8 +107,9 @@ def count_for_model(
 ) -> tuple[FeatureSettings, CorpusCounts]:  # fmt: skip
     """Count a corpus, and return the settings of its features, too.
 
-    If they leave it to the model `combined`, it has a view of words and one of pairs of words. The corpus is counted
-    again, with one of character n-grams within words, if its documents are short, or if words are not separated.
+    If they leave it to the model `combined`, it has a view of words and one of pairs of words. The
+    corpus is counted again, with one of character n-grams within words, if its documents are short,
+    or if words are not separated.
 
     count     counts all documents with some settings; the second argument is its `on_batch`
     on_batch  is called while the documents are counted for the first time
@@ -146,21 +152,25 @@ def train_on_counts(
 
 
 def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int = 1) -> FittedModel:
-    """Return a multi-label model with the estimate of one whose duplicates are left out the other way.
+    """Return a multi-label model with the estimate of one whose duplicates are left out the other
+    way.
 
-    That one is fitted only if so many documents have duplicates that the estimates can differ by more than their error.
-    Models of one label have estimated both.
+    That one is fitted only if so many documents have duplicates that the estimates can differ by
+    more than their error. Models of one label have estimated both.
     """
     from nbtext.bayes.diagnostics import LeaveOneOutEstimate, error_of
     from nbtext.features.document_counts import count_repeated
     from nbtext.model.fitting import fit_model
 
-    settings, expected, C = fitted.model_settings, fitted.estimate, fitted.hyperparameters.C
+    settings = fitted.model_settings
+    expected = fitted.estimate
+    C = fitted.hyperparameters.C
     is_added = isinstance(expected, LeaveOneOutEstimate) or settings.has_targets
     if expected is None or is_added or not len(counts.sample) or counts.stored is not None:
         return fitted
     duplicates, n_repeated = count_repeated(counts.sample)
-    error, other = error_of(expected.metric, expected.documents), None
+    error = error_of(expected.metric, expected.documents)
+    other = None
     if n_repeated > error * len(counts.sample):
         swapped = settings.swap_duplicates() if C is None else replace(settings.swap_duplicates(), C=C)
         found = fit_model(counts, fitted.feature_settings, swapped, jobs=jobs).estimate
@@ -169,7 +179,9 @@ def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int =
 
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
-    """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
+    """Return how many documents the counts must retain for such a model to be fitted; None: all of
+    them.
+    """
     return None if needs_all_documents(features, model_settings) else model_settings.keep_sample or SAMPLE_SIZE
 
 
@@ -180,7 +192,8 @@ def can_be_blocked(model_settings: ModelSettings) -> bool:
 
 
 def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise SettingsError if a model of hashed features would need too much memory. Call it before counting.
+    """Raise SettingsError if a model of hashed features would need too much memory. Call it before
+    counting.
 
     Some event models have several columns for each feature.
     """
@@ -190,7 +203,9 @@ def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> N
 
 
 def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings) -> bool:
-    """Return whether the model needs the counts of each document, because class statistics are not sufficient."""
+    """Return whether the model needs the counts of each document, because class statistics are not
+    sufficient.
+    """
     if model_settings.is_linear:
         return True
     event_model = model_settings.event_model

@@ -37,8 +37,9 @@ def write_columns(
     Raises
     ------
     SettingsError
-        The suffix of the output names another format than that of the source, or a compression that the output does
-        not have; or a table is named, and the format has none; or the predictions have no such column.
+        The suffix of the output names another format than that of the source, or a compression that
+        the output does not have; or a table is named, and the format has none; or the predictions
+        have no such column.
     InputError
         A column cannot be added.
     """
@@ -72,7 +73,8 @@ def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator
 def _add_columns(batch: Predictions, settings: ColumnSettings, decisions: DecisionSettings) -> ChangedRows:
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
-    top_k, prefix = decisions.top_k, settings.column_prefix
+    top_k = decisions.top_k
+    prefix = settings.column_prefix
     is_several = FORMS[batch.task].is_list
     names = SEVERAL_COLUMNS if is_several and settings.columns == COLUMNS else settings.columns
     for name in names:

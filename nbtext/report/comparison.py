@@ -21,11 +21,15 @@ ABOUT = ("name", "model", "documents", "n_features", "size", "seconds")
 OF_TEST = ("only_first", "only_second", "p_value")
 MIN_P = 0.001  # a smaller p-value is shown as less than this
 SIGNIFICANCE = 0.05
-MAX_SENTENCES, MAX_PAIRS = 6, 12  # on the page
+# on the page
+MAX_SENTENCES = 6
+MAX_PAIRS = 12
 
 
 def comparison_result(comparison: Comparison) -> Result[Comparison]:
-    """Return a comparison as a result: a row for each model, and in Markdown one for each pair, too."""
+    """Return a comparison as a result: a row for each model, and in Markdown one for each pair,
+    too.
+    """
     metric_columns = tuple(metric.name + end for metric in comparison.metrics for end in ("", "_low", "_high"))
     unknown = {"unknown_label": comparison.unknown_label} if comparison.unknown_label else {}
     columns = (*ABOUT, *metric_columns, *unknown)
@@ -79,7 +83,8 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
          f"{format_seconds(result.seconds)}\n{format_size(result.size)}")
         for result in comparison.results
     )  # fmt: skip
-    yield new_table("model", *titles, "time, size", rows=rows, wraps=(0,))  # long names, so that the figures fit
+    # long names, so that the figures fit
+    yield new_table("model", *titles, "time, size", rows=rows, wraps=(0,))
     rows = (
         (f"{printable(test.second)}\nminus {printable(test.first)}",
          *(f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values()), f"{test.p_value:.2g}")
@@ -96,7 +101,8 @@ def interval_text(estimate: Estimate, sign: str = "") -> str:
 
 def test_sentence(test: PairedTest) -> str:
     """Return the result of McNemar's test as a sentence."""
-    first, second = printable(test.first), printable(test.second)
+    first = printable(test.first)
+    second = printable(test.second)
     alone = number_of(test.only_second, "document")
     counts = f"{second} alone is correct on {alone}, and {first} alone on {test.only_first:,}"
     p_value = f"p = {test.p_value:.2g}" if test.p_value >= MIN_P else f"p < {MIN_P}"
@@ -134,7 +140,8 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
-    results, scores = comparison.results, [metric for metric in comparison.metrics if not metric.is_loss]
+    results = comparison.results
+    scores = [metric for metric in comparison.metrics if not metric.is_loss]
 
     def best_by(metric: str, *, is_loss: bool) -> ComparedModel:
         return (min if is_loss else max)(results, key=lambda result: result.metrics[metric].value)

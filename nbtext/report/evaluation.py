@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COLUMNS = ("metric", "value", "label")
-MAX_COLUMNS = 12  # labels of a confusion matrix with numbers; with more, a heat map and the most frequent confusions
+# labels of a confusion matrix with numbers; with more, a heat map and the most frequent confusions
+MAX_COLUMNS = 12
 MAX_CONFUSIONS = 10
 MAX_PAIRS = 10  # of a wrong label and another label, in a table for people
 BAR = 12  # characters for a share of 1
@@ -29,11 +30,15 @@ CONFUSION_STYLES = ("", "dim", "", "yellow", "bold yellow")  # by the share of t
 SHADES = ((0.6, "█"), (0.25, "▓"), (0.1, "▒"), (0.02, "░"))  # from this share of the row on
 CELL = 2  # characters: as wide as high
 WIDEST_LABEL = 28  # columns of the terminal, of which a Chinese character takes two
-CORRECT, WRONG = "blue", "yellow"  # the color-blind can tell them apart
+# the color-blind can tell them apart
+CORRECT = "blue"
+WRONG = "yellow"
 
 
 def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
-    """Return an evaluation as a result, with a row for each metric, and for each figure of each label."""
+    """Return an evaluation as a result, with a row for each metric, and for each figure of each
+    label.
+    """
     return Result([evaluation], COLUMNS, _rows, _document, _layout, _tables)
 
 
@@ -55,7 +60,9 @@ def _rows(evaluation: Evaluation) -> Iterator[Row]:
 
 
 def format_unknown(n_documents: int) -> str:
-    """Say that so many documents have a true label that a model does not know, and what leaves them out."""
+    """Say that so many documents have a true label that a model does not know, and what leaves them
+    out.
+    """
     what = f"{n_documents:,} with a label that the model does not know"
     return f"{what} (wrong in the accuracy, left out of metrics of probabilities)"
 

@@ -1,4 +1,6 @@
-"""The page of an evaluation, of one label or of several: its charts, with summaries in words, and its content."""
+"""The page of an evaluation, of one label or of several: its charts, with summaries in words, and
+its content.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def render_evaluation_page(
     locate : Locator, optional
         Finds the features in the text of mistakes; None: they are not marked.
     """
-    evaluation, found = diagnosis.evaluation, diagnosis.intervals
+    evaluation = diagnosis.evaluation
+    found = diagnosis.intervals
     by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
     tiles = [  # the metrics that have a note, with their intervals
         {
@@ -51,7 +54,8 @@ def render_evaluation_page(
     }  # fmt: skip
     if isinstance(diagnosis, SetDiagnosis):
         content["worst"] = [(each, _shorten(each.text)) for each in diagnosis.worst]
-        pairs, examples = evaluation.label_pairs or (), diagnosis.examples
+        pairs = evaluation.label_pairs or ()
+        examples = diagnosis.examples
         listed = (examples.get((pair.kind, pair.label, pair.other), ()) for pair in pairs)
         content["pairs"] = [
             (pair, [(each.id, _shorten(each.text)) for each in some]) for pair, some in zip(pairs, listed, strict=True)
@@ -79,7 +83,8 @@ def render_evaluation_page(
             for confusion in pair.confusions
         ),
     }
-    charts, data = list(evaluation_charts(diagnosis)), {"confusions": _matrix(diagnosis)}
+    charts = list(evaluation_charts(diagnosis))
+    data = {"confusions": _matrix(diagnosis)}
     return render_page("evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data)
 
 
@@ -89,7 +94,9 @@ def excerpt(example: Example) -> str:
 
 
 def _shorten(text: str, *, is_cut: bool = False) -> str:
-    """Return the beginning of a text, on one line; an ellipsis shows that it is cut, here or before."""
+    """Return the beginning of a text, on one line; an ellipsis shows that it is cut, here or
+    before.
+    """
     line = printable(" ".join(text.split()))
     return line[:EXCERPT].rstrip() + "…" if line and (is_cut or len(line) > EXCERPT) else line
 
@@ -184,7 +191,8 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
 
 def _reliability_chart(diagnosis: Diagnosis) -> Chart:
     """Make the chart of probability against accuracy, with and without calibration."""
-    before, error = diagnosis.trust.before, percent(diagnosis.evaluation.metrics["expected_calibration_error"])
+    before = diagnosis.trust.before
+    error = percent(diagnosis.evaluation.metrics["expected_calibration_error"])
     words = "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
     if before is not None and before.error is not None:
         words += f"Calibration reduces the mean distance from the line from {percent(before.error)} to {error}."

@@ -1,4 +1,6 @@
-"""Explanations as a table with the words marked in the text, as rows for programs, as JSON, and as a page."""
+"""Explanations as a table with the words marked in the text, as rows for programs, as JSON, and as
+a page.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ N_FEATURES = 10  # shown in a table if no number is given; programs get all
 COLUMNS = ("id", "label", "against", "term", "feature", "count", "log_odds")
 NEGLIGIBLE = 1e-9  # a smaller term is a rounding error
 LEVELS = (0.06, 0.2, 0.5)  # shares of the largest weight from which on a mark has level 1, 2, 3
-# for the label and against it: the color-blind can tell them apart, and without colors bold and underlined differ
+# for the label and against it: the color-blind can tell them apart, and without colors bold and
+# underlined differ
 STYLES = {3: "bold blue", 2: "blue", 1: "blue", 0: "", -1: "yellow", -2: "yellow", -3: "underline yellow"}
 BAR = 24  # characters
 # on the page
@@ -33,7 +36,9 @@ MAX_FEATURES = 25  # of a document, if no number is given
 
 
 class Run(NamedTuple):
-    """A piece of text with one mark: from level 3, strongly for the label, to -3, strongly against it; 0: none."""
+    """A piece of text with one mark: from level 3, strongly for the label, to -3, strongly against
+    it; 0: none.
+    """
 
     text: str
     level: int
@@ -46,7 +51,8 @@ def highlight(text: str, weights: Sequence[float]) -> list[Run]:
     if largest:
         sizes = (sum(abs(weight) / largest >= level for level in LEVELS) for weight in weights)
         levels = [size if weight > 0 else -size for size, weight in zip(sizes, weights, strict=True)]
-    runs, start = [], 0
+    runs = []
+    start = 0
     for level, group in groupby(levels):
         end = start + sum(1 for _ in group)
         runs.append(Run(text[start:end], level))
@@ -62,7 +68,8 @@ def mark_runs(explanation: Explanation, locate: Locator) -> list[Run]:
 
 def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
     """Return the runs of the first `maximum` characters."""
-    kept, n_left = [], maximum
+    kept = []
+    n_left = maximum
     for run in runs:
         if n_left <= 0:
             break
@@ -82,7 +89,8 @@ def explanations_result(
     output_format : str
         The format in which it is written.
     n_features : int, optional
-        Number of features to show, the largest contributions first; None: ten in a table or Markdown, else all.
+        Number of features to show, the largest contributions first; None: ten in a table or
+        Markdown, else all.
     locate : Locator, optional
         Finds the features in a text; a table then shows the text with its words marked.
     """
@@ -107,7 +115,9 @@ def _parts(explanation: Explanation, n_features: int, locate: Locator | None) ->
 
 
 def mark_texts(texts: Sequence[str], weights: Sequence[Sequence[float]]) -> Iterator[Text]:
-    """Yield each text that is not empty, with its words marked and its control characters escaped; see part_weights."""
+    """Yield each text that is not empty, with its words marked and its control characters escaped;
+    see part_weights.
+    """
     from rich.text import Text
 
     for text, marks in zip(texts, weights, strict=True):
@@ -116,7 +126,9 @@ def mark_texts(texts: Sequence[str], weights: Sequence[Sequence[float]]) -> Iter
 
 
 def explanation_record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:
-    """Return an explanation as plain data; numbers in full, so that the terms add up to the log-odds."""
+    """Return an explanation as plain data; numbers in full, so that the terms add up to the
+    log-odds.
+    """
     shown, others = _shown(explanation, n_features)
     names = ("id", "label", "probability", "against", "other_probability", "log_odds")
     plain: dict[str, Any] = {name: getattr(explanation, name) for name in names}
@@ -132,7 +144,8 @@ def explanation_record(explanation: Explanation, n_features: int | None = None) 
 def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]:
     """Compute the weight of each character of each text.
 
-    The contribution of a feature is shared equally by its occurrences, and that of an occurrence by its pieces.
+    The contribution of a feature is shared equally by its occurrences, and that of an occurrence by
+    its pieces.
     """
     of_one = {part.feature: part.log_odds / (part.count or 1) for part in explanation.contributions}
     return [
@@ -142,7 +155,9 @@ def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]
 
 
 def add_weights(text: str, weighed: Iterable[tuple[float, Iterable[tuple[int, int]]]]) -> list[float]:
-    """Return the sum of the weights at each character of a text; `weighed` are weights and the spans that have them."""
+    """Return the sum of the weights at each character of a text; `weighed` are weights and the
+    spans that have them.
+    """
     marks = [0.0] * len(text)
     for weight, spans in weighed:
         for start, end in spans if weight else ():
@@ -160,7 +175,9 @@ def _shown(explanation: Explanation, n_features: int | None) -> tuple[tuple[Cont
 
 
 def _rows(explanation: Explanation, n_features: int | None) -> Iterator[Row]:
-    """Yield a row for each term of the log-odds: the features, all other features together, and the other terms."""
+    """Yield a row for each term of the log-odds: the features, all other features together, and the
+    other terms.
+    """
     shown, others = _shown(explanation, n_features)
     head = [explanation.id, explanation.label, explanation.against]
     if explanation.against is None:
@@ -204,7 +221,9 @@ def _visible(text: str) -> str:
 
 
 def _table(explanation: Explanation, n_features: int) -> RenderableType:
-    """Make a table of the largest contributions, with bars to the right for the label and to the left against it."""
+    """Make a table of the largest contributions, with bars to the right for the label and to the
+    left against it.
+    """
     from rich.text import Text
 
     shown, others = _shown(explanation, n_features)
@@ -260,12 +279,14 @@ def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[s
 
 def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of the terms whose sum is the log-odds."""
-    shown, others = explanation.contributions[:maximum], explanation.contributions[maximum:]
+    shown = explanation.contributions[:maximum]
+    others = explanation.contributions[maximum:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
     for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
         yield _row("", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest)
     terms = explanation.terms
-    rest: list[tuple[str, float, object]] = [  # the name of a term, its value, and whether it is shown
+    # the name of a term, its value, and whether it is shown
+    rest: list[tuple[str, float, object]] = [
         (number_of(len(others), "other word"), sum(part.log_odds for part in others), others),
         ("prior", terms.prior, True),
         ("absent words", terms.absent, abs(terms.absent) > NEGLIGIBLE),

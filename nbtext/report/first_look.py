@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_counts import CorpusCounts
 
 REPEATED = 0.1  # share of documents that repeat another one, or nearly so, from which it is said
-SEARCHED = 5120  # documents among which near duplicates are searched, which takes 1 % of the time of training
+# documents among which near duplicates are searched, which takes 1 % of the time of training
+SEARCHED = 5120
 COMPARED = 20  # documents, from which shares and accuracies say something
 LARGEST = 0.6  # share of the largest label, from which accuracy alone says little
 WIDEST = 2.0  # a 95 % interval of n documents is narrower on each side than WIDEST / √n
@@ -26,7 +27,8 @@ class FirstLook:
     documents      number of documents
     labels         number of documents with each label
     empty          number of documents without a token
-    repeated       number of documents that repeat another one, and number of documents among which they were counted
+    repeated       number of documents that repeat another one, and number of documents among which
+                   they were counted
     near           about which share of the texts are near duplicates of another one
     is_exclusive   whether each document has exactly one label
     is_training    whether a model is trained on them, so that a label with one document matters
@@ -46,7 +48,8 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
 
     views  the names of its views
     """
-    statistics, empty = counts.statistics, counts.empty_documents or {}
+    statistics = counts.statistics
+    empty = counts.empty_documents or {}
     hashes = counts.sample.hashes[counts.sample.indptr[1:] > counts.sample.indptr[:-1]]
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
@@ -74,14 +77,17 @@ def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
 def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None) -> list[str]:
     """Format what there is to say about labeled documents; nothing if there is nothing to say.
 
-    accuracy  that of a model on such documents, and the number of documents on which it was measured; None: not known
+    accuracy  that of a model on such documents, and the number of documents on which it was
+              measured; None: not known
     """
     lines = []
     if look.empty:
         total = number_of(look.documents, "document")
-        hold, what = "hold", "they count for their labels, and get no label"
+        hold = "hold"
+        what = "they count for their labels, and get no label"
         if look.empty == 1:
-            hold, what = "holds", "it counts for its label, and gets no label"
+            hold = "holds"
+            what = "it counts for its label, and gets no label"
         if not look.is_training:
             what = "a document without a label counts as wrong"
         lines.append(f"{look.empty:,} of {total} {hold} no token: {what}")

@@ -1,4 +1,6 @@
-"""The predictions of cross-validation as a table, for the analysis of errors: one row for each held-out document."""
+"""The predictions of cross-validation as a table, for the analysis of errors: one row for each
+held-out document.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,14 @@ class HeldOut:
     def __init__(self, separator: str, *, has_scores: bool) -> None:
         self._has_scores = has_scores
         self._found: list[tuple[Any, dict[str, Any]]] = []  # a place, and a record
-        self._form, self._separator = FORMS["one"], separator
+        self._form = FORMS["one"]
+        self._separator = separator
 
     def record(self, batch: PredictedBatch) -> None:
         """Add the predictions of a batch."""
-        predictions, folds, places = batch.predictions, batch.folds, batch.places
+        predictions = batch.predictions
+        folds = batch.folds
+        places = batch.places
         assert folds is not None and places is not None  # of cross-validation
         self._form = FORMS[predictions.task]
         records = prediction_records(predictions, None if self._has_scores else 1)
@@ -38,7 +43,8 @@ class HeldOut:
 
     def result(self) -> Result[Any]:
         """Return the predictions as a result."""
-        form, separator = self._form, self._separator
+        form = self._form
+        separator = self._separator
         columns = ("id", form.label, form.probability, _true_name(form), "fold")
 
         def rows(records: list[dict[str, Any]]) -> Iterator[Row]:

@@ -27,7 +27,9 @@ CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B p
 
 
 def inspection_result(inspection: Inspection) -> Result[Inspection]:
-    """Return the inspection of a model as a result: the words that were asked for, or the features of each label."""
+    """Return the inspection of a model as a result: the words that were asked for, or the features
+    of each label.
+    """
     if inspection.words:
         return Result([inspection], WORD_COLUMNS, _word_rows, _document, _layout)
     return Result([inspection], FEATURE_COLUMNS, _feature_rows, _document, _layout, tables=_tables)
@@ -37,7 +39,8 @@ def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
     """Return the inspection of a matrix as a result."""
 
     def layout(found: MatrixInspection, _: Screen) -> Iterator[RenderableType]:
-        n_features, cells = found.features or 0, found.documents * (found.features or 0)
+        n_features = found.features or 0
+        cells = found.documents * (found.features or 0)
         share = f", {found.entries / cells:.3%} of the cells" if cells else ""
         size = f"{number_of(found.documents, 'document')} × {number_of(n_features, 'feature')}"
         summary = [("matrix", size), ("entries", f"{found.entries:,} {found.kind}{share}")]
@@ -81,7 +84,8 @@ def _fields(feature: Any) -> list[Any]:
 
 def _confused_rows(pairs: tuple[ConfusionView, ...]) -> Iterator[tuple[str, str, int, int, int]]:
     for pair in pairs:
-        there, back = pair.first_as_second, pair.second_as_first
+        there = pair.first_as_second
+        back = pair.second_as_first
         yield pair.first, pair.second, there + back, there, back
 
 
@@ -200,7 +204,8 @@ def _words(pairs: list[tuple[str, str]], width: int) -> Text:
     from rich.cells import cell_len
     from rich.text import Text
 
-    lines, n_left = Text(), 0
+    lines = Text()
+    n_left = 0
     for feature, (_, number) in zip(show_features([feature for feature, _ in pairs]), pairs, strict=True):
         needed = cell_len(feature) + len(number) + 3
         if needed > n_left:

@@ -1,4 +1,6 @@
-"""Labels that are almost certainly mistakes: one line for each kind, with what to do. A label is untrusted."""
+"""Labels that are almost certainly mistakes: one line for each kind, with what to do. A label is
+untrusted.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
         )
         what = "labels that differ only in case, spaces, Unicode form or the form of a number"
         yield f"{what}: {shown}{'; …' if len(groups) > MAX_NAMED else ''}; make them equal in SOURCE"
-    objects, lists, prefixed = [], [], []
+    objects = []
+    lists = []
+    prefixed = []
     for label in sorted(labels):
         if "__label__" in label:
             prefixed.append(label)
@@ -56,9 +60,11 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
 
 
 def name_unknown(labels: Collection[str], known: Collection[str], *, is_model: bool = True) -> Iterator[str]:
-    """Yield a line that names the labels of documents which a model does not know, if there are any.
+    """Yield a line that names the labels of documents which a model does not know, if there are
+    any.
 
-    is_model  False: `known` are the labels that were predicted, so that one which none of them is like may be rare
+    is_model  False: `known` are the labels that were predicted, so that one which none of them is
+              like may be rare
     """
     unknown = sorted(set(labels) - set(known))
     alike = _group_alike(known)
@@ -66,9 +72,11 @@ def name_unknown(labels: Collection[str], known: Collection[str], *, is_model: b
     if not unknown or not (is_model or is_none or any(_canonical(label) in alike for label in unknown)):
         return
     part = f"{len(unknown):,} of {number_of(len(labels), 'label')} of the documents"
-    what, knows = f"the model does not know {part}", "it knows"
+    what = f"the model does not know {part}"
+    knows = "it knows"
     if not is_model:
-        what, knows = f"the predictions lack {part}", "they have"
+        what = f"the predictions lack {part}"
+        knows = "they have"
     if is_none:
         who = "the model knows" if is_model else "the predictions have"
         what = f"{who} none of the labels of the documents"
@@ -76,7 +84,9 @@ def name_unknown(labels: Collection[str], known: Collection[str], *, is_model: b
 
 
 def name_new(new: Sequence[str], known: Collection[str]) -> str:
-    """Return the names of labels that a model does not know, each with one that it knows and that differs little."""
+    """Return the names of labels that a model does not know, each with one that it knows and that
+    differs little.
+    """
     alike = _group_alike(known)
     shown = []
     for label in new[: MAX_NAMED + 1]:
@@ -110,13 +120,17 @@ def _group_alike(labels: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _canonical(label: str) -> str:
-    """Return a label without case, runs of white space, invisible characters and zeros that do not change a number."""
+    """Return a label without case, runs of white space, invisible characters and zeros that do not
+    change a number.
+    """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
     text = " ".join("".join(character for character in text if unicodedata.category(character) != "Cf").split())
     found = _number.fullmatch(text)
     if found is None or not any(map(str.isdigit, text)):
         return text
-    sign, whole, fraction = found[1].replace("+", ""), found[2] or "0", found[3] or ""
+    sign = found[1].replace("+", "")
+    whole = found[2] or "0"
+    fraction = found[3] or ""
     return f"{sign}{whole}.{fraction}"
 
 

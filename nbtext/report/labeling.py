@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from nbtext.features.analyzer import Locator
 
 MAX_CHARACTERS = 10_000  # of a text that are shown
-ENOUGH_WEIGHT = 0.5  # share of the largest weight of a window; with more, the beginning of a text is shown first
+# share of the largest weight of a window; with more, the beginning of a text is shown first
+ENOUGH_WEIGHT = 0.5
 MIN_TEXT_LINES = 3
-MIN_HEIGHT, MIN_WIDTH = 8, 20
+MIN_HEIGHT = 8
+MIN_WIDTH = 20
 MAX_LABEL = 26  # characters of a label
 HELP = """Enter      accept the prediction, or save the labels that are switched on
 1 2 3 …    give this label; with several labels for a document, switch it on or off
@@ -42,7 +44,8 @@ class View:
     prediction  what the model predicts
     choices     the key and the name of each label, and whether it is switched on
     status      the last line
-    top         the first line of the text that is shown; None: the one where the words of large weight are
+    top         the first line of the text that is shown; None: the one where the words of large
+                weight are
     """
 
     header: str
@@ -72,11 +75,13 @@ class Drawing:
 def mark_document(
     texts: Sequence[str], explanations: Sequence[Explanation], locate: Locator
 ) -> tuple[tuple[Text, ...], tuple[tuple[float, ...], ...]]:
-    """Return the texts of a document with the words marked that speak for and against its most probable label.
+    """Return the texts of a document with the words marked that speak for and against its most
+    probable label.
 
     Also the weight of each character. Long texts are cut.
     """
-    room, cut = MAX_CHARACTERS, []
+    room = MAX_CHARACTERS
+    cut = []
     for text in texts:
         cut.append(text[:room])
         room -= len(cut[-1])
@@ -125,7 +130,9 @@ def draw(view: View, screen: Screen, height: int) -> Drawing:
 
 
 def _find_large_weights(weights: Sequence[Sequence[float]], width: int, page: int) -> int:
-    """Return about how many lines precede the words of large weight; 0 if the beginning has enough of them."""
+    """Return about how many lines precede the words of large weight; 0 if the beginning has enough
+    of them.
+    """
     flat = [abs(weight) for marks in weights for weight in marks]
     size = width * page
     if len(flat) <= size:

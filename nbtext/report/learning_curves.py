@@ -31,7 +31,9 @@ UNKNOWN = "A part may lack labels; their test documents are wrong in the accurac
 
 
 def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
-    """Return learning curves as a result, with a chart on a terminal; JSON has the value of each seed, too."""
+    """Return learning curves as a result, with a chart on a terminal; JSON has the value of each
+    seed, too.
+    """
     names = ("documents", "test_documents", "labels", "seeds")
 
     def records(found: LearningCurves) -> list[dict[str, Any]]:
@@ -50,7 +52,9 @@ def _row(point: Point) -> list[Any]:
 
 
 def n_unknown(point: Point) -> float:
-    """Return how many test documents have a label that the model does not know, the mean over the seeds."""
+    """Return how many test documents have a label that the model does not know, the mean over the
+    seeds.
+    """
     return fmean(point.unknown_label or (0,))
 
 
@@ -74,11 +78,14 @@ def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
 
 
 def _chart(curves: LearningCurves, width: int) -> Iterator[Text]:
-    """Yield a line for each size, with the mark of each model where its mean of the first metric is."""
+    """Yield a line for each size, with the mark of each model where its mean of the first metric
+    is.
+    """
     from rich.text import Text
 
     means = [point.mean(CURVES[0].name) for point in curves.points]
-    low, high = min(means), max(means)
+    low = min(means)
+    high = max(means)
     models = list(dict.fromkeys(point.model for point in curves.points))
     margin = max(len(f"{point.size:,}") for point in curves.points) + 2
     plot_width = max(NARROWEST, width - margin - 2)
@@ -102,7 +109,8 @@ def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> byte
     by_size = [(size, list(points)) for size, points in groupby(curves.points, key=lambda point: point.size)]
     best = [
         (size, max(points, key=lambda point: point.mean(CURVES[0].name)))
-        for size, points in by_size[:1] + by_size[1:][-1:]  # at the smallest and at the largest size
+        # at the smallest and at the largest size
+        for size, points in by_size[:1] + by_size[1:][-1:]
     ]
     unknown = UNKNOWN if any(map(n_unknown, curves.points)) else ""
     content = {"subject": subject, "curves": curves, "best": best, "metrics": CURVES, "unknown": unknown}
@@ -119,7 +127,8 @@ def _page_charts(curves: LearningCurves) -> list[Chart]:
     for metric in CURVES:
         rows = []
         for point in curves.points:
-            mean, deviation = point.mean(metric.name), point.deviation(metric.name) or 0.0
+            mean = point.mean(metric.name)
+            deviation = point.deviation(metric.name) or 0.0
             rows.append((point.model, point.size, mean, mean - deviation, mean + deviation))
         charts.append(Chart(
             f"learning_curve_{metric.name}", metric.title.capitalize(),

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
 
 
-MAX_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has, of several: all, or the most probable ones
+# labels whose probabilities a record has, of several: all, or the most probable ones
+MAX_SCORED = 1000
+FEW_SCORED = 64
 FASTTEXT_PREFIX = "__label__"
 SHORT_COLUMNS = ("id", "label", "probability")
 # of a mail, for procmail, maildrop and sieve
 HEADER_NAME = "X-Nbtext-Label"
 HEADER_SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not percent-encoded
-MAX_HEADER = 900  # characters of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
+# characters of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
+MAX_HEADER = 900
 
 
 class Form(NamedTuple):
@@ -38,7 +41,8 @@ class Form(NamedTuple):
     label, probability  of the predicted labels
     label_set           of the prediction set
     is_list             whether labels and probabilities are lists
-    max_scored          with more labels, only the FEW_SCORED most probable ones have a probability in a record
+    max_scored          with more labels, only the FEW_SCORED most probable ones have a probability
+                        in a record
     """
 
     label: str
@@ -73,7 +77,8 @@ join_records = choose_version(join_records)
 def predictions_result(
     predictions: Iterable[Predictions], *, task: str = "one", decisions: DecisionSettings | None = None
 ) -> Result[Predictions]:
-    """Return predictions as a result, with one record for each document; they are also headers or fastText lines.
+    """Return predictions as a result, with one record for each document; they are also headers or
+    fastText lines.
 
     Parameters
     ----------
@@ -82,7 +87,8 @@ def predictions_result(
     decisions : DecisionSettings, optional
         Prediction sets are one more column, and each of the most probable labels is two.
     """
-    form, top_k = FORMS[task], decisions.top_k if decisions is not None else None
+    form = FORMS[task]
+    top_k = decisions.top_k if decisions is not None else None
     with_sets = decisions is not None and decisions.coverage is not None
     columns = ("id", form.label, form.probability, *((form.label_set,) if with_sets else ()), *top_columns(top_k))
     texts: dict[str, Callable[[Predictions], str]] = {
@@ -112,19 +118,22 @@ def top_columns(top_k: int | None) -> list[str]:
 
 
 def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON output.
+    """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON
+    output.
 
-    `scores` has one probability for each label, or for the `top_k` most probable ones, the most probable first. If
-    labels exclude each other, probabilities have six decimals and one more for each power of ten of the number of
-    labels, so that those of all labels sum to 1 within 1e-6; else, if the model has more than 1,000 labels, `scores`
-    has the 64 most probable ones.
+    `scores` has one probability for each label, or for the `top_k` most probable ones, the most
+    probable first. If labels exclude each other, probabilities have six decimals and one more for
+    each power of ten of the number of labels, so that those of all labels sum to 1 within 1e-6;
+    else, if the model has more than 1,000 labels, `scores` has the 64 most probable ones.
     """
     form = FORMS[batch.task]
     decimals = DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
     if top_k is None and len(batch.classes) > form.max_scored:
         top_k = FEW_SCORED
     probabilities = _label_probabilities(batch, form, decimals)
-    known, scores, is_read = batch.known.round(DIGITS).tolist(), _scores(batch, top_k, decimals), batch.is_read.tolist()
+    known = batch.known.round(DIGITS).tolist()
+    scores = _scores(batch, top_k, decimals)
+    is_read = batch.is_read.tolist()
     for row, labels in enumerate(batch.labels):
         record: dict[str, Any] = {
             "id": batch.ids[row], form.label: form.value(labels), form.probability: form.value(probabilities[row]),
@@ -176,10 +185,13 @@ def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[s
 
 
 def top_fields(batch: Predictions, top_k: int | None, decimals: int | None = DIGITS) -> list[list[str | float | None]]:
-    """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
+    """Return the values of the columns `top_columns` for each document; None for ranks without a
+    label.
+    """
     if top_k is None:
         return [[]] * len(batch)
-    fields, best = [], batch.most_probable(top_k)
+    fields = []
+    best = batch.most_probable(top_k)
     for shares, classes in zip(_take(batch.probabilities, best, decimals), best, strict=True):
         found = [value for share, k in zip(shares, classes, strict=True) for value in (batch.classes[k], share)]
         fields.append([*found, *[None] * (2 * top_k - len(found))])
@@ -189,8 +201,8 @@ def top_fields(batch: Predictions, top_k: int | None, decimals: int | None = DIG
 def _table(batch: Predictions, form: Form, top_k: int | None) -> str:
     """Format lines for a terminal: the labels of a document with their probabilities, and its id.
 
-    A single label has a column of its own. The prediction set, the most probable labels, and the reason for no label
-    follow if there are any.
+    A single label has a column of its own. The prediction set, the most probable labels, and the
+    reason for no label follow if there are any.
     """
     from rich.cells import cell_len
 
@@ -221,7 +233,8 @@ def _format_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
 
 
 def _label_probabilities(batch: Predictions, form: Form, decimals: int | None = None) -> list[list[float]]:
-    """Return the probabilities of the predicted labels of each document, rounded unless they are to be formatted.
+    """Return the probabilities of the predicted labels of each document, rounded unless they are to
+    be formatted.
 
     NumPy rounds 0.2001185 to 0.200118, although its binary value is above that decimal number.
     """
@@ -241,7 +254,8 @@ def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimal
 
 
 def format_fasttext(batch: Predictions, top_k: int | None) -> str:
-    """Format the predicted labels, as `fasttext predict` prints them; of `top_k` labels, with their probabilities.
+    """Format the predicted labels, as `fasttext predict` prints them; of `top_k` labels, with their
+    probabilities.
 
     Raises
     ------
@@ -263,10 +277,12 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
 
 
 def format_headers(batch: Predictions) -> str:
-    """Format each prediction as one header line of printable ASCII: `X-Nbtext-Label: spam; probability=0.980000`.
+    """Format each prediction as one header line of printable ASCII: `X-Nbtext-Label: spam;
+    probability=0.980000`.
 
-    A label cannot end the line or begin a parameter: other characters than printable ASCII, `%`, `;`, `"` and `\\` are
-    percent-encoded as UTF-8. Without a label, the value begins with `;`, and a parameter has the reason.
+    A label cannot end the line or begin a parameter: other characters than printable ASCII, `%`,
+    `;`, `"` and `\\` are percent-encoded as UTF-8. Without a label, the value begins with `;`, and
+    a parameter has the reason.
 
     Raises
     ------

@@ -59,7 +59,9 @@ def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
 
 
 def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:
-    """Yield a line for what makes estimates uncertain: labels that are not measured, and words that have changed."""
+    """Yield a line for what makes estimates uncertain: labels that are not measured, and words that
+    have changed.
+    """
     first = next(iter(groups.values()))
     if first.unmeasured:
         yield f"{first.doubt}: {list_some(first.unmeasured, 5)}"

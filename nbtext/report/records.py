@@ -4,7 +4,8 @@ Conventions of all commands:
 
 * TSV has no header line. CSV has one. Both end lines with a newline character.
 * TSV writes a tab, newline, carriage return or backslash within a field as an escape (``\\t``).
-* Labels that are joined have a backslash before each separator and backslash within a label. TSV escapes it only once.
+* Labels that are joined have a backslash before each separator and backslash within a label. TSV
+  escapes it only once.
 * JSON never holds NaN or infinity: such a number is null.
 * Output is UTF-8. Bytes of file names that are not UTF-8 are written as escapes (``\\udcff``).
 """
@@ -27,7 +28,9 @@ FASTTEXT = "fasttext"  # only for predictions
 PREDICTION_FORMATS = (*OUTPUT_FORMATS, HEADER, FASTTEXT)
 DIGITS = 6  # decimals of a number in a field
 TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-TSV_SPECIAL, JOINED_SPECIAL, MARKDOWN_SPECIAL = r"[\\\t\n\r]", r"[\t\n\r]", r"([\\`*_{}\[\]<>#|])"
+TSV_SPECIAL = r"[\\\t\n\r]"
+JOINED_SPECIAL = r"[\t\n\r]"
+MARKDOWN_SPECIAL = r"([\\`*_{}\[\]<>#|])"
 
 Row = Sequence[str | int | float | None]
 
@@ -70,7 +73,8 @@ def name_lines(title: str, names: Sequence[str], maximum: int = 10) -> Iterator[
 
 def format_json(value: Any, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
     """Format plain data or a dataclass as JSON, on one line or indented."""
-    plain, encode = asdict(value) if is_dataclass(type(value)) else value, _encoder(indent, separators)
+    plain = asdict(value) if is_dataclass(type(value)) else value
+    encode = _encoder(indent, separators)
     try:
         return encode(plain)
     except ValueError:  # JSON has no NaN and no infinity
@@ -78,7 +82,9 @@ def format_json(value: Any, *, indent: int | None = None, separators: tuple[str,
 
 
 def join_labels(labels: Sequence[str], separator: str = ",") -> JoinedLabels:
-    """Join labels by a separator, with a backslash before each separator and backslash within a label."""
+    """Join labels by a separator, with a backslash before each separator and backslash within a
+    label.
+    """
     escaped = (label.replace("\\", "\\\\").replace(separator, "\\" + separator) for label in labels)
     return JoinedLabels(separator.join(escaped))
 

@@ -1,7 +1,8 @@
 """The results of commands: one record for each, which one function formats in every format.
 
-A result is a stream of items, such as batches of predictions, or one item, such as an evaluation. Its views say what an
-item is in each kind of format: rows of named columns (TSV, CSV, Markdown), nested documents (JSON), parts of a screen.
+A result is a stream of items, such as batches of predictions, or one item, such as an evaluation.
+Its views say what an item is in each kind of format: rows of named columns (TSV, CSV, Markdown),
+nested documents (JSON), parts of a screen.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Result(Generic[Item]):
     rows : Callable[[Item], Iterable[Row]]
         The rows of an item, for TSV, CSV and Markdown.
     document : Callable[[Item], Any], optional
-        The only item as a dict or a data class, for JSON. By default, JSON is the list of the records of all items.
+        The only item as a dict or a data class, for JSON. By default, JSON is the list of the
+        records of all items.
     layout : Callable[[Item, Screen], Iterable[RenderableType]], optional
         The parts of an item on a terminal. By default, one table holds the rows of all items.
     tables : Callable[[Item], Iterable[Table | str]], optional
@@ -53,7 +55,8 @@ class Result(Generic[Item]):
     gap : str
         What is between two items on a terminal.
     texts : Mapping[str, Callable[[Item], str]]
-        The text of an item, by format: formats that only this result has, and faster ways to write one.
+        The text of an item, by format: formats that only this result has, and faster ways to write
+        one.
     has_header : bool
         Whether TSV begins with the names of the columns.
     """
@@ -81,7 +84,8 @@ class Result(Generic[Item]):
 def format_result(result: Result[Any], output_format: str, screen: Screen = PLAIN) -> Iterator[str]:
     """Yield the text of each item, as soon as it arrives.
 
-    output_format  table (for the screen), tsv, csv, jsonl, json, markdown, or one that only this result has
+    output_format  table (for the screen), tsv, csv, jsonl, json, markdown, or one that only this
+                   result has
     """
     if output_format in result.texts:
         yield from map(result.texts[output_format], result.items)
@@ -138,7 +142,8 @@ def format_rows(rows: Iterable[Row], output_format: str) -> str:
         return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
     if output_format == "markdown":
         return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)
-    text, n_tabs = "\n".join([*map("\t".join, texts), ""]), sum(map(len, texts)) - len(texts)
+    text = "\n".join([*map("\t".join, texts), ""])
+    n_tabs = sum(map(len, texts)) - len(texts)
     if text.count("\n") == len(texts) and text.count("\t") == n_tabs and "\\" not in text and "\r" not in text:
         return text  # no field needs an escape: this check is much faster than one for each field
     return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)

@@ -70,7 +70,9 @@ def _table(findings: Iterable[Finding]) -> Table:
 
 
 def describe_error(finding: Finding) -> str:
-    """Return what a label error should become: `spam → ham`; with several labels, `add ham` or `remove spam`."""
+    """Return what a label error should become: `spam → ham`; with several labels, `add ham` or
+    `remove spam`.
+    """
     if finding.label is None:
         return printable(f"add {finding.likely_label}")
     if finding.likely_label is None:

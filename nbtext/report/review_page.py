@@ -1,4 +1,6 @@
-"""The page of a review, on which a person reads the documents of each finding and decides about them."""
+"""The page of a review, on which a person reads the documents of each finding and decides about
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ MAX_FINDINGS = 500  # on the page
 MAX_DOCUMENTS = 4  # of a finding
 MAX_CHARACTERS = 5_000  # of the text of a document
 MAX_WORDS = 8  # that speak for each label
-MAX_LABELS = 200  # to choose from; with more labels, another one is typed into the file of decisions
+# to choose from; with more labels, another one is typed into the file of decisions
+MAX_LABELS = 200
 TITLES = {
     "label_error": "Label error", "conflicting_duplicates": "Conflicting duplicates", "duplicate": "Duplicate",
     "near_duplicate": "Near duplicate", "leak": "Leak", "outlier": "Outlier", "not_text": "Not text",

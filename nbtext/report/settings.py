@@ -13,7 +13,8 @@ from nbtext.report.records import field_text, format_json
 from nbtext.settings import Needs, Settings, parse_names, setting
 
 COLUMNS = ("label", "probability")
-SEVERAL_COLUMNS = ("labels", "probabilities")  # of a model that predicts several labels for a document
+# of a model that predicts several labels for a document
+SEVERAL_COLUMNS = ("labels", "probabilities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class Field:
     kind        the kind of its values; see `rows.Column`
     cell        returns a value, or an item of a list, as text
     is_list     whether its values are lists, whose items are divided by a separator in a text
-    is_several  whether only predictions of several labels have it; False: only those of one label; None: all
+    is_several  whether only predictions of several labels have it; False: only those of one label;
+                None: all
     """
 
     kind: str
@@ -43,7 +45,8 @@ FIELDS = {
     "typicality": Field("number", lambda value: "" if value is None else f"{value:g}", is_several=False),
     "reason": Field("text", field_text),
 }
-SCORES, EXPLANATION = Field("scores", format_json), Field("contributions", format_json)
+SCORES = Field("scores", format_json)
+EXPLANATION = Field("contributions", format_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,8 @@ UNBOUNDED = 1 << 20  # characters
 
 
 def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
-    """Render the parts below each other, as lines of text. Only a table whose figures need more is wider than the
-    screen.
+    """Render the parts below each other, as lines of text. Only a table whose figures need more is
+    wider than the screen.
     """
     from rich.console import Console
     from rich.table import Table
@@ -75,7 +75,8 @@ def new_table(
     *headers: str, rows: Iterable[Iterable[RenderableType]] = (), texts: Collection[int] = (0,),
     wraps: Collection[int] = (),
 ) -> Table:  # fmt: skip
-    """Make a table of figures, which are never cut, and of texts, which are cut if the screen is too narrow.
+    """Make a table of figures, which are never cut, and of texts, which are cut if the screen is
+    too narrow.
 
     texts  the numbers of the columns that hold texts
     wraps  the numbers of those that are wrapped instead
@@ -85,7 +86,8 @@ def new_table(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, header in enumerate(headers):
-        is_text, is_wrapped = number in texts, number in wraps
+        is_text = number in texts
+        is_wrapped = number in wraps
         table.add_column(
             header, justify="left" if is_text or not number else "right", no_wrap=not is_wrapped,
             overflow="fold" if is_wrapped else "ellipsis" if is_text else "crop",
@@ -98,8 +100,8 @@ def new_table(
 def fit_columns(table: Table, width: int) -> int:
     """Set the widths of the columns so that the table fits, if it can be, and return its width.
 
-    The longest texts and names of columns are cut, or wrapped, to one length; figures and columns that are shorter keep
-    theirs.
+    The longest texts and names of columns are cut, or wrapped, to one length; figures and columns
+    that are shorter keep theirs.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -118,7 +120,8 @@ def fit_columns(table: Table, width: int) -> int:
     ]
     console = Console(width=UNBOUNDED, markup=False, emoji=False)
     between = Measurement.get(console, console.options, table).maximum - sum(wanted)
-    limit, sizes = width, wanted
+    limit = width
+    sizes = wanted
     while sum(sizes) + between > width and limit:
         limit -= 1
         sizes = [max(minimum, min(size, limit)) for minimum, size in zip(least, wanted, strict=True)]
@@ -135,7 +138,8 @@ Item = TypeVar("Item")
 
 @contextmanager
 def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Yield a callback that advances the progress bar by an amount; it does nothing if no terminal shows the bar.
+    """Yield a callback that advances the progress bar by an amount; it does nothing if no terminal
+    shows the bar.
 
     Parameters
     ----------

@@ -29,16 +29,24 @@ if TYPE_CHECKING:
 
 DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
 MAX_LABELS = 10  # that are named
-# letters and digits with the marks of Indic scripts and Thaana, and with joiners, but without the full stops U+0964-65
+# letters and digits with the marks of Indic scripts and Thaana, and with joiners, but without the
+# full stops U+0964-65
 PATTERN_OF_MARKS = r"[\w\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u1712-\u1734\u200c\u200d]{2,}"
-FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, by any model that was asked to
+# to documents, by any model that was asked to
+FITTED = ("calibration", "nonconformity", "decision_offsets")
 
 
 def format_training_summary(model: TrainedModel) -> str:
-    """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new documents."""
-    statistics, fitted = model.statistics, model.fitted
-    settings, chosen, expected = fitted.model_settings, fitted.hyperparameters, fitted.estimate
-    n_labels, is_single = len(fitted.labels), statistics.totals is None
+    """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new
+    documents.
+    """
+    statistics = model.statistics
+    fitted = model.fitted
+    settings = fitted.model_settings
+    chosen = fitted.hyperparameters
+    expected = fitted.estimate
+    n_labels = len(fitted.labels)
+    is_single = statistics.totals is None
     labels = number_of(n_labels, "label")
     if not is_single:
         n_given = float(statistics.class_documents.sum())
@@ -58,7 +66,8 @@ def format_training_summary(model: TrainedModel) -> str:
     if expected is None:
         is_fitted = chosen.C is None or settings.calibrate or fitted.full_features is not None
         return found if is_fitted else f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
-    judge, is_left_out = fitted.estimated_by, fitted.is_left_out
+    judge = fitted.estimated_by
+    is_left_out = fitted.is_left_out
     if expected.held_out:  # nothing was left out for these
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
@@ -88,7 +97,8 @@ def format_reduction(reduction: Reduction) -> str:
 
 
 def format_parts(parts: Sequence[Part]) -> str:
-    """Format a combination as the sum that it is, such as `0.8 × complement of word:1 + 0.2 × svm with idf of word:2`.
+    """Format a combination as the sum that it is, such as `0.8 × complement of word:1 + 0.2 × svm
+    with idf of word:2`.
 
     Parts of weight 0 are left out.
     """
@@ -96,7 +106,9 @@ def format_parts(parts: Sequence[Part]) -> str:
 
 
 def format_left_out(parts: Sequence[Part]) -> str | None:
-    """Format which parts are left out of a combination, because they say something of too few documents; None: none."""
+    """Format which parts are left out of a combination, because they say something of too few
+    documents; None: none.
+    """
     names = [_name_part(part) for part in parts if part.weight == 0 and part.informed < MIN_INFORMED]
     if not names:
         return None
@@ -115,8 +127,11 @@ def _name_part(part: Part) -> str:
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
-    """Format what the decision offsets reach on left-out documents: a line for `optimize`, and one for each target."""
-    settings, estimate = model.fitted.model_settings, model.fitted.estimate
+    """Format what the decision offsets reach on left-out documents: a line for `optimize`, and one
+    for each target.
+    """
+    settings = model.fitted.model_settings
+    estimate = model.fitted.estimate
     lines: list[str] = []
     if not isinstance(estimate, LeaveOneOutEstimate):
         return lines
@@ -130,10 +145,12 @@ def format_decisions(model: TrainedModel) -> list[str]:
             change = f"nothing changed, because no offsets improve it ({before:.4f})"
         lines.append(f"optimized {name}: {change}")
     for (metric, label, minimum), found in zip(settings.targets, estimate.targets, strict=False):
-        bound, confidence = found.lower_bound(settings.confidence), f"{settings.confidence:.4g} confidence"
+        bound = found.lower_bound(settings.confidence)
+        confidence = f"{settings.confidence:.4g} confidence"
         line = f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
         line += f"at least {bound:.4f} with {confidence}; target {minimum:g}"
-        offsets, k = model.fitted.calibration.decision_offsets, model.fitted.labels.index(label)
+        offsets = model.fitted.calibration.decision_offsets
+        k = model.fitted.labels.index(label)
         if offsets is None:
             line += ", met by the most probable label"
         elif len(model.fitted.labels) > 2:
@@ -146,7 +163,8 @@ def format_decisions(model: TrainedModel) -> list[str]:
 
 def format_unlabeled(unlabeled: Unlabeled) -> str:
     """Format how a model was trained on unlabeled documents."""
-    found, documents = unlabeled.log_likelihoods, number_of(unlabeled.documents, "document")
+    found = unlabeled.log_likelihoods
+    documents = number_of(unlabeled.documents, "document")
     return (
         f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabeled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
@@ -155,14 +173,17 @@ def format_unlabeled(unlabeled: Unlabeled) -> str:
 
 def format_candidate(name: str, selection: Selection) -> str:
     """Format the estimate for one way of using unlabeled documents."""
-    named, expected = f"{name}, smoothing {selection.hyperparameters.smoothing:.4g}", selection.estimate
+    named = f"{name}, smoothing {selection.hyperparameters.smoothing:.4g}"
+    expected = selection.estimate
     if expected is None:
         return f"{named}: no estimate, because no label has two documents"
     return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
 
 
 def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
-    """Format how many documents keywords match, and whether expectation-maximization agrees with hidden keywords."""
+    """Format how many documents keywords match, and whether expectation-maximization agrees with
+    hidden keywords.
+    """
     share = found.n_matched / max(1, n_documents)
     contain = "contains" if found.n_matched == 1 else "contain"
     lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"]
@@ -181,7 +202,9 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
 
 
 def format_approximation(model: TrainedModel) -> str | None:
-    """Format which parts of a model were fitted to other documents than its training documents; None: no part."""
+    """Format which parts of a model were fitted to other documents than its training documents;
+    None: no part.
+    """
     approximate = model.fitted.approximate
     if not approximate:
         return None
@@ -213,13 +236,17 @@ def format_approximation(model: TrainedModel) -> str | None:
 
 
 def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
-    """Format the advice to count characters if words of the default pattern are runs of a script without spaces.
+    """Format the advice to count characters if words of the default pattern are runs of a script
+    without spaces.
 
-    text  of some documents: if it has many vowel signs, at which the pattern cuts words, another pattern is advised
+    text  of some documents: if it has many vowel signs, at which the pattern cuts words, another
+          pattern is advised
     """
     from nbtext.features.vocabulary import MARKED, UNSPACED, compute_mark_share, compute_unspaced_share
 
-    features, vocabulary, statistics = model.fitted.feature_settings, model.counts.vocabulary, model.counts.statistics
+    features = model.fitted.feature_settings
+    vocabulary = model.counts.vocabulary
+    statistics = model.counts.statistics
     if features.analyzer != "word" or features.view or features.token_pattern or features.vocabulary is not None:
         return None
     best = " or --model best" if model.fitted.task.is_exclusive else ""
@@ -240,7 +267,8 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
 def format_choice(search: Search) -> str:
     """Format the chosen model and its estimate on one line."""
     best = search.best.candidate
-    model, features = f"{best.model_settings.model} {best.weighting}", best.feature_set
+    model = f"{best.model_settings.model} {best.weighting}"
+    features = best.feature_set
     return f"trained {model}, {features}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
 
 
@@ -262,7 +290,8 @@ def search_result(search: Search) -> Result[Search]:
 
 
 def _search_names(candidate: Candidate) -> dict[str, Any]:
-    settings, (shortest, longest) = candidate.model_settings, candidate.features.ngrams
+    settings = candidate.model_settings
+    shortest, longest = candidate.features.ngrams
     features = candidate.feature_set
     if features == GIVEN:
         features = " + ".join(candidate.features.view) or f"{candidate.features.analyzer} {shortest},{longest}"
@@ -282,19 +311,22 @@ def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
 
 def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[RenderableType]:
     """Yield the parts of a table of the candidates."""
-    models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
+    models = number_of(len(search.results), "model")
+    documents = number_of(search.n_documents, "document")
     untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
     if search.untried and len(search.results) == 1:
         yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
     is_part = [0 < result.n_documents < search.n_documents for result in search.results]
-    has_intervals = has_intervals and search.best.metric == "accuracy"  # it is a share of the documents
+    # it is a share of the documents
+    has_intervals = has_intervals and search.best.metric == "accuracy"
     if has_intervals:
         yield "± half of the 95 % interval"
     table = new_table("model", "features", search.best.metric.replace("_f1", " F1"), "estimate", "time", texts=(0, 1))
     table.columns[3].justify = table.columns[4].justify = "left"
     for result, is_of_part in zip(search.results, is_part, strict=True):
-        names, (low, high) = _search_names(result.candidate), result.interval
+        names = _search_names(result.candidate)
+        low, high = result.interval
         accuracy = f"{result.accuracy:.{SHOWN}f}"
         if has_intervals:
             accuracy = f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}"

@@ -71,8 +71,12 @@ class Service:
         self, store: ModelStore, settings: ServeSettings, *, batcher: Batcher, metrics: Metrics, log: Log,
         tokens: Sequence[bytes], feedback: Mapping[str, FeedbackFile],
     ) -> None:  # fmt: skip
-        self._store, self._settings, self._batcher, self._metrics = store, settings, batcher, metrics
-        self._feedback, self.is_draining = feedback, False
+        self._store = store
+        self._settings = settings
+        self._batcher = batcher
+        self._metrics = metrics
+        self._feedback = feedback
+        self.is_draining = False
         routes = [
             Route(path, getattr(self, name), methods=[method])
             for path, (method, name) in ROUTES.items()
@@ -87,7 +91,9 @@ class Service:
         )  # fmt: skip
 
     async def predict(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and requests."""
+        """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and
+        requests.
+        """
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"Allow": "POST"})
         options = requests.parse_options(scope["query_string"], requests.PredictOptions)
@@ -113,7 +119,8 @@ class Service:
         """Return the documents of the whole body; a large one is parsed outside the event loop."""
         limit = self._settings.max_body_bytes
         body = await requests.read_body(scope, receive, limit)
-        settings, maximum = model.input_settings(limit), self._settings.max_documents
+        settings = model.input_settings(limit)
+        maximum = self._settings.max_documents
         parse = partial(requests.parse_documents, body, kind, charset, settings, maximum)
         return parse() if len(body) <= SMALL_BODY else await self._batcher.parse(parse, scope[USAGE].lease)
 
@@ -140,7 +147,8 @@ class Service:
         kind, charset = requests.content_type(scope)
         if kind == TEXT:
             raise HTTPException(415, f"feedback has labels; send {JSON} or {JSONL}")
-        model, new_labels = slot.current, self._settings.new_labels
+        model = slot.current
+        new_labels = self._settings.new_labels
         batch = (await self._read_documents(scope, request.receive, kind, charset, model)).batch
         settings = model.input_settings(self._settings.max_body_bytes)
         lines = await self._batcher.parse(

@@ -1,4 +1,5 @@
-"""Predictions outside the event loop, for the documents of several requests together, and of streams.
+"""Predictions outside the event loop, for the documents of several requests together, and of
+streams.
 
 The records of a stream of JSON lines go out while documents come in.
 """
@@ -25,13 +26,18 @@ from nbtext.serve.guard import USAGE, Lease, Usage, dumps
 from nbtext.serve.models import ExplanationSettings, ServedModel
 from nbtext.serve.requests import JSONL, Documents
 
-MAX_WAIT = 0.002  # seconds that documents wait for those of other requests while all threads are busy
+# seconds that documents wait for those of other requests while all threads are busy
+MAX_WAIT = 0.002
 MAX_DOCUMENTS = 512  # predicted together; a larger request is split, so that others get their turn
 MAX_CHARACTERS = 1 << 21  # of documents that are predicted together
-MAX_EXPLAINED = (16, 100_000)  # documents and characters that are explained together, which takes up to 0.2 s
+# documents and characters that are explained together, which takes up to 0.2 s
+MAX_EXPLAINED = (16, 100_000)
 PAUSE = 0.05  # seconds without parsing after so many seconds of it
 AHEAD = 2  # answers of a stream that wait until the client has read the one before
-RECORD_BYTES, LABEL_BYTES, FEATURE_BYTES = 200, 30, 60  # of a record, of each of its scores, and of an explanation
+# of a record, of each of its scores, and of an explanation
+RECORD_BYTES = 200
+LABEL_BYTES = 30
+FEATURE_BYTES = 60
 Result = TypeVar("Result")
 Group = tuple[ServedModel, DecisionSettings]
 
@@ -48,8 +54,8 @@ class _Job:
 class Batcher:
     """Predicts in threads. Documents that arrive while all threads are busy are predicted together.
 
-    An idle thread starts at once with all documents that the event loop has read. Otherwise documents wait until a
-    thread is free, and at most 2 ms before they are queued for the threads.
+    An idle thread starts at once with all documents that the event loop has read. Otherwise
+    documents wait until a thread is free, and at most 2 ms before they are queued for the threads.
 
     Parameters
     ----------
@@ -60,8 +66,10 @@ class Batcher:
 
     def __init__(self, threads: int, on_batch: Callable[[int], None] = lambda n_documents: None) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="predict")
-        self._parser, self._parse_at = ThreadPoolExecutor(1, thread_name_prefix="parse"), 0.0
-        self._n_threads, self._n_running = threads, 0
+        self._parser = ThreadPoolExecutor(1, thread_name_prefix="parse")
+        self._parse_at = 0.0
+        self._n_threads = threads
+        self._n_running = 0
         self._waiting: dict[Group, list[_Job]] = {}
         self._handle: asyncio.Handle | None = None
         self._on_batch = on_batch
@@ -71,8 +79,8 @@ class Batcher:
     ) -> bytes:
         """Return the encoded records of the predictions.
 
-        The parts of a large request take turns with those of other requests, and the rest of a request that is given
-        up is not predicted.
+        The parts of a large request take turns with those of other requests, and the rest of a
+        request that is given up is not predicted.
 
         Raises
         ------
@@ -107,8 +115,8 @@ class Batcher:
     async def parse(self, function: Callable[[], Result], lease: Lease) -> Result:
         """Return what a function returns in the thread for parsing.
 
-        A parser lets no other thread run. So this is one thread, and it pauses after a long time, in which the event
-        loop can answer what has arrived.
+        A parser lets no other thread run. So this is one thread, and it pauses after a long time,
+        in which the event loop can answer what has arrived.
         """
 
         def run() -> Result:
@@ -143,7 +151,8 @@ class Batcher:
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
-        waiting, self._waiting = self._waiting, {}
+        waiting = self._waiting
+        self._waiting = {}
         for (model, decisions), jobs in waiting.items():
             for together in _split_jobs(jobs, *limits_of(decisions)):
                 self._n_running += 1
@@ -173,7 +182,9 @@ class Batcher:
 
 
 async def _run(pool: ThreadPoolExecutor, function: Callable[[], Result], lease: Lease) -> Result:
-    """Return what a function returns in a thread; the memory of the request counts until the thread has ended."""
+    """Return what a function returns in a thread; the memory of the request counts until the thread
+    has ended.
+    """
     work = [function]
     lease.begin()
 
@@ -222,7 +233,9 @@ def _explain(model: ServedModel, batch: Batch, settings: ExplanationSettings) ->
 
 
 def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_Job]) -> list[tuple[_Job, Any]]:
-    """Return each job that is not given up with its encoded records, or its error, which does not affect other jobs."""
+    """Return each job that is not given up with its encoded records, or its error, which does not
+    affect other jobs.
+    """
     jobs = [job for job in jobs if not job.future.done()]
     if not jobs:
         return []
@@ -244,18 +257,23 @@ async def predict_stream(
 ) -> None:  # fmt: skip
     """Answer each line of the body with a line, in order.
 
-    A client that does not read its answers is not read, either. The time of the request begins again when a document is
-    complete, and when answers have been read (see Guard): so a client that does neither is ended.
+    A client that does not read its answers is not read, either. The time of the request begins
+    again when a document is complete, and when answers have been read (see Guard): so a client that
+    does neither is ended.
     """
     usage: Usage = scope[USAGE]
-    lease, settings = usage.lease, model.input_settings(max_line_bytes)
-    is_first, keys = True, requests.keys_of(settings)
-    marks, splitter = requests.MarkReader(), LineSplitter(max_line_bytes)
+    lease = usage.lease
+    settings = model.input_settings(max_line_bytes)
+    is_first = True
+    keys = requests.keys_of(settings)
+    marks = requests.MarkReader()
+    splitter = LineSplitter(max_line_bytes)
     running: asyncio.Queue[tuple[asyncio.Task[bytes], int] | None] = asyncio.Queue(AHEAD)
     n_reserved = 0  # bytes of documents and of answers that are not sent
     n_labels = len(model.fitted.labels)
     n_scores = min(decisions.top_k or n_labels, n_labels)
-    record_bytes = RECORD_BYTES + LABEL_BYTES * n_scores + FEATURE_BYTES * (decisions.explain or 0)  # about
+    # about
+    record_bytes = RECORD_BYTES + LABEL_BYTES * n_scores + FEATURE_BYTES * (decisions.explain or 0)
 
     def parse(block: LineBlock) -> tuple[Batch, InputSettings]:
         chosen = requests.settings_of_lines(block, settings) if is_first else settings
@@ -266,7 +284,8 @@ async def predict_stream(
         batch, chosen = await batcher.parse(partial(parse, block), lease)
         if not len(batch):
             return  # blank lines are not documents
-        is_first, settings = False, chosen
+        is_first = False
+        settings = chosen
         usage.n_documents += len(batch)
         usage.extend()
         for part in batch.split(*limits_of(decisions)):
@@ -278,7 +297,8 @@ async def predict_stream(
 
     async def read(tasks: asyncio.TaskGroup) -> None:
         async for data in requests.read_chunks(scope, receive):
-            lease.keep(n_reserved + splitter.n_pending)  # not blank lines, nor those above the limit
+            # not blank lines, nor those above the limit
+            lease.keep(n_reserved + splitter.n_pending)
             await lease.wait_and_add(len(data))
             for block in splitter.feed(marks.feed(data)):
                 await predict(block, tasks)

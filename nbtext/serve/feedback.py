@@ -1,4 +1,6 @@
-"""Feedback: labeled texts that clients send. They are appended to a file, and are on the disk before the answer."""
+"""Feedback: labeled texts that clients send. They are appended to a file, and are on the disk
+before the answer.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,15 @@ from nbtext.serve.guard import dumps, in_http_terms
 from nbtext.serve.models import ServedModel
 from nbtext.serve.requests import without_place
 
-ID, TIME = "id", "time"  # keys of each line
+# keys of each line
+ID = "id"
+TIME = "time"
 HINT = "name another --feedback-dir"
 
 
 def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *, new_labels: bool) -> bytes:
-    """Return labeled documents as JSON lines that `nbtext update` reads: with the keys of the model's rows.
+    """Return labeled documents as JSON lines that `nbtext update` reads: with the keys of the
+    model's rows.
 
     The first of several fields that are joined has the whole text.
 
@@ -36,7 +41,8 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
     """
     time = datetime.now(UTC).isoformat(timespec="seconds")
     stored = replace(settings, label_fields=model.input.label_fields)
-    first, lines = settings.text_field[0], []
+    first = settings.text_field[0]
+    lines = []
     empty = dict.fromkeys(settings.text_field, "")
     has_several = not model.fitted.task.is_exclusive
     try:
@@ -77,8 +83,8 @@ def check_line(line: bytes, where: str) -> None:
 class FeedbackFile:
     """A file of JSON lines to which one service at a time appends; see AppendedFile.
 
-    Lines of several requests are written and flushed to the disk together. If another program moves the file away, a
-    new one is made.
+    Lines of several requests are written and flushed to the disk together. If another program moves
+    the file away, a new one is made.
 
     Raises
     ------
@@ -93,12 +99,15 @@ class FeedbackFile:
         self._is_writing = False
 
     async def append(self, lines: bytes) -> None:
-        """Append lines, and return when they are on the disk; OutputError if they cannot be written."""
+        """Append lines, and return when they are on the disk; OutputError if they cannot be
+        written.
+        """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pending.append((lines, done))
         if not self._is_writing:
             self._is_writing = True
-            self._writer = asyncio.create_task(self._write_pending())  # kept, or it could be collected
+            # kept, or it could be collected
+            self._writer = asyncio.create_task(self._write_pending())
         await done
 
     def close(self) -> None:
@@ -107,8 +116,10 @@ class FeedbackFile:
 
     async def _write_pending(self) -> None:
         while self._pending:
-            pending, self._pending = self._pending, []
-            data, error = b"".join(lines for lines, _ in pending), None
+            pending = self._pending
+            self._pending = []
+            data = b"".join(lines for lines, _ in pending)
+            error = None
             try:
                 with convert_errors(self._file.path):
                     await asyncio.get_running_loop().run_in_executor(self._pool, self._file.append, data)

@@ -1,4 +1,6 @@
-"""What every request passes: checks of its host, origin, token and size, its limits, and the log and the metrics."""
+"""What every request passes: checks of its host, origin, token and size, its limits, and the log
+and the metrics.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ SECURITY_HEADERS = (
 )
 SECONDS_BETWEEN_SWEEPS = 0.25
 SECONDS_BETWEEN_TRIES = 0.01  # of a stream that waits for memory
-SENT_BYTES = 1 << 16  # of an answer that are sent at once; the time of a request begins again when they are read
+# of an answer that are sent at once; the time of a request begins again when they are read
+SENT_BYTES = 1 << 16
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 MAX_LINES = 100_000  # of the log that wait to be written
@@ -72,14 +75,17 @@ class BodyMemory:
 class Lease:
     """The part of the memory that one request uses. Bytes of its body count when they arrive.
 
-    A client that announces a large body and sends nothing takes no memory from others. The bytes count until the
-    request and every thread that works for it have ended, also if the request was given up before.
+    A client that announces a large body and sends nothing takes no memory from others. The bytes
+    count until the request and every thread that works for it have ended, also if the request was
+    given up before.
     """
 
     __slots__ = ("_memory", "_n_users", "_size")
 
     def __init__(self, memory: BodyMemory) -> None:
-        self._memory, self._size, self._n_users = memory, 0, 1
+        self._memory = memory
+        self._size = 0
+        self._n_users = 1
 
     def begin(self) -> None:
         """Record that a thread begins to work for the request."""
@@ -87,7 +93,9 @@ class Lease:
             self._n_users += 1
 
     def end(self) -> None:
-        """Record that the request, or a thread that works for it, has ended; any thread may call this."""
+        """Record that the request, or a thread that works for it, has ended; any thread may call
+        this.
+        """
         with self._memory.lock:
             self._n_users -= 1
             if not self._n_users:
@@ -98,11 +106,14 @@ class Lease:
         """Reserve `size` more bytes; HTTPException 503 if the memory is used up."""
         if size and self._memory.used + size > self._memory.limit:
             what = "the requests in progress use up the memory for bodies; try again, or send less at once"
-            raise HTTPException(503, what, RETRY_AFTER)  # the rest is read and dropped, so that the client sees it
+            # the rest is read and dropped, so that the client sees it
+            raise HTTPException(503, what, RETRY_AFTER)
         self.keep(self._size + size)
 
     async def wait_and_add(self, size: int) -> None:
-        """Reserve `size` more bytes, which have arrived already; wait until there is memory for them."""
+        """Reserve `size` more bytes, which have arrived already; wait until there is memory for
+        them.
+        """
         while self._memory.used - self._size >= self._memory.limit:
             await asyncio.sleep(SECONDS_BETWEEN_TRIES)
         self.keep(self._size + size)
@@ -148,7 +159,9 @@ class Usage:
 
 
 class Metrics:
-    """Counts requests and documents. The values of Prometheus labels come from the service, never from a request."""
+    """Counts requests and documents. The values of Prometheus labels come from the service, never
+    from a request.
+    """
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry(auto_describe=True)
@@ -187,7 +200,8 @@ class Metrics:
 
 
 class Log:
-    """Writes a JSON object on a line for each event, in a thread, so that a slow reader delays no request.
+    """Writes a JSON object on a line for each event, in a thread, so that a slow reader delays no
+    request.
 
     Parameters
     ----------
@@ -264,31 +278,43 @@ class Guard:
         self, app: ASGIApp, settings: ServeSettings, *, direct: Mapping[str, ASGIApp], routes: Mapping[Any, str],
         open_paths: frozenset[str], free_paths: frozenset[str], tokens: Sequence[bytes], metrics: Metrics, log: Log,
     ) -> None:  # fmt: skip
-        self._app, self._settings, self._direct, self._routes = app, settings, direct, routes
-        self._open_paths, self._free_paths = open_paths, free_paths
+        self._app = app
+        self._settings = settings
+        self._direct = direct
+        self._routes = routes
+        self._open_paths = open_paths
+        self._free_paths = free_paths
         self._digests = [sha256(token).digest() for token in tokens]
-        self._metrics, self._log = metrics, log
+        self._metrics = metrics
+        self._log = log
         self._hosts = frozenset(host.lower() for host in (*settings.allowed_hosts, *LOCAL_HOSTS))
         self._checks_host = settings.is_local or bool(settings.allowed_hosts)
-        self.memory, self.active = BodyMemory(settings.max_total_body_bytes), set[Usage]()
+        self.memory = BodyMemory(settings.max_total_body_bytes)
+        self.active = set[Usage]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        started, status, is_started = time.perf_counter(), 500, False
-        path, timeout = scope["path"], self._settings.timeout
+        started = time.perf_counter()
+        status = 500
+        is_started = False
+        path = scope["path"]
+        timeout = self._settings.timeout
         usage = scope[USAGE] = Usage(Lease(self.memory), timeout, time.monotonic() + timeout, asyncio.current_task())
 
         async def count_and_send(message: Message) -> None:
             nonlocal status, is_started
             if message["type"] == "http.response.start":
-                is_started, status = True, message["status"]
+                is_started = True
+                status = message["status"]
                 message["headers"] = [*message["headers"], *SECURITY_HEADERS]
                 await send(message)
                 return
             body = message.get("body", b"")
-            for start in range(0, len(body) or 1, SENT_BYTES):  # a client that reads slowly slows this down
-                part, has_more = body[start : start + SENT_BYTES], start + SENT_BYTES < len(body)
+            # a client that reads slowly slows this down
+            for start in range(0, len(body) or 1, SENT_BYTES):
+                part = body[start : start + SENT_BYTES]
+                has_more = start + SENT_BYTES < len(body)
                 await send({**message, "body": part, "more_body": has_more or message.get("more_body", False)})
                 usage.bytes_out += len(part)
                 usage.extend()
@@ -329,7 +355,9 @@ class Guard:
             self._log.write_request(scope, status, elapsed, usage)
 
     async def sweep(self) -> None:
-        """Give up requests whose time is over, until this is cancelled. A timer for each would cost each 10 µs."""
+        """Give up requests whose time is over, until this is cancelled. A timer for each would cost
+        each 10 µs.
+        """
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
             now = time.monotonic()
@@ -340,14 +368,16 @@ class Guard:
     def _check(self, scope: Scope, path: str) -> None:
         """Raise HTTPException unless the request may be answered.
 
-        A page of another site can make a browser on this machine send requests, under a name that leads here (DNS
-        rebinding) or across origins. `Host` shows the first, and `Origin` the second.
+        A page of another site can make a browser on this machine send requests, under a name that
+        leads here (DNS rebinding) or across origins. `Host` shows the first, and `Origin` the
+        second.
         """
         names = [name for name, _ in scope["headers"]]
         if any(names.count(name) > 1 for name in SINGLE_HEADERS):
             raise HTTPException(400, "a header that may be given once is given twice")
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        host, origin = headers.get(b"host", b""), headers.get(b"origin", b"")
+        host = headers.get(b"host", b"")
+        origin = headers.get(b"origin", b"")
         # without the port
         if self._checks_host and re.sub(r":\d+\Z", "", host.decode("latin-1").lower()) not in self._hosts:
             raise HTTPException(403, "the Host header names none of the hosts that this service answers for")
@@ -378,7 +408,9 @@ def dumps(value: Any) -> bytes:
 
 
 def in_http_terms(error: NbtextError) -> NbtextError:
-    """Return an error without a hint that names options of the command line; a client cannot give them."""
+    """Return an error without a hint that names options of the command line; a client cannot give
+    them.
+    """
     error.hint = "" if "--" in error.hint else error.hint
     error.names_parameters = True
     return error

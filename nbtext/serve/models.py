@@ -1,4 +1,5 @@
-"""The models that are served: what they compute, in this process or in a separate one, and how they are replaced.
+"""The models that are served: what they compute, in this process or in a separate one, and how they
+are replaced.
 
 Each is loaded again when its file is replaced, while the old one continues to answer.
 """
@@ -33,8 +34,10 @@ from nbtext.serve.settings import ModelFile
 from nbtext.settings import setting
 
 MAX_FEATURES = 1000  # of an explanation
-MAX_EXPLAINED = 20  # predicted labels of a document, each with the text: an answer is a multiple of its request
-MAX_EXPLAINED_CHARACTERS = 200_000  # of a document; for each, an explanation may need 1 KB of memory
+# predicted labels of a document, each with the text: an answer is a multiple of its request
+MAX_EXPLAINED = 20
+# of a document; for each, an explanation may need 1 KB of memory
+MAX_EXPLAINED_CHARACTERS = 200_000
 MAX_MARKED_CHARACTERS = 50_000  # of a document whose text is marked
 SECONDS_BETWEEN_CHECKS = 0.5
 FileState = tuple[int, int, int, int]  # device, inode, size, time of the last change in nanoseconds
@@ -87,7 +90,8 @@ class LocalEngine:
             batch = _refuse_long_texts(batch, MAX_MARKED_CHARACTERS, "marks", "marks")
         else:
             batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "")
-        label, against = settings.label, settings.against
+        label = settings.label
+        against = settings.against
         found = self._explainer.explain_documents(batch, label=label, against=against, most=MAX_EXPLAINED)
         if self._fitted.task.is_exclusive:
             return [self._record(each, settings) for (each,) in found]
@@ -118,8 +122,9 @@ class LocalEngine:
 class ProcessEngine:
     """Computes like LocalEngine in a separate process, for models with a token pattern.
 
-    A pattern can take exponential time, in which Python's matcher lets no other thread run. Only a main thread can
-    stop it, see `nbtext.features.analyzer`: in the other process it is the main thread that computes.
+    A pattern can take exponential time, in which Python's matcher lets no other thread run. Only a
+    main thread can stop it, see `nbtext.features.analyzer`: in the other process it is the main
+    thread that computes.
     """
 
     def __init__(self, fitted: FittedModel) -> None:
@@ -132,12 +137,14 @@ class ProcessEngine:
         process = self._process
         try:
             return process.submit(_compute, method, *arguments).result()
-        except BrokenProcessPool:  # killed, such as by a lack of memory; the next call finds a new process
+        except BrokenProcessPool:
+            # killed, such as by a lack of memory; the next call finds a new process
             if self._process is process:
                 self._process = self._start()
             raise
 
-    predict, explain = partialmethod(_call, "predict"), partialmethod(_call, "explain")
+    predict = partialmethod(_call, "predict")
+    explain = partialmethod(_call, "explain")
 
     def _start(self) -> ProcessPoolExecutor:
         context = get_context("spawn")
@@ -147,7 +154,9 @@ class ProcessEngine:
 
 
 def _refuse_long_texts(batch: Batch, maximum: int, purpose: str, option: str) -> Batch:
-    """Return a batch in which each document of more than `maximum` characters is a problem without texts."""
+    """Return a batch in which each document of more than `maximum` characters is a problem without
+    texts.
+    """
     lengths = [sum(map(len, texts)) for texts in zip(*batch.columns, strict=True)]
     too_long = [row for row, length in enumerate(lengths) if length > maximum]
     if not too_long:
@@ -207,15 +216,19 @@ class ServedModel:
     def input(self) -> ModelInput:
         """The keys of the rows that it was trained on.
 
-        They are `text` and `label` if it was trained on other documents, or on columns without names.
+        They are `text` and `label` if it was trained on other documents, or on columns without
+        names.
         """
         known = self.fitted.input
         has_numbers = any(name.isdecimal() for name in (*known.text_field, known.label_field))
         return known if known.unit == "row" and not has_numbers else ModelInput()
 
     def input_settings(self, max_document_bytes: int) -> InputSettings:
-        """Return how documents are read for this model: by the keys of `input`; several labels are one list."""
-        known, fields = self.input, self.fitted.feature_settings.fields
+        """Return how documents are read for this model: by the keys of `input`; several labels are
+        one list.
+        """
+        known = self.input
+        fields = self.fitted.feature_settings.fields
         return InputSettings(
             text_field=fields or known.text_field, label_field=known.label_field, separate_fields=bool(fields),
             max_document_bytes=max_document_bytes,
@@ -240,12 +253,15 @@ class ModelSlot:
         self.error: str | None = None
 
     def reload(self) -> bool:
-        """Load the model again if its file has changed since the last call, and return whether it has.
+        """Load the model again if its file has changed since the last call, and return whether it
+        has.
 
         If the new file cannot be used, the old model stays.
         """
         try:
-            seen, self._seen = self._seen, None  # a file that comes back as it was is loaded again
+            # a file that comes back as it was is loaded again
+            seen = self._seen
+            self._seen = None
             self._seen = _read_state(self.file.path)
             if self._seen == seen:
                 return False
@@ -264,7 +280,8 @@ class ModelSlot:
         engine = ProcessEngine(fitted) if has_own_pattern(fitted.feature_settings) else LocalEngine(fitted)
         model = ServedModel(self.file.name, fitted, engine, time.time())
         columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
-        model.engine.predict(Batch(["1"], columns, [None]), MOST_PROBABLE)  # the first call is slower
+        # the first call is slower
+        model.engine.predict(Batch(["1"], columns, [None]), MOST_PROBABLE)
         return model
 
 

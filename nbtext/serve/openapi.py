@@ -122,7 +122,8 @@ def _object(**properties: Schema) -> Schema:
 
 
 def _schemas() -> Schema:
-    text, number = {"type": "string"}, {"type": "number"}
+    text = {"type": "string"}
+    number = {"type": "number"}
     training = "the model was trained with are accepted, too; separate fields need them."
     document = _object(id=text, text=text) | {"description": f"The keys that {training}"}
     label = {"oneOf": [text, _list_of(text)], "description": "A list, if the model predicts several labels."}

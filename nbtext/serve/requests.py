@@ -1,4 +1,6 @@
-"""Requests: their options, their bodies, and the documents in them, which are JSON, JSON lines or plain text."""
+"""Requests: their options, their bodies, and the documents in them, which are JSON, JSON lines or
+plain text.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ from nbtext.serve.models import ExplanationSettings, ModelSlot, ModelStore, pars
 from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
 MAX_QUERY_BYTES = 4096
-JSON, TEXT, JSONL = "application/json", "text/plain", "application/jsonl"
+JSON = "application/json"
+TEXT = "text/plain"
+JSONL = "application/jsonl"
 JSONL_NAMES = (JSONL, "application/x-ndjson", "application/ndjson", "application/x-jsonlines")
 CONTENT_TYPES = {JSON: JSON, TEXT: TEXT, **dict.fromkeys(JSONL_NAMES, JSONL)}
 UTF8 = Encoding("utf-8")
@@ -45,13 +49,15 @@ decoder = json.JSONDecoder(
     parse_float=lambda digits: _Number(spell_float(digits)), parse_constant=spell_float,
 )  # fmt: skip
 PLAIN_NAMES = {str, _Number, type(None)}
-# A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body takes half a second.
+# A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body
+# takes half a second.
 MAX_VALUES = 250_000  # of JSON; more if the maximum number of documents is larger
 VALUES_PER_DOCUMENT = 25
 DECODED_BYTES = 1 << 15  # of a text that are decoded at once, for the same reason
 # Python would try to import a module for any other name, and remember the name for ever.
 CHARSETS = frozenset(encodings.aliases.aliases) | {module.name for module in pkgutil.iter_modules(encodings.__path__)}
-JSON_CHARSETS = ("utf_8", "utf8", "utf_16", "utf_32", "us_ascii", "ascii")  # a byte order mark tells which one
+# a byte order mark tells which one
+JSON_CHARSETS = ("utf_8", "utf8", "utf_16", "utf_32", "us_ascii", "ascii")
 
 
 class Documents(NamedTuple):
@@ -193,7 +199,8 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
     Raises
     ------
     HTTPException
-        400: the body is not JSON, or one object that is not a document. 413: there are too many documents.
+        400: the body is not JSON, or one object that is not a document. 413: there are too many
+        documents.
     """
     if kind == TEXT:
         return Documents(_parse_text(body, charset, settings), join_object)
@@ -234,10 +241,11 @@ def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:
 
 
 def _settings_of(items: list[Any], settings: InputSettings) -> InputSettings:
-    """Return the settings with the text field `text` and the label field `label`, if the first item needs them.
+    """Return the settings with the text field `text` and the label field `label`, if the first item
+    needs them.
 
-    It does if it is a text, or an object with that key but none of the training data. So clients can send `text` to
-    any model without separate fields, and `label` to any model.
+    It does if it is a text, or an object with that key but none of the training data. So clients
+    can send `text` to any model without separate fields, and `label` to any model.
     """
     first = items[0] if items else None
     keys = first if isinstance(first, dict) else {}
@@ -259,7 +267,8 @@ def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSetting
 
 def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
     """Return JSON values as documents, each an object or (if the model has one text field) a text."""
-    keys, settings = keys_of(settings), _settings_of(items, settings)
+    keys = keys_of(settings)
+    settings = _settings_of(items, settings)
     fast = _parse_plain_objects(items, settings)
     if fast is not None:
         return fast
@@ -281,7 +290,9 @@ def keys_of(settings: InputSettings) -> str:
 
 
 def _with_own_problems(batch: Batch, keys: str) -> Batch:
-    """Return a batch with its problems in HTTP's terms; `keys` is the hint of a document without text."""
+    """Return a batch with its problems in HTTP's terms; `keys` is the hint of a document without
+    text.
+    """
     for problem in batch.problems.values():
         problem.hint = keys if problem.hint == TEXT_HINT else problem.hint
         in_http_terms(problem)
@@ -296,7 +307,8 @@ def without_place(problem: NbtextError) -> str:
 def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | None:
     """Return objects whose texts and ids are all texts as documents; None if there are others."""
     names = (*settings.text_field, settings.id_field, settings.label_field)
-    if set(map(type, items)) != {dict} or any("." in name for name in names):  # of nested objects, perhaps
+    # of nested objects, perhaps
+    if set(map(type, items)) != {dict} or any("." in name for name in names):
         return None
     try:
         columns = [[item[name] for item in items] for name in settings.text_field]
@@ -312,7 +324,9 @@ def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | N
 
 
 class MarkReader:
-    """Turns bytes that may begin with a byte order mark into UTF-8 without it; the mark decides, as in files."""
+    """Turns bytes that may begin with a byte order mark into UTF-8 without it; the mark decides, as
+    in files.
+    """
 
     def __init__(self) -> None:
         self._head = b""
@@ -374,7 +388,9 @@ def join_lines(records: Iterable[bytes]) -> bytes:
 
 
 def parse_lines(block: LineBlock, settings: InputSettings, keys: str = "") -> Batch:
-    """Return lines of JSON as documents; an invalid line becomes a problem of its row, with `keys` as a hint."""
+    """Return lines of JSON as documents; an invalid line becomes a problem of its row, with `keys`
+    as a hint.
+    """
     refused: set[int] = set()
     if has_more_values(block.data, MAX_VALUES):
         lines = block.data.split(b"\n")

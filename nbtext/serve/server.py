@@ -33,9 +33,11 @@ MAX_HEAD_BYTES = 65_536
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048  # connections that wait to be accepted
 SPARE_FILES = 64  # descriptors for other things than connections
-# glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are imported
+# glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are
+# imported
 MALLOPT = ((-3, 131_072), (-1, 65_536))
-SWITCH_SECONDS = 0.001  # after which a thread lets another one run; five times as often as by default
+# after which a thread lets another one run; five times as often as by default
+SWITCH_SECONDS = 0.001
 
 
 class Protocol(HttpToolsProtocol):
@@ -45,7 +47,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._head_size, self._head_end = 0, self.loop.time() + HEAD_SECONDS
+        self._head_end = self.loop.time() + HEAD_SECONDS
+        self._head_size = 0
         if len(self.connections) > self.max_connections:
             transport.abort()
         else:
@@ -58,7 +61,8 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         cycle: Any = self.cycle  # None before the first request
-        is_rest = cycle is not None and cycle.response_complete and cycle.more_body  # of a body that was refused
+        # of a body that was refused
+        is_rest = cycle is not None and cycle.response_complete and cycle.more_body
         super().data_received(data)
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
@@ -73,7 +77,9 @@ class Protocol(HttpToolsProtocol):
             self._wait_for_head()
 
     def on_message_complete(self) -> None:
-        """Record the end of a body, even of a refused one: a closed connection could hide the refusal."""
+        """Record the end of a body, even of a refused one: a closed connection could hide the
+        refusal.
+        """
         super().on_message_complete()
         if self.cycle is not None:
             self.cycle.more_body = False
@@ -90,7 +96,8 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None], on_exit: Callable[[], None]) -> None:
         super().__init__(config)
-        self._on_start, self._on_exit = on_start, on_exit
+        self._on_start = on_start
+        self._on_exit = on_exit
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections, then call `on_start`."""
@@ -108,7 +115,9 @@ class Server(uvicorn.Server):
                 signal.signal(each, handler)
 
     async def abort_unread(self, seconds: float) -> None:
-        """Abort connections that have been closing for so long, because the client does not read, until cancelled."""
+        """Abort connections that have been closing for so long, because the client does not read,
+        until cancelled.
+        """
         closing: dict[Any, float] = {}
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
@@ -131,7 +140,8 @@ def serve(
     files: Sequence[ModelFile], settings: ServeSettings, *, threads: int = 0,
     on_start: Callable[[str, ModelStore], None] = lambda address, store: None, log_requests: bool = True,
 ) -> None:  # fmt: skip
-    """Answer requests until SIGTERM (returns) or Ctrl-C (raises KeyboardInterrupt); requests in progress are finished.
+    """Answer requests until SIGTERM (returns) or Ctrl-C (raises KeyboardInterrupt); requests in
+    progress are finished.
 
     Parameters
     ----------
@@ -147,7 +157,8 @@ def serve(
     OutputError
         The address, or a file of feedback, cannot be used.
     """
-    # otherwise the memory grows with the number of requests, by fragments in the heap of each thread
+    # otherwise the memory grows with the number of requests, by fragments in the heap of each
+    # thread
     share_heap(MALLOPT)
     tokens = read_tokens(settings.token_file) if settings.token_file is not None else ()
     metrics = Metrics()
@@ -165,7 +176,8 @@ def serve(
     service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback)
     listener = _listen(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # the service has a log of its own
+    # the service has a log of its own
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn").propagate = False
     limited = type("LimitedProtocol", (Protocol,), {"max_connections": _count_connections()})
     config = uvicorn.Config(
@@ -201,7 +213,9 @@ def serve(
 
 
 def _count_connections() -> int:
-    """Return how many connections this process can have, at most 10,000, after raising its limit of open files."""
+    """Return how many connections this process can have, at most 10,000, after raising its limit of
+    open files.
+    """
     try:
         import resource
     except ImportError:  # on Windows, sockets are not counted as files
@@ -222,7 +236,8 @@ def _listen(settings: ServeSettings) -> socket.socket:
             listener = on_error.enter_context(socket.socket(family, kind, protocol))
             if os.name == "posix":  # on Windows, another process could then listen on the same port
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # otherwise Linux takes megabytes, and waits until 0.8 MB are read
+            # otherwise Linux takes megabytes, and waits until 0.8 MB are read
+            if hasattr(socket, "TCP_NOTSENT_LOWAT"):
                 listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, SENT_BYTES)
             listener.bind(address)
             listener.listen(BACKLOG)

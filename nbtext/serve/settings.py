@@ -12,7 +12,8 @@ from nbtext.settings import Needs, Settings, setting
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TOKEN = re.compile(r"[\x21-\x7e]{8,512}")
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # the names by which a browser on this machine calls it
+# the names by which a browser on this machine calls it
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class ServeSettings(Settings):
     """How models are served.
 
     max_body_bytes  also of a document in a stream
-    timeout         seconds that a request may take; in a stream, seconds in which no document is completed and no
-                    answer is read
+    timeout         seconds that a request may take; in a stream, seconds in which no document is
+                    completed and no answer is read
     """
 
     TITLE = "Service"
@@ -95,7 +96,8 @@ class ServeSettings(Settings):
 
 
 def parse_model_file(text: str) -> ModelFile:
-    """Return the model that `MODEL` or `NAME=MODEL` names; without a name, it is the file's name without suffix.
+    """Return the model that `MODEL` or `NAME=MODEL` names; without a name, it is the file's name
+    without suffix.
 
     Raises
     ------
@@ -112,7 +114,9 @@ def parse_model_file(text: str) -> ModelFile:
 
 
 def check_names(models: tuple[ModelFile, ...]) -> None:
-    """Raise SettingsError if two models have the same name, which also names the file of their feedback."""
+    """Raise SettingsError if two models have the same name, which also names the file of their
+    feedback.
+    """
     names = [model.name.lower() for model in models]
     for name in names:
         if names.count(name) > 1:
@@ -121,7 +125,8 @@ def check_names(models: tuple[ModelFile, ...]) -> None:
 
 
 def read_tokens(path: str) -> tuple[bytes, ...]:
-    """Return the tokens of a file: each line is one, except blank lines and lines that begin with #.
+    """Return the tokens of a file: each line is one, except blank lines and lines that begin with
+    #.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Model files taken apart and put together again, by the definition of the format, for tests that change them."""
+"""Model files taken apart and put together again, by the definition of the format, for tests that
+change them.
+"""
 
 import io
 import json
@@ -73,7 +75,9 @@ def _find(record: Any, where: str) -> tuple[Any, Any]:
 
 
 def assemble(header: str | dict[str, Any], data: bytes = b"") -> bytes:
-    """Return a file with this header and these bytes of arrays, as joblib writes it; the header gets its checksum."""
+    """Return a file with this header and these bytes of arrays, as joblib writes it; the header
+    gets its checksum.
+    """
     text = header if isinstance(header, str) else json.dumps(header, separators=(",", ":"))
     for n_spaces in range(ALIGNMENT):
         rest = text[1:] + " " * n_spaces

@@ -57,7 +57,9 @@ def test_there_are_many(outcomes: list[dict[str, Any]], folder: Path, request: p
 
 
 def test_each_is_refused_in_one_line(outcomes: list[dict[str, Any]], folder: Path) -> None:
-    """Each attack ends in an ArtifactError: one printable line, which names the file and says what is wrong."""
+    """Each attack ends in an ArtifactError: one printable line, which names the file and says what
+    is wrong.
+    """
     for outcome in outcomes:
         assert outcome["outcome"] == "refused", outcome
         assert outcome["message"].startswith(f"{folder / outcome['name']}.joblib: "), outcome
@@ -67,7 +69,9 @@ def test_each_is_refused_in_one_line(outcomes: list[dict[str, Any]], folder: Pat
 
 @pytest.mark.parametrize("folder", ["calls"], indirect=True)
 def test_no_code_runs(outcomes: list[dict[str, Any]], folder: Path) -> None:
-    """No canary was created, and the message names what was refused: a pickle, damage, or a compression."""
+    """No canary was created, and the message names what was refused: a pickle, damage, or a
+    compression.
+    """
     assert outcomes
     assert not list(folder.glob("canary-*"))
     messages = {outcome["name"]: outcome["message"] for outcome in outcomes}
@@ -91,7 +95,9 @@ def test_time_and_memory_are_bounded(outcomes: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("folder", ["calls"], indirect=True)
 def test_attacks_execute_code_under_joblib(folder: Path) -> None:
-    """The attacks that should execute code do execute it when joblib loads them, so the other tests are meaningful."""
+    """The attacks that should execute code do execute it when joblib loads them, so the other tests
+    are meaningful.
+    """
     names = live_attacks(folder)
     unsafe = [sys.executable, "-W", "ignore", "-c", UNSAFE, *(str(folder / f"{name}.joblib") for name in names)]
     subprocess.run(unsafe, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})

@@ -94,7 +94,9 @@ def test_a_record_is_read_as_it_was_written() -> None:
 
 
 def test_long_tuples_are_arrays() -> None:
-    """More than a thousand texts or numbers are not values of the header, and are read as the same tuples."""
+    """More than a thousand texts or numbers are not values of the header, and are read as the same
+    tuples.
+    """
     words = tuple(f"{number:06}é\udcff" for number in range(2000))
     long = replace(
         EXAMPLE, words=words, numbers=tuple(map(float, range(2000))), sets=tuple((word, "z") for word in words),
@@ -205,7 +207,8 @@ def test_items_of_sparse_rows_ascend(lengths: tuple[int, ...]) -> None:
 
 
 def check_sparse_rows(indptr: Any, columns: Any) -> None:
-    bounds, items = indptr.tolist(), columns.tolist()
+    bounds = indptr.tolist()
+    items = columns.tolist()
     is_right = bounds[:1] == [0] and bounds[-1] == len(items) and bounds == sorted(bounds)
     rows = [items[start:stop] for start, stop in pairwise(bounds)] if is_right else []
     is_right = is_right and all(row == sorted(set(row)) and all(0 <= item < 4 for item in row) for row in rows)
@@ -234,7 +237,9 @@ similar_terms = st.lists(
 @given(terms=similar_terms)
 @settings(max_examples=1000)
 def test_terms_ascend(terms: list[str]) -> None:
-    """A vocabulary is accepted exactly if its terms are sorted and distinct, also if their common prefix is long."""
+    """A vocabulary is accepted exactly if its terms are sorted and distinct, also if their common
+    prefix is long.
+    """
     encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
     for order in (encoded, sorted(set(encoded)), sorted(encoded)):
         try:
@@ -275,8 +280,8 @@ def test_terms_are_utf8(terms: list[bytes]) -> None:
 
 
 def test_terms_cut_in_a_character() -> None:
-    """A blob that is valid UTF-8 as a whole, but not term by term, is refused, also at the borders of the decoded
-    pieces.
+    """A blob that is valid UTF-8 as a whole, but not term by term, is refused, also at the borders
+    of the decoded pieces.
     """
     data = "é".encode()
     assert "UTF-8" in refused(check_terms, "t", np.frombuffer(data, dtype=np.uint8), np.array([0, 1, 2]))

@@ -78,14 +78,18 @@ def test_every_bit_flipped(honest: bytes, outcome: Callable[[bytes], Any]) -> No
 
 
 def test_every_byte_repeated_or_left_out(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """A file with any one byte twice or missing is refused, unless its bytes are the same as before."""
+    """A file with any one byte twice or missing is refused, unless its bytes are the same as
+    before.
+    """
     for position in range(len(honest)):
         for damaged in (honest[:position] + honest[position + 1 :], honest[: position + 1] + honest[position:]):
             assert outcome(damaged) is None or damaged == honest, position
 
 
 def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """A file whose parts are overwritten by other parts is refused, unless its bytes are the same as before."""
+    """A file whose parts are overwritten by other parts is refused, unless its bytes are the same
+    as before.
+    """
     chance = random.Random(1)
     for _ in range(2000):
         damaged = bytearray(honest)
@@ -97,7 +101,9 @@ def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
 
 
 def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """If the checksums are computed again, the reader refuses what is not plain data, and never crashes."""
+    """If the checksums are computed again, the reader refuses what is not plain data, and never
+    crashes.
+    """
     chance = random.Random(2)
     n_header = honest.index(storage.BEFORE_LENGTH)
     n_loaded = 0

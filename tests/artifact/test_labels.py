@@ -57,8 +57,8 @@ def test_weights_of_many_labels(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_as_many_labels_as_documents(tmp_path: Path) -> None:
-    """A model of 310,000 labels, more than the values that a model file may hold, can be trained, saved, loaded and
-    used.
+    """A model of 310,000 labels, more than the values that a model file may hold, can be trained,
+    saved, loaded and used.
     """
     path = str(tmp_path / "m")
     lines = "".join(f"__label__{number} w{number % 5000} more\n" for number in range(310_000))

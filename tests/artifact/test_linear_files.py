@@ -1,4 +1,6 @@
-"""Files of linear models: no counts, weights of float32, equal rows of weights once; and predictions from a part."""
+"""Files of linear models: no counts, weights of float32, equal rows of weights once; and
+predictions from a part.
+"""
 
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +33,9 @@ MODELS = [("nbsvm", LABELS), ("svm", LABELS), ("logistic", LABELS), ("nbsvm", LI
 
 @pytest.mark.parametrize(("model", "labels"), MODELS)
 def test_memory_and_file_agree(model: str, labels: list[Any], tmp_path: Path) -> None:
-    """Weights and idf are rounded when they are fitted: a file of float32 loses nothing, and it holds no counts."""
+    """Weights and idf are rounded when they are fitted: a file of float32 loses nothing, and it
+    holds no counts.
+    """
     fitted = TextClassifier(model=model, ngrams=(1, 2), **TFIDF).fit(TEXTS, labels)
     fitted.save(tmp_path / "model")
     record = load(tmp_path / "model")
@@ -48,7 +52,9 @@ def test_memory_and_file_agree(model: str, labels: list[Any], tmp_path: Path) ->
 
 
 def test_equal_rows_are_stored_once() -> None:
-    """The words that only one document holds have equal weights, so that most features share a row of them."""
+    """The words that only one document holds have equal weights, so that most features share a row
+    of them.
+    """
     scorer = TextClassifier(model="svm", ngrams=(1, 3)).fit(TEXTS, LABELS).fitted_.scorer
     assert scorer.rows is not None
     assert len(scorer.indptr) - 1 < scorer.n_columns / 4
@@ -56,12 +62,16 @@ def test_equal_rows_are_stored_once() -> None:
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="only dual coordinate descent gives weights that are 0")
 def test_features_without_weights_are_known(tmp_path: Path) -> None:
-    """They count for the length, the norm and the coverage of a document, as when the model was fitted: none goes."""
+    """They count for the length, the norm and the coverage of a document, as when the model was
+    fitted: none goes.
+    """
     texts = [f"{side} {side[0]}{number}" for side in ("left", "right") for number in range(20)]
-    texts += [f"{side} {side} {side} {side} far{side}" for side in ("left", "right")]  # far beyond the margin
+    # far beyond the margin
+    texts += [f"{side} {side} {side} {side} far{side}" for side in ("left", "right")]
     labels = [text.partition(" ")[0] for text in texts]
     trained = TextClassifier(model="svm", C=10.0, tf="log", norm="l2").fit(texts, labels)
-    scorer, vocabulary = trained.fitted_.scorer, trained.fitted_.vocabulary
+    scorer = trained.fitted_.scorer
+    vocabulary = trained.fitted_.vocabulary
     assert scorer.rows is not None
     assert vocabulary is not None
     unused = np.flatnonzero(np.diff(scorer.indptr)[scorer.rows] == 0)
@@ -70,12 +80,14 @@ def test_features_without_weights_are_known(tmp_path: Path) -> None:
     found = Predictor(load_model(tmp_path / "model").fitted_).score([["left farleft", "left"]])
     assert found.n_known.tolist() == [2, 1]
     bias = scorer.bias[1]
-    assert found.scores[0, 1] - bias == pytest.approx((found.scores[1, 1] - bias) / 2**0.5)  # by its norm
+    # by its norm
+    assert found.scores[0, 1] - bias == pytest.approx((found.scores[1, 1] - bias) / 2**0.5)
 
 
 @st.composite
 def sparse_scorers(draw: st.DrawFn) -> LinearScorer:
-    n_classes, n_features = draw(st.integers(1, 4)), draw(st.integers(0, 9))
+    n_classes = draw(st.integers(1, 4))
+    n_features = draw(st.integers(0, 9))
     rows = draw(
         st.lists(
             st.dictionaries(st.integers(0, n_classes - 1), st.sampled_from([0.5, -0.5, 2.0])),
@@ -96,11 +108,14 @@ def sparse_scorers(draw: st.DrawFn) -> LinearScorer:
 @given(scorer=sparse_scorers(), block=st.integers(1, 4))
 @settings(max_examples=200, deadline=None)
 def test_shared_rows_change_nothing(scorer: LinearScorer, block: int) -> None:
-    """Scores, dense weights, and what inspection and explanations read are the same, to the last bit."""
+    """Scores, dense weights, and what inspection and explanations read are the same, to the last
+    bit.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scorers, "BLOCK", block)
         shared = scorer.share_rows()
-    n, columns = scorer.n_columns, np.arange(scorer.n_columns)
+    n = scorer.n_columns
+    columns = np.arange(scorer.n_columns)
     assert shared.n_columns == n
     entries = {tuple(zip(scorer.classes[a:b].tolist(), scorer.deltas[a:b].tolist(), strict=True))
                for a, b in zip(scorer.indptr[:-1], scorer.indptr[1:], strict=True)}  # fmt: skip
@@ -112,7 +127,8 @@ def test_shared_rows_change_nothing(scorer: LinearScorer, block: int) -> None:
     np.testing.assert_array_equal(
         PLAIN_VERSIONS["score_rows"](*rows, values, shared), PLAIN_VERSIONS["score_rows"](*rows, values, scorer)
     )
-    one, other = ClassWeights(scorer), ClassWeights(shared)
+    one = ClassWeights(scorer)
+    other = ClassWeights(shared)
     np.testing.assert_allclose(other.sums(), one.sums(), rtol=1e-15)
     for k in range(scorer.n_classes):
         np.testing.assert_array_equal(other.of(k), one.of(k))
@@ -189,10 +205,13 @@ FEW = [
 @pytest.mark.parametrize("texts", FEW)
 @pytest.mark.parametrize("options", [{"model": "svm", **TFIDF}, {"model": "complement"}, {"model": "bernoulli"}])
 def test_a_few_texts_are_predicted_by_a_part(texts: list[str], options: dict[str, Any]) -> None:
-    """The first texts, if they are short, give the same bits, and the large vocabulary is not prepared for them."""
+    """The first texts, if they are short, give the same bits, and the large vocabulary is not
+    prepared for them.
+    """
     training = [" ".join(LONG_VOCABULARY.terms[k::100]) for k in range(100)]
     fitted = TextClassifier(**options).fit(training, ["ab"[k % 2] for k in range(100)]).fitted_
-    whole, brief = Predictor(fitted), Predictor(fitted, is_brief=True)
+    whole = Predictor(fitted)
+    brief = Predictor(fitted, is_brief=True)
     batches = [Batch([""] * len(texts), (texts,), [None] * len(texts)) for _ in range(2)]
     for expected, found in zip(whole.score([texts]), brief.score([texts]), strict=True):
         np.testing.assert_array_equal(expected, found)

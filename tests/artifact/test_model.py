@@ -1,4 +1,6 @@
-"""A saved model predicts as before, has the same bytes each time, and is refused if its content is invalid."""
+"""A saved model predicts as before, has the same bytes each time, and is refused if its content is
+invalid.
+"""
 
 import dataclasses
 import json
@@ -54,9 +56,12 @@ OPTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
-    """A loaded model gives the same probabilities to the last bit, has the same counts, and saves as the same bytes."""
+    """A loaded model gives the same probabilities to the last bit, has the same counts, and saves
+    as the same bytes.
+    """
     classifier = TextClassifier(**options).fit(TEXTS, LABELS)
-    first, second = str(tmp_path / "first.joblib"), str(tmp_path / "second.joblib")
+    first = str(tmp_path / "first.joblib")
+    second = str(tmp_path / "second.joblib")
     save_model(classifier, first)
     loaded = load_model(first)
     assert loaded.get_params() == classifier.get_params()
@@ -217,7 +222,9 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
 def test_invalid_content_is_refused(key: str, how: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
-    """A record with a correct checksum and invalid content is refused in one line that names the file and the key."""
+    """A record with a correct checksum and invalid content is refused in one line that names the
+    file and the key.
+    """
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier().fit(TEXTS, LABELS), path)
     change(path, how)
@@ -255,7 +262,9 @@ def test_every_key_is_checked(tmp_path: Path) -> None:
 def test_counts_that_cannot_be_right_are_refused(
     how: Callable[[dict[str, Any]], None], message: str, tmp_path: Path
 ) -> None:
-    """Such as more documents with a word than the class has: when the counts are first used, in one line."""
+    """Such as more documents with a word than the class has: when the counts are first used, in one
+    line.
+    """
     path = str(tmp_path / "model.joblib")
     texts = [*TEXTS, "yellow long"]
     save_model(TextClassifier().fit(texts, [*LABELS, "banana"]), path)
@@ -268,7 +277,9 @@ def test_counts_that_cannot_be_right_are_refused(
 
 @pytest.mark.parametrize(("excess", "is_right"), [(1e-12, True), (1e-6, False)])
 def test_decayed_counts_may_be_rounded(excess: float, is_right: bool, tmp_path: Path) -> None:
-    """A word of all documents of a class may have more than the class has by what rounding adds, and no more."""
+    """A word of all documents of a class may have more than the class has by what rounding adds,
+    and no more.
+    """
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier().fit(["red", "red", "long"], ["a", "a", "b"]), path)
     change(path, put("counts.statistics.class_documents", lambda counts: counts * 0.5))
@@ -291,11 +302,14 @@ DATA_CLASSES = (  # of each section: those whose fields may be missing
 
 @pytest.mark.parametrize(("section", "kind"), DATA_CLASSES)
 def test_a_missing_field_has_its_default(section: str, kind: type, tmp_path: Path) -> None:
-    """A file without a field was written before there was such a field: each one with a default may be missing."""
+    """A file without a field was written before there was such a field: each one with a default may
+    be missing.
+    """
     path = tmp_path / "model.joblib"
     classifier = TextClassifier().fit(TEXTS, LABELS)
     save_model(classifier, path)
-    whole, expected = path.read_bytes(), classifier.predict_proba(TEXTS)
+    whole = path.read_bytes()
+    expected = classifier.predict_proba(TEXTS)
     found = reduce(lambda part, name: part[int(name) if name.isdecimal() else name], section.split("."), load(path))
     for field in dataclasses.fields(kind):
         is_default = str(found.get(field.name)) == str(field.default).replace("(", "[").replace(")", "]")
@@ -364,7 +378,9 @@ def test_views_that_cannot_be_right_are_refused(where: str, value: Any, message:
 
 
 def test_limits_and_checks_are_those_of_fields() -> None:
-    """Each bound names a field, and each check a class, that is stored; after a change of names, none would be left."""
+    """Each bound names a field, and each check a class, that is stored; after a change of names,
+    none would be left.
+    """
     stored: dict[str, Any] = {}
     pending: list[Any] = [FittedModel, CorpusCounts, OneLabel, SeveralLabels, View, audit.Names, audit.Lists]
     while pending:
@@ -380,7 +396,9 @@ def test_limits_and_checks_are_those_of_fields() -> None:
 
 
 def test_a_matrix_file_of_another_version() -> None:
-    """A setting that a matrix file does not have is its default; an unknown one is of a newer nbtext."""
+    """A setting that a matrix file does not have is its default; an unknown one is of a newer
+    nbtext.
+    """
     matrix = Matrix(
         np.ones(2, dtype=np.int32), np.array([0, 1], dtype=np.int32), np.arange(3), 2,
         *(getattr(Vocabulary.from_terms(("green", "red")), name) for name in ("blob", "offsets")),
@@ -394,7 +412,9 @@ def test_a_matrix_file_of_another_version() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_stored_models_are_read(name: str, tmp_path: Path) -> None:
-    """Models that were written when this format began predict what they predicted, and can be saved and grown."""
+    """Models that were written when this format began predict what they predicted, and can be saved
+    and grown.
+    """
     path = stored_models.FOLDER / f"{name}.joblib"
     expected = json.loads((stored_models.FOLDER / f"{name}.json").read_text(encoding="ascii"))
     classifier = load_model(path)
@@ -412,7 +432,8 @@ def test_stored_models_are_read(name: str, tmp_path: Path) -> None:
 
 def test_a_model_of_an_earlier_version_has_no_mean_posteriors(tmp_path: Path) -> None:
     """It predicts as before, and its file stays the same."""
-    path, again = str(tmp_path / "model.joblib"), str(tmp_path / "again.joblib")
+    path = str(tmp_path / "model.joblib")
+    again = str(tmp_path / "again.joblib")
     save_model(TextClassifier().fit(TEXTS, LABELS), path)
     change(path, remove("task.calibration.mean_posteriors"))
     loaded = load_model(path)
@@ -461,7 +482,9 @@ LIKELIHOODS = {"points": np.array([-9.0, -5.0]), "numbers": 2}
     "entry", [{"outlier_threshold": -9.0}, {"likelihoods": LIKELIHOODS}], ids=lambda entry: next(iter(entry))
 )
 def test_likelihoods_of_a_model_that_has_none(model: str, entry: dict[str, Any], tmp_path: Path) -> None:
-    """A model without log P(document) has no likelihood quantiles, so a file with such quantiles is refused."""
+    """A model without log P(document) has no likelihood quantiles, so a file with such quantiles is
+    refused.
+    """
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier(model=model).fit(TEXTS, LABELS), path)
     change(path, *(put(f"task.calibration.{name}", value) for name, value in entry.items()))

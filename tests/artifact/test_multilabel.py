@@ -1,4 +1,6 @@
-"""Every number that only model files of several labels have is checked; an invalid one is refused in one line."""
+"""Every number that only model files of several labels have is checked; an invalid one is refused
+in one line.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -195,7 +197,8 @@ def test_models_of_one_label_have_none_of_the_keys(tmp_path: Path) -> None:
 
 def test_a_model_of_one_label_cannot_claim_to_be_of_several(tmp_path: Path) -> None:
     """The task of several labels in the file of a single-label model is refused."""
-    several, single = str(tmp_path / "several"), str(tmp_path / "single")
+    several = str(tmp_path / "several")
+    single = str(tmp_path / "single")
     TextClassifier().fit(TEXTS, LISTS).save(several)
     TextClassifier().fit(TEXTS, [labels[0] if labels else "red" for labels in LISTS]).save(single)
     change(single, put("task", load(several)["task"]))

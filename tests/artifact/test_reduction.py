@@ -1,4 +1,6 @@
-"""Models of a limited size: which features stay, what their weights become, and what the calibration is fitted to."""
+"""Models of a limited size: which features stay, what their weights become, and what the
+calibration is fitted to.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +60,9 @@ def accuracy(model: TrainedModel) -> float:
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_a_model_of_a_limited_size(trained: TrainedModel, share: float, tmp_path: Path) -> None:
-    """It has at most the bytes that are allowed, and little less; it predicts from its file as in memory."""
+    """It has at most the bytes that are allowed, and little less; it predicts from its file as in
+    memory.
+    """
     all_features = rank_features(trained.fitted, np.ones(trained.fitted.scorer.n_features))
     largest = measure_model(small_of(trained, all_features))
     smallest = measure_model(small_of(trained, all_features[:1]))
@@ -87,7 +91,9 @@ def small_of(model: TrainedModel, features: Any) -> TrainedModel:
 
 
 def test_all_features_in_8_bits_predict_the_same(trained: TrainedModel) -> None:
-    """The estimate of a model that keeps all features that documents share is that of the model in full, nearly."""
+    """The estimate of a model that keeps all features that documents share is that of the model in
+    full, nearly.
+    """
     fitted = trained.fitted
     small = small_of(trained, rank_features(fitted, np.ones(fitted.scorer.n_features)))
     assert accuracy(small) == pytest.approx(accuracy(trained), abs=0.025)
@@ -99,7 +105,9 @@ def test_all_features_in_8_bits_predict_the_same(trained: TrainedModel) -> None:
 )
 @settings(deadline=None)
 def test_weights_in_8_bits(weights: list[list[float]], seed: int) -> None:
-    """Each weight is a whole multiple of the scale of its class, and differs from the original by half of it."""
+    """Each weight is a whole multiple of the scale of its class, and differs from the original by
+    half of it.
+    """
     dense = np.array(weights)
     n = len(dense)
     scorer = LinearScorer(np.zeros(3), np.zeros(3), np.arange(n + 1) * 3, np.tile(np.arange(3, dtype=np.int32), n),
@@ -114,7 +122,9 @@ def test_weights_in_8_bits(weights: list[list[float]], seed: int) -> None:
 
 
 def test_weights_in_8_bits_are_rounded_further() -> None:
-    """Those of a feature to a power of two times the scale, which is at most the step and more than half of it."""
+    """Those of a feature to a power of two times the scale, which is at most the step and more than
+    half of it.
+    """
     dense = np.random.default_rng(1).normal(size=(200, 3))
     steps = np.repeat([0.0, 0.02, 0.3, 5.0], 50)
     scorer = LinearScorer(np.zeros(3), np.zeros(3), np.arange(201) * 3, np.tile(np.arange(3, dtype=np.int32), 200),
@@ -130,7 +140,9 @@ def test_weights_in_8_bits_are_rounded_further() -> None:
 
 
 def test_mean_scores_stay() -> None:
-    """Those of training documents: what is lost by rounding, and with features, is not missed from some labels only."""
+    """Those of training documents: what is lost by rounding, and with features, is not missed from
+    some labels only.
+    """
     model = TextClassifier(model="nbsvm", ngrams=(1, 2), **TFIDF).fit(*letters("train")).model_
     small = limit_size(model, 12_000).model.fitted
     counts = model.counts
@@ -146,7 +158,8 @@ def test_mean_scores_stay() -> None:
 def test_the_most_important_features_stay() -> None:
     """Those with the largest weight times the root of their document frequency; ties by column."""
     model = TextClassifier(model="svm").fit(*letters("train"))
-    scorer, frequencies = model.fitted_.scorer, model.counts_.statistics.document_frequencies.astype(float)
+    scorer = model.fitted_.scorer
+    frequencies = model.counts_.statistics.document_frequencies.astype(float)
     importance = np.abs(scorer.weights()).max(axis=0) * np.sqrt(frequencies)
     order = rank_features(model.fitted_, frequencies)
     assert len(order) == (importance > 0).sum()
@@ -210,7 +223,9 @@ def test_several_labels() -> None:
 
 @pytest.mark.parametrize("model", ["svm", "multinomial"])
 def test_a_part_of_the_training_documents(model: str) -> None:
-    """If only some are retained, Naive Bayes models hold out some of these; linear models are not estimated again."""
+    """If only some are retained, Naive Bayes models hold out some of these; linear models are not
+    estimated again.
+    """
     trained = TextClassifier(model=model).fit(*letters("train")).model_
     counts = replace(trained.counts, sample=trained.counts.sample.first(100), sample_size=100)
     found = limit_size(make_trained_model(trained.fitted, counts), 16_000)
@@ -219,7 +234,9 @@ def test_a_part_of_the_training_documents(model: str) -> None:
 
 
 def test_what_cannot_be_smaller(tmp_path: Path) -> None:
-    """It says why in one line: too few bytes, with the smallest size, which is possible; and models of other kinds."""
+    """It says why in one line: too few bytes, with the smallest size, which is possible; and models
+    of other kinds.
+    """
     texts, labels = letters("train")
     model = TextClassifier(model="svm").fit(texts, labels).model_
     with pytest.raises(

@@ -17,7 +17,8 @@ LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
 @pytest.mark.parametrize("keep", [1, 4, 6, 100])
 def test_round_trip(keep: int, tmp_path: Path) -> None:
     """A loaded model has the sample that was saved, and saves as the same bytes."""
-    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    first = str(tmp_path / "first")
+    second = str(tmp_path / "second")
     classifier = TextClassifier(keep_sample=keep).fit(TEXTS, LABELS)
     save_model(classifier, first)
     model = load_model(first)
@@ -66,7 +67,8 @@ def test_an_invalid_sample_is_refused(key: str, name: str, value: Any, tmp_path:
 @pytest.mark.parametrize("keep", [None, 6])
 def test_a_sample_where_none_is_kept(keep: int | None, tmp_path: Path) -> None:
     """A sample without the setting, or the setting without a sample, is refused at once."""
-    path, other = str(tmp_path / "m"), str(tmp_path / "other")
+    path = str(tmp_path / "m")
+    other = str(tmp_path / "other")
     save_model(TextClassifier(keep_sample=keep).fit(TEXTS, LABELS), path)
     save_model(TextClassifier(keep_sample=6 if keep is None else None).fit(TEXTS, LABELS), other)
     sample = load(other)["counts"].get("sample")

@@ -68,7 +68,9 @@ def same(a: Any, b: Any) -> bool:
 
 
 def apart(value: Any) -> Any:
-    """Return a copy in which equal texts and arrays are different objects, as far as Python allows it."""
+    """Return a copy in which equal texts and arrays are different objects, as far as Python allows
+    it.
+    """
     if isinstance(value, str):
         return ("x" + value)[1:]
     if isinstance(value, dict):
@@ -111,7 +113,9 @@ def test_bytes_are_those_of_joblib(record: dict[str, Any], tmp_path: Path) -> No
 @in_one_folder
 @given(record=st.dictionaries(any_key, numeric_arrays, max_size=5))
 def test_arrays_can_be_read_without_nbtext(record: dict[str, Any], tmp_path: Path) -> None:
-    """The header says where each array is in the data, in words of NumPy; equal arrays are stored once."""
+    """The header says where each array is in the data, in words of NumPy; equal arrays are stored
+    once.
+    """
     save(record, str(tmp_path / "model"))
     opened = joblib.load(tmp_path / "model")
     header = json.loads(opened["header"])
@@ -166,7 +170,9 @@ def storage_record(path: Path) -> dict[str, Any]:
 
 
 def test_one_form_for_arrays_and_scalars(tmp_path: Path) -> None:
-    """The bytes do not depend on byte order, memory order, strides, NumPy's aliases of a dtype, or NumPy scalars."""
+    """The bytes do not depend on byte order, memory order, strides, NumPy's aliases of a dtype, or
+    NumPy scalars.
+    """
     numbers = np.arange(6, dtype=np.int64).reshape(2, 3)
     longs = np.arange(3, dtype=np.longlong)
     variants = [
@@ -202,14 +208,17 @@ def test_arrays_are_read_only_and_aligned(tmp_path: Path) -> None:
     """A loaded array is read-only, and aligned for vector instructions."""
     save({"text": "abc", "a": np.arange(3, dtype=np.uint8), "b": np.arange(5.0)}, str(tmp_path / "model"))
     loaded = storage.load(str(tmp_path / "model"))
-    a, b = loaded["a"].read(), loaded["b"].read()
+    a = loaded["a"].read()
+    b = loaded["b"].read()
     assert not a.flags.writeable and not b.flags.writeable
     assert b.flags.aligned and b.ctypes.data % 16 == 0
     assert loaded["b"].offset % 16 == 0 and (loaded["b"].content.data_start) % 16 == 0
 
 
 def test_what_is_loaded_does_not_change_with_the_file(tmp_path: Path) -> None:
-    """Truncating or overwriting the file in place changes nothing in what was read, and the rest is refused."""
+    """Truncating or overwriting the file in place changes nothing in what was read, and the rest is
+    refused.
+    """
     path = tmp_path / "model"
     save({"a": np.arange(100_000), "b": np.arange(50_000)}, str(path))
     loaded = storage.load(str(path))
@@ -225,7 +234,9 @@ def test_what_is_loaded_does_not_change_with_the_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_replaced_is_still_read(tmp_path: Path) -> None:
-    """What is not read yet comes from the file that was opened, also after another one has its name."""
+    """What is not read yet comes from the file that was opened, also after another one has its
+    name.
+    """
     path = tmp_path / "model"
     save({"a": np.arange(3)}, str(path))
     loaded = storage.load(str(path))
@@ -257,7 +268,9 @@ def test_only_what_is_used_is_read(tmp_path: Path) -> None:
 
 
 def test_pipes(tmp_path: Path) -> None:
-    """A model goes through standard output and standard input byte for byte, in whatever pieces, and a named pipe."""
+    """A model goes through standard output and standard input byte for byte, in whatever pieces,
+    and a named pipe.
+    """
     record = {"a": np.arange(100_000), "labels": ["x"] * 1000}
     save(record, str(tmp_path / "model"))
     code = (
@@ -318,7 +331,9 @@ def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> No
 
 
 def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
-    """Where the disk is full, the old model stays whole, nothing else is left behind, and the error names the file."""
+    """Where the disk is full, the old model stays whole, nothing else is left behind, and the error
+    names the file.
+    """
     save({"old": True}, str(tmp_path / "model"))
     code = (
         "import resource, signal, sys, numpy; from nbtext.artifact.storage import save;"

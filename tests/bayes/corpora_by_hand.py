@@ -63,5 +63,7 @@ def leave_one_out(
     prior: str = "empirical",
     is_separate: bool = False,
 ) -> NDArray[np.float64]:
-    """The leave-one-out scores of all documents of a corpus, (n_smoothings, n_documents, n_classes)."""
+    """The leave-one-out scores of all documents of a corpus, (n_smoothings, n_documents,
+    n_classes).
+    """
     return LeaveOneOut(statistics, documents, None, model, prior, is_separate=is_separate).scores(*smoothings)

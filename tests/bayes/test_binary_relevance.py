@@ -20,7 +20,8 @@ from nbtext.bayes.binary_relevance import (
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, count_label_sets
 from nbtext.features.document_counts import DocumentCounts
 
-N_FEATURES, N_LABELS = 4, 3
+N_FEATURES = 4
+N_LABELS = 3
 MATRICES = st.lists(
     st.tuples(
         st.lists(st.integers(0, 3), min_size=N_FEATURES, max_size=N_FEATURES),
@@ -32,7 +33,9 @@ MATRICES = st.lists(
 
 
 def corpus_of(matrix: list[tuple[list[int], tuple[int, ...]]]) -> tuple[DocumentCounts, LabelSets]:
-    """The documents of some rows of counts, with hashes that are equal for equal rows, and their label sets."""
+    """The documents of some rows of counts, with hashes that are equal for equal rows, and their
+    label sets.
+    """
     rows = np.array([row for row, _ in matrix], dtype=np.int32).reshape(-1, N_FEATURES)
     sets = sorted({labels for _, labels in matrix})
     classes = np.array([sets.index(labels) for _, labels in matrix], dtype=np.int32)
@@ -71,11 +74,14 @@ def test_scores_are_those_of_the_formulas(
     statistics = count(documents, sets)
     rows = dense(documents).astype(float)
     has_label = np.array([[k in labels for k in range(N_LABELS)] for _, labels in matrix])
-    t, n_k = has_label.T @ rows, has_label.sum(axis=0)
-    totals, x = rows.sum(axis=0), np.array([1, 0, 2, 1], dtype=np.int32)
+    t = has_label.T @ rows
+    n_k = has_label.sum(axis=0)
+    totals = rows.sum(axis=0)
+    x = np.array([1, 0, 2, 1], dtype=np.int32)
     if (totals[x > 0] == 0).any():
         return
-    discounted, of_label = np.maximum(t - 0.8, 0), t.sum(axis=1, keepdims=True)
+    discounted = np.maximum(t - 0.8, 0)
+    of_label = t.sum(axis=1, keepdims=True)
     pseudo = mu + np.minimum(of_label, 20 * mu)
     added = pseudo * totals / totals.sum()
     in_label = (discounted + added) / (of_label + pseudo)
@@ -100,7 +106,8 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
     is_open: bool, is_separate: bool, matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
 ) -> None:
     documents, sets = corpus_of(matrix)
-    statistics, rows = count(documents, sets), dense(documents)
+    statistics = count(documents, sets)
+    rows = dense(documents)
     corpus = RelevanceLeaveOneOut(
         LabelCounts.of(statistics), documents, sets, np.zeros(len(documents)) if is_open else None, is_separate
     )
@@ -118,7 +125,8 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
             known = row.copy()
             if is_open:
                 known[rows[others].sum(axis=0) == 0] = 0
-            expected, content = score(refitted, known, smoothing), corpus.contents[i]
+            expected = score(refitted, known, smoothing)
+            content = corpus.contents[i]
             np.testing.assert_allclose(relevance[content], expected.relevance[0], atol=1e-9)
             np.testing.assert_allclose(priors[content], expected.priors, atol=1e-12)
             assert expected.contrast is not None
@@ -152,6 +160,7 @@ def test_labels_that_are_far_behind_have_finite_log_odds() -> None:
 def test_labels_of_other_documents_are_not_subtracted() -> None:
     documents, sets = corpus_of([([1, 1, 0, 0], (0, 1)), ([1, 0, 0, 0], (0,))])
     whole = count(documents, sets)
-    alone = count(replace(documents.slice(0, 1), classes=documents.classes[1:2]), sets)  # {0, 1} forgotten as {0}
+    # {0, 1} forgotten as {0}
+    alone = count(replace(documents.slice(0, 1), classes=documents.classes[1:2]), sets)
     with pytest.raises(Exception, match="not trained on"):
         whole - alone

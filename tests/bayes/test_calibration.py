@@ -57,8 +57,8 @@ def test_finds_the_minimum(share: float) -> None:
 
 
 def test_random_labels_are_label_noise() -> None:
-    """If one label in twenty is random, the label-noise rate is 1/20, and the temperature is that of the other
-    documents.
+    """If one label in twenty is random, the label-noise rate is 1/20, and the temperature is that
+    of the other documents.
     """
     found = fit_temperature(*with_odd_labels(overconfident(20_000, 0.5, 0.8), 0.05))
     assert found.noise == pytest.approx(0.05, abs=0.01)
@@ -68,8 +68,8 @@ def test_random_labels_are_label_noise() -> None:
 
 
 def test_documents_of_one_length() -> None:
-    """If all documents have 60 words and are overconfident, the temperature of a document of 5 words is nearly the
-    same.
+    """If all documents have 60 words and are overconfident, the temperature of a document of 5
+    words is nearly the same.
     """
     scores, lengths, classes = overconfident(4000, 2.0, 0.0)
     found = fit_temperature(scores, np.full_like(lengths, 60), classes)
@@ -84,7 +84,9 @@ def test_two_documents_give_no_certainty() -> None:
 
 
 def test_extremes_are_finite() -> None:
-    """One document, labels that are always right or always wrong, equal scores: a and b stay finite numbers."""
+    """One document, labels that are always right or always wrong, equal scores: a and b stay finite
+    numbers.
+    """
     for scores, classes in (
         (np.array([[3.0, 0.0]]), [0]),
         (np.array([[3.0, 0.0]]), [1]),
@@ -119,7 +121,9 @@ def test_scores_that_are_not_finite_are_refused(value: float) -> None:
 
 
 def test_few_documents_keep_the_prior_of_the_temperature() -> None:
-    """Two documents that tell nothing: a word alone has its own evidence, and many words less than their sum."""
+    """Two documents that tell nothing: a word alone has its own evidence, and many words less than
+    their sum.
+    """
     fitted = fit_temperature(np.zeros((2, 2)), np.array([30, 30]), np.array([0, 1], dtype=np.int32))
     assert 0.8 < fitted.temperature(np.array([1]))[0] < 1.25
     assert 2 < fitted.temperature(np.array([100]))[0] < 10
@@ -127,8 +131,9 @@ def test_few_documents_keep_the_prior_of_the_temperature() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_long_documents_do_not_calibrate_short_ones(seed: int) -> None:
-    """Words come in clumps, which grow with the length. Calibrated on documents of 60 words alone, the log-loss of
-    those of 5 words is better than with the temperature of 60 words, and than with one in proportion to the length.
+    """Words come in clumps, which grow with the length. Calibrated on documents of 60 words alone,
+    the log-loss of those of 5 words is better than with the temperature of 60 words, and than with
+    one in proportion to the length.
     """
     random = np.random.default_rng(seed)
 
@@ -153,8 +158,11 @@ def test_long_documents_do_not_calibrate_short_ones(seed: int) -> None:
 
 @pytest.mark.parametrize(("n", "n_wrong", "low", "high"), [(30, 0, 0.0, 0.01), (300, 12, 0.02, 0.2)])
 def test_few_labels_are_noise(n: int, n_wrong: int, low: float, high: float) -> None:
-    """Of documents whose words are clear, without a wrong label, hardly any is noise; wrong ones are noise."""
-    random, classes = np.random.default_rng(1), np.arange(n, dtype=np.int32) % 2
+    """Of documents whose words are clear, without a wrong label, hardly any is noise; wrong ones
+    are noise.
+    """
+    random = np.random.default_rng(1)
+    classes = np.arange(n, dtype=np.int32) % 2
     evidence = random.uniform(6, 14, n)
     scores = np.stack((np.zeros(n), np.where(classes == 1, evidence, -evidence)), axis=1)
     given = classes.copy()

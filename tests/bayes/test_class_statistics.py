@@ -49,8 +49,11 @@ def test_restriction(corpus: Any, data: st.DataObject) -> None:
 
 
 def test_alignment() -> None:
-    """The same counts among more features and classes are those of a matrix with empty columns between."""
-    counts, classes = np.array([[1, 0], [2, 3]]), np.array([0, 1])
+    """The same counts among more features and classes are those of a matrix with empty columns
+    between.
+    """
+    counts = np.array([[1, 0], [2, 3]])
+    classes = np.array([0, 1])
     wider = np.array([[0, 1, 0, 0], [0, 2, 0, 3]])
     aligned = statistics_of(counts, classes, 2).align(np.array([1, 3]), 4, classes=np.array([0, 2]), n_classes=3)
     assert_equal(aligned, statistics_of(wider, np.array([0, 2]), 3))

@@ -1,4 +1,6 @@
-"""A combination is the weighted sum of its parts, in the corpus and without each document, and fits their weights."""
+"""A combination is the weighted sum of its parts, in the corpus and without each document, and fits
+their weights.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ def test_weights_are_the_sum_of_those_of_the_parts(corpus: Any, n_first: int, fa
 def test_leave_one_out_equals_refits(corpus: Any, n_first: int, is_weighted: bool) -> None:
     """In several views, too, and for weights in place of counts."""
     counts, classes, n_classes = corpus
-    model, factor = in_two_views(counts, n_first), 0.7
+    model = in_two_views(counts, n_first)
+    factor = 0.7
 
     def weigh(values: Any) -> Any:
         return values * 0.5 if is_weighted else values
@@ -78,9 +81,13 @@ def test_leave_one_out_equals_refits(corpus: Any, n_first: int, is_weighted: boo
 
 @given(corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4), factor=st.sampled_from([1, 0.3]))
 def test_words_of_the_left_out_document_alone_are_ignored(corpus: Any, n_first: int, factor: float) -> None:
-    """The score is that of the other words, each with its weight in the view, and the weighting's factor."""
+    """The score is that of the other words, each with its weight in the view, and the weighting's
+    factor.
+    """
     counts, classes, n_classes = corpus
-    statistics, documents, model = statistics_of(*corpus), sample_of(counts, classes), in_two_views(counts, n_first)
+    statistics = statistics_of(*corpus)
+    documents = sample_of(counts, classes)
+    model = in_two_views(counts, n_first)
     n_hapax = count_hapaxes(statistics, documents).tokens
     if factor != 1:
         documents = documents.weigh(documents.counts * factor)
@@ -97,8 +104,11 @@ def test_words_of_the_left_out_document_alone_are_ignored(corpus: Any, n_first: 
 
 
 def test_two_labels_have_one_model() -> None:
-    """The rest of one of two labels is the other, so complement tells them apart as the multinomial model does."""
-    counts, classes = np.array([[2, 1, 0], [0, 1, 3], [1, 0, 1]]), np.array([0, 1, 1])
+    """The rest of one of two labels is the other, so complement tells them apart as the multinomial
+    model does.
+    """
+    counts = np.array([[2, 1, 0], [0, 1, 3], [1, 0, 1]])
+    classes = np.array([0, 1, 1])
     one, other = (EVENT_MODELS[name].compile(statistics_of(counts, classes, 2), smoothing=0.5) for name in SMOOTHINGS)
     np.testing.assert_allclose(np.diff(one.weights(), axis=0), np.diff(other.weights(), axis=0))
     assert [part.model for part in list_parts(("word:1",), 2)] == ["complement"]
@@ -115,14 +125,17 @@ def test_constants() -> None:
 def make_scores(n: int = 400, n_classes: int = 4, seed: int = 0) -> tuple[Any, Any, Any]:
     """Scores of a good part, a weaker one of another scale, and one of noise; lengths; classes."""
     random = np.random.default_rng(seed)
-    classes, lengths = random.integers(0, n_classes, n), random.integers(1, 30, n)
+    classes = random.integers(0, n_classes, n)
+    lengths = random.integers(1, 30, n)
     own = np.eye(n_classes)[classes] * lengths[:, None] ** 0.5
     noise = random.normal(size=(3, n, n_classes)) * lengths[:, None] ** 0.5
     return np.stack([2 * own + noise[0], 100 * (own + noise[1]), 10 * noise[2]]), lengths, classes
 
 
 def test_weights_are_the_minimum_of_the_loss() -> None:
-    """SciPy finds the same weights >= 0 for the same offsets; a part that is noise has the weight 0, or nearly so."""
+    """SciPy finds the same weights >= 0 for the same offsets; a part that is noise has the weight
+    0, or nearly so.
+    """
     scores, lengths, classes = make_scores()
     weights, _, _ = fit_weights(scores, lengths, classes, 200)
     assert weights.sum() == pytest.approx(1)
@@ -133,7 +146,8 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     assert shares[2] < 0.05
     logs = np.log(lengths) - np.log(lengths).mean()
     given: Any = {"scores": scores / units[:, None, None], "logs": logs, "classes": classes, "offsets": np.zeros(4)}
-    expected, right = np.array([1.0, 1.0, 1.0, 0.5]), np.random.default_rng(1).random(len(classes))
+    expected = np.array([1.0, 1.0, 1.0, 0.5])
+    right = np.random.default_rng(1).random(len(classes))
     evaluate: Any = partial(_evaluate, **given, right=right, expected=expected)
     for at in (expected, np.array([0.5, 0.2, 0.1, 0.1])):
         assert check_grad(lambda x: evaluate(x)[0], lambda x: evaluate(x)[1], at) < 1e-5
@@ -147,7 +161,8 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
 
 
 def fit_jointly(scores: Any, classes: Any) -> Any:
-    """Shares of the weights that minimize the mean of −log((1 − noise) · softmax(Σ w · scores + offsets) + noise / K).
+    """Shares of the weights that minimize the mean of −log((1 − noise) · softmax(Σ w · scores +
+    offsets) + noise / K).
 
     SciPy fits the weights, the offsets and the noise at once.
     """
@@ -172,11 +187,16 @@ def fit_jointly(scores: Any, classes: Any) -> Any:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_noise_and_rare_labels_are_fitted_with_the_weights(seed: int) -> None:
-    """A tenth of wrong labels and labels of very different frequency: the weights are those of the joint minimum."""
-    random, n, n_classes = np.random.default_rng(seed), 3000, 8
+    """A tenth of wrong labels and labels of very different frequency: the weights are those of the
+    joint minimum.
+    """
+    random = np.random.default_rng(seed)
+    n = 3000
+    n_classes = 8
     shares = 1 / np.arange(1, n_classes + 1) ** 2
     classes = random.choice(n_classes, n, p=shares / shares.sum())
-    noise, scales = random.normal(size=(3, n, n_classes)), np.exp(random.normal(size=(n, 1)))
+    noise = random.normal(size=(3, n, n_classes))
+    scales = np.exp(random.normal(size=(n, 1)))
     own = 2 * np.eye(n_classes)[classes]
     scores = np.stack([scales * (own + noise[0]), own + noise[1], noise[2]])
     given = np.where(random.random(n) < 0.1, random.integers(0, n_classes, n), classes)
@@ -185,18 +205,25 @@ def test_noise_and_rare_labels_are_fitted_with_the_weights(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_wrong_labels_change_no_weight(seed: int) -> None:
-    """A part whose scores vary most has large ones for a few documents with a wrong label, and keeps its weight."""
-    random, n = np.random.default_rng(seed), 2000
+    """A part whose scores vary most has large ones for a few documents with a wrong label, and
+    keeps its weight.
+    """
+    random = np.random.default_rng(seed)
+    n = 2000
     classes = random.integers(0, 4, n)
-    noise, scales = random.normal(size=(2, n, 4)), np.exp(random.normal(size=(n, 1)))
+    noise = random.normal(size=(2, n, 4))
+    scales = np.exp(random.normal(size=(n, 1)))
     scores = np.stack([scales * (2 * np.eye(4)[classes] + noise[0]), 2 * np.eye(4)[classes] + noise[1]])
     given = np.where(random.random(n) < 0.05, random.integers(0, 4, n), classes)
     right, found = (fit_weights(scores, None, labels, 0)[0] for labels in (classes, given))
-    assert found[0] / found[1] == pytest.approx(right[0] / right[1], rel=0.2)  # without the noise rate: less by 0.3
+    # without the noise rate: less by 0.3
+    assert found[0] / found[1] == pytest.approx(right[0] / right[1], rel=0.2)
 
 
 def test_sums_are_held_out_from_the_fit_of_their_weights() -> None:
-    """Other labels in one half change the sums of the other half, and those of this half only by their scale."""
+    """Other labels in one half change the sums of the other half, and those of this half only by
+    their scale.
+    """
     scores, lengths, classes = make_scores()
     half = 200
     _, before, _ = fit_weights(scores, lengths, classes, half)
@@ -233,7 +260,8 @@ def test_slices_of_statistics_are_views() -> None:
     """They are made once, and hold what restricting the columns gives."""
     counts = np.array([[2, 1, 0, 1], [0, 1, 3, 0], [1, 0, 1, 0]])
     statistics = statistics_of(counts, np.array([0, 1, 1]), 2).binarize()
-    part, restricted = statistics.slice(1, 3), statistics.restrict(np.array([1, 2]))
+    part = statistics.slice(1, 3)
+    restricted = statistics.restrict(np.array([1, 2]))
     assert statistics.slice(1, 3) is part
     assert statistics.slice(0, None) is statistics
     assert part.occurrences is part.documents
@@ -242,17 +270,22 @@ def test_slices_of_statistics_are_views() -> None:
 
 
 def test_rounding_errors_are_no_evidence() -> None:
-    """A part whose scores are equal up to rounding has the weight 0, whatever their signs know of the labels."""
+    """A part whose scores are equal up to rounding has the weight 0, whatever their signs know of
+    the labels.
+    """
     scores, lengths, classes = make_scores()
     scores[1] = -7.0 + 1e-14 * np.eye(4)[classes]
-    found, without = fit_weights(scores, lengths, classes, 200), fit_weights(scores[[0, 2]], lengths, classes, 200)
+    found = fit_weights(scores, lengths, classes, 200)
+    without = fit_weights(scores[[0, 2]], lengths, classes, 200)
     np.testing.assert_allclose(found.weights[[0, 2]], without.weights)
     assert (found.weights[1], found.informed[1]) == (0, 0)
     np.testing.assert_array_equal(fit_weights(scores[[1]], lengths, classes, 200).held_out, 0)
 
 
 def test_a_part_for_few_documents() -> None:
-    """Its weight is expected to be that of its scores where it has some; below a few percent, it is left out."""
+    """Its weight is expected to be that of its scores where it has some; below a few percent, it is
+    left out.
+    """
     scores, lengths, classes = make_scores()
     whole = fit_weights(scores[:2], lengths, classes, 200).weights
     for n_informed, is_kept in ((40, True), (2, False)):

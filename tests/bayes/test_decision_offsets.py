@@ -14,7 +14,9 @@ from nbtext.bayes.scorer import log_posterior
 
 
 def unbalanced(n: int, seed: int, *, neglect: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return log-probabilities of three classes; the third is rare, and its probabilities are too low by `neglect`."""
+    """Return log-probabilities of three classes; the third is rare, and its probabilities are too
+    low by `neglect`.
+    """
     random = np.random.default_rng(seed)
     classes = random.choice(3, n, p=[0.6, 0.34, 0.06])
     seen = random.normal(0, 1, (n, 3)) + 1.5 * np.eye(3)[classes]
@@ -52,7 +54,9 @@ def test_log_loss_finds_the_offset() -> None:
 
 @pytest.mark.parametrize("metric", ["macro_f1", "accuracy"])
 def test_offsets_of_few_documents(metric: str) -> None:
-    """If labels follow the probabilities, offsets that were fitted to small samples hardly lower the metric."""
+    """If labels follow the probabilities, offsets that were fitted to small samples hardly lower
+    the metric.
+    """
     lost = []
     asked, truth = unbalanced(5000, 99, neglect=0.0)
     plain = accuracy(asked.argmax(axis=1), truth)
@@ -84,16 +88,20 @@ def test_no_other_offset_is_better(data: st.DataObject, metric: str) -> None:
         ends = np.unique(others)
         stops = [0.0, ends[0] - 1, *(ends[1:] + ends[:-1]) / 2, ends[-1] + 1]
         equal = [stop for stop in stops if judged((scores + unit * stop).argmax(axis=1), classes) >= found - 1e-12]
-        assert abs(step) <= np.abs(equal).min() + 1e-9  # the smallest change that gives the best value
+        # the smallest change that gives the best value
+        assert abs(step) <= np.abs(equal).min() + 1e-9
 
 
 @pytest.mark.parametrize(("n_rare", "is_moved"), [(5, False), (10, True)])
 def test_a_class_of_few_documents_has_no_offset(n_rare: int, is_moved: bool) -> None:
-    """Of five documents of a class, each part leaves four, which say too little; of ten, it leaves eight."""
+    """Of five documents of a class, each part leaves four, which say too little; of ten, it leaves
+    eight.
+    """
     classes = np.array([1, 2] * 100 + [0] * n_rare)
     scores = np.zeros((len(classes), 3))
     scores[np.arange(len(classes)), classes] = 4.0
-    scores[classes == 0] = [0.5, 1.0, 0.0]  # always behind the second class, by less than any other document
+    # always behind the second class, by less than any other document
+    scores[classes == 0] = [0.5, 1.0, 0.0]
     offsets = fit_decision_offsets(log_posterior(scores), classes, "macro_f1").offsets
     assert offsets is not None  # the second class can give way, too
     assert bool(offsets[0] > 0) is is_moved
@@ -107,7 +115,9 @@ def test_no_offsets_if_all_is_correct() -> None:
 
 
 def biased(random: np.random.Generator, n_documents: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities that take the first class for less probable than it is, and the true classes."""
+    """Log-probabilities that take the first class for less probable than it is, and the true
+    classes.
+    """
     scores = random.normal(0, 2, (n_documents, n_classes))
     adjusted = np.exp(log_posterior(scores + np.eye(n_classes)[0] * (1 + np.log(n_classes))))
     classes = np.array([random.choice(n_classes, p=each / each.sum()) for each in adjusted])
@@ -121,13 +131,16 @@ def test_the_prior_is_left_alone_without_a_gain() -> None:
     assert adjust_prior(scores, random.integers(0, 20, 40)) is None
     assert adjust_prior(scores[:1], np.zeros(1, dtype=int)) is None
     scores, classes = biased(random, 400, 4)
-    gained, optimized = adjust_prior(scores, classes), fit_decision_offsets(scores, classes, "log_loss").offsets
+    gained = adjust_prior(scores, classes)
+    optimized = fit_decision_offsets(scores, classes, "log_loss").offsets
     assert gained is not None
     np.testing.assert_allclose(gained, optimized, atol=1e-3)
 
 
 def test_the_prior_of_linear_models_is_left_nearer() -> None:
-    """Their offsets have a prior with a standard deviation of 0.35: at the minimum, its slope is that of the loss."""
+    """Their offsets have a prior with a standard deviation of 0.35: at the minimum, its slope is
+    that of the loss.
+    """
     scores, classes = biased(np.random.default_rng(5), 400, 20)
     found = adjust_prior(scores, classes, is_linear=True)
     assert found is not None

@@ -21,11 +21,14 @@ SMOOTHINGS = st.sampled_from([1e-12, 0.01, 1.0, 1e6])
 
 @given(corpus=labeled_matrices(), smoothing=SMOOTHINGS)
 def test_probabilities_of_the_formula(corpus: Any, smoothing: float) -> None:
-    """They sum to one over the features of the corpus; one that it lacks counts as one that it has once."""
+    """They sum to one over the features of the corpus; one that it lacks counts as one that it has
+    once.
+    """
     counts, classes, n_classes = corpus
     weights = compile_dirichlet(statistics_of(counts, classes, n_classes), smoothing=smoothing).weights()
     t = np.array([counts[classes == k].sum(axis=0) for k in range(n_classes)], dtype=np.float64)
-    everywhere, T = t.sum(axis=0), max(t.sum(), 1)
+    everywhere = t.sum(axis=0)
+    T = max(t.sum(), 1)
     mu = smoothing * T / n_classes
     shares = np.maximum(everywhere, 1) / T
     expected = (t + mu * shares) / (t.sum(axis=1, keepdims=True) + mu)
@@ -45,7 +48,9 @@ def test_no_smoothing_is_maximum_likelihood(corpus: Any) -> None:
 @settings(max_examples=30)
 @given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=SMOOTHINGS)
 def test_a_doubled_corpus(corpus: Any, smoothing: float) -> None:
-    """The smoothing is relative to the corpus: with each document twice, the weights of its features are the same."""
+    """The smoothing is relative to the corpus: with each document twice, the weights of its
+    features are the same.
+    """
     counts, classes, n_classes = corpus
     counts[0] += 1  # so that it has each feature
     once = compile_dirichlet(statistics_of(counts, classes, n_classes), smoothing=smoothing)
@@ -68,7 +73,9 @@ def test_small_weights() -> None:
 
 
 def test_absent_words_say_the_same() -> None:
-    """A word that two classes lack does not change the difference of their scores, however frequent it is."""
+    """A word that two classes lack does not change the difference of their scores, however frequent
+    it is.
+    """
     counts = np.array([[4, 0, 0, 0], [0, 2, 1, 0], [0, 1, 2, 90]])
     weights = compile_dirichlet(statistics_of(counts, np.arange(3), 3), smoothing=0.5).weights()
     differences = weights[0] - weights[1]
@@ -77,10 +84,15 @@ def test_absent_words_say_the_same() -> None:
 
 
 def test_the_smoothing_that_refits_select() -> None:
-    """Leave-one-out selects the smoothing with the least log-loss of n refits, without calibration of one parameter."""
+    """Leave-one-out selects the smoothing with the least log-loss of n refits, without calibration
+    of one parameter.
+    """
     random = np.random.default_rng(3)
-    counts, classes = random.poisson(random.gamma(0.3, 2, (3, 12))[np.arange(24) % 3]), np.arange(24) % 3
-    sample, statistics, grid = sample_of(counts, classes), statistics_of(counts, classes, 3), [0.01, 0.1, 1.0, 10.0]
+    counts = random.poisson(random.gamma(0.3, 2, (3, 12))[np.arange(24) % 3])
+    classes = np.arange(24) % 3
+    sample = sample_of(counts, classes)
+    statistics = statistics_of(counts, classes, 3)
+    grid = [0.01, 0.1, 1.0, 10.0]
     found = leave_one_out(statistics, sample, model=DIRICHLET, smoothings=grid, prior="uniform", is_separate=True)
     refits = np.empty_like(found)
     for i in range(24):
@@ -93,8 +105,11 @@ def test_the_smoothing_that_refits_select() -> None:
 
 
 def test_hashed_features_cost_nothing() -> None:
-    """The size of the vocabulary does not matter: features that no document has change no probability of a label."""
-    texts, labels = ["red round", "red sweet", "long yellow", "long ripe"] * 3, ["a", "a", "b", "b"] * 3
+    """The size of the vocabulary does not matter: features that no document has change no
+    probability of a label.
+    """
+    texts = ["red round", "red sweet", "long yellow", "long ripe"] * 3
+    labels = ["a", "a", "b", "b"] * 3
     few, many = (
         TextClassifier(model="dirichlet", smoothing=1.0, hash_bits=bits, calibrate=False).fit(texts, labels)
         for bits in (16, 20)

@@ -1,4 +1,6 @@
-"""Documents of equal content are left out together, so that duplicates do not flatter the estimate, or one by one."""
+"""Documents of equal content are left out together, so that duplicates do not flatter the estimate,
+or one by one.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +38,9 @@ def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -
 
 @st.composite
 def corpora_with_duplicates(draw: st.DrawFn) -> Any:
-    """Corpora in which some documents occur again, with the same or another label; each class has enough others."""
+    """Corpora in which some documents occur again, with the same or another label; each class has
+    enough others.
+    """
     counts, classes, n_classes = draw(labeled_matrices(fewest_a_class=2, fewest_classes=2, maximum=3))
     again = draw(st.lists(st.tuples(st.integers(0, len(counts) - 1), st.integers(0, n_classes - 1)), max_size=6))
     rows = np.array([row for row, _ in again], dtype=np.int64)
@@ -55,7 +59,9 @@ def corpora_with_duplicates(draw: st.DrawFn) -> Any:
 def test_equals_refits_without_all_copies(
     name: str, prior: str, corpus: Any, smoothing: float, is_weighted: bool, is_separate: bool
 ) -> None:
-    """The scores of a document are those of a model of all documents with other content, or of all others, to 1e-9."""
+    """The scores of a document are those of a model of all documents with other content, or of all
+    others, to 1e-9.
+    """
     counts, classes, n_classes = corpus
     model = MODELS[name]
     if model.is_binary:
@@ -75,7 +81,8 @@ def test_equals_refits_without_all_copies(
         if len(np.unique(classes[others])) < n_classes:
             continue
         refitted = read_by(name, counts[others], classes[others], n_classes)
-        if isinstance(statistics, Moments) and isinstance(refitted, Moments):  # fixed, as the vocabulary is
+        # fixed, as the vocabulary is
+        if isinstance(statistics, Moments) and isinstance(refitted, Moments):
             refitted = replace(refitted, largest_variance=statistics.largest_variance)
         scorer = model.compile(refitted, smoothing=smoothing).with_prior(log_prior(refitted.class_documents, prior))
         alone = sample_of(counts[[i]], classes[[i]])
@@ -107,8 +114,9 @@ def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int
 def test_features_of_one_group_are_out_of_vocabulary(
     name: str, corpus: Any, smoothing: float, is_separate: bool, weight: float | None
 ) -> None:
-    """A feature that occurs only in a document (and its duplicates) is out of vocabulary when it is left out (with
-    them); also where only a part of the documents is scored, and where its counts are weighted.
+    """A feature that occurs only in a document (and its duplicates) is out of vocabulary when it is
+    left out (with them); also where only a part of the documents is scored, and where its counts
+    are weighted.
     """
     counts, classes, n_classes = corpus
     model = MODELS[name]
@@ -173,7 +181,9 @@ def test_a_doubled_corpus_with_twice_the_smoothing(name: str, corpus: Any, smoot
 
 
 def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
-    """A model file may contain any hashes, so documents with equal hashes are compared by their counts."""
+    """A model file may contain any hashes, so documents with equal hashes are compared by their
+    counts.
+    """
     documents = replace(
         sample_of(np.array([[1, 0], [0, 1], [0, 1]]), np.array([0, 1, 1])), hashes=np.zeros(3, np.uint64)
     )
@@ -183,8 +193,8 @@ def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
 
 
 def test_a_doubled_corpus_is_no_better() -> None:
-    """The estimate for a corpus that contains each document twice is that of the corpus, and the duplicates are
-    counted.
+    """The estimate for a corpus that contains each document twice is that of the corpus, and the
+    duplicates are counted.
     """
     once = TextClassifier().fit(TEXTS * 3 + ["red", "yellow", "ripe"], [*LABELS * 3, "banana", "apple", "banana"])
     twice = TextClassifier().fit(
@@ -201,13 +211,16 @@ def test_a_doubled_corpus_is_no_better() -> None:
 @settings(max_examples=40, deadline=None)
 @given(corpus=corpora_with_duplicates(), jobs=st.sampled_from([1, 3]))
 def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None:
-    """Scores of the first documents, of more, and with other smoothings are those of all documents at once."""
+    """Scores of the first documents, of more, and with other smoothings are those of all documents
+    at once.
+    """
     counts, classes, n_classes = corpus
     documents = with_content_hashes(counts, classes)
     statistics = count_classes(documents, counts.shape[1], n_classes)
     unseen = count_hapaxes(statistics, documents)
     left_out = LeaveOneOut(statistics, documents, unseen.tokens, MODELS[name], "empirical", jobs, None, unseen.features)
-    scored, expected = ScoredCorpus(left_out), left_out.scores(0.1, 1.0)
+    scored = ScoredCorpus(left_out)
+    expected = left_out.scores(0.1, 1.0)
     asked: list[LeaveOneOut] = []
     with pytest.MonkeyPatch.context() as patch:
         score = LeaveOneOut.scores

@@ -38,7 +38,10 @@ class Dense:
     """The same in a few lines of dense arithmetic, by the definition."""
 
     def __init__(self, model: str, smoothing: float, prior: str, weight: float) -> None:
-        self.model, self.smoothing, self.prior, self.weight = model, smoothing, prior, weight
+        self.model = model
+        self.smoothing = smoothing
+        self.prior = prior
+        self.weight = weight
 
     def parameters(self, counts: Floats, documents: Floats) -> tuple[Floats, Floats]:
         """π and θ (or p) of expected counts (n_classes, n_features)."""
@@ -90,7 +93,9 @@ class Dense:
 def test_equals_its_definition_and_never_falls(
     model: str, prior: str, corpus: Any, smoothing: float, weight: float, data: st.DataObject
 ) -> None:
-    """The penalized log-likelihood is that of the definition, step by step, and no step makes it smaller."""
+    """The penalized log-likelihood is that of the definition, step by step, and no step makes it
+    smaller.
+    """
     counts, classes, n_classes = corpus
     row = st.lists(st.integers(0, 4), min_size=counts.shape[1], max_size=counts.shape[1])
     others = np.array(data.draw(st.lists(row, min_size=1, max_size=8)))
@@ -111,10 +116,11 @@ def test_equals_its_definition_and_never_falls(
 def test_by_hand() -> None:
     """One step, worked on paper.
 
-    Features a, b, c. Labeled: "a" of class 0, "b" of class 1. Unlabeled: "a c". α = 1, λ = 1/2, uniform prior.
-    Before: θ_0 = (2, 1, 1)/4, θ_1 = (1, 2, 1)/4, so that P(u | 0) : P(u | 1) = 2·1 : 1·1, and r = (2/3, 1/3).
-    Then class 0 has counts a 1 + 1/3, c 1/3, in all 5/3: θ_0 = (7/3, 1, 4/3) / (14/3) = (1/2, 3/14, 2/7); and class 1
-    a 1/6, b 1, c 1/6, in all 4/3: θ_1 = (7/6, 2, 7/6) / (13/3) = (7/26, 6/13, 7/26).
+    Features a, b, c. Labeled: "a" of class 0, "b" of class 1. Unlabeled: "a c". α = 1, λ = 1/2,
+    uniform prior. Before: θ_0 = (2, 1, 1)/4, θ_1 = (1, 2, 1)/4, so that P(u | 0) : P(u | 1) = 2·1 :
+    1·1, and r = (2/3, 1/3). Then class 0 has counts a 1 + 1/3, c 1/3, in all 5/3: θ_0 = (7/3, 1,
+    4/3) / (14/3) = (1/2, 3/14, 2/7); and class 1 a 1/6, b 1, c 1/6, in all 4/3: θ_1 = (7/6, 2, 7/6)
+    / (13/3) = (7/26, 6/13, 7/26).
     """
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     trial = ExpectationMaximization(
@@ -132,10 +138,13 @@ def test_by_hand() -> None:
 def test_reporting_does_not_change_the_model(model: str) -> None:
     """The model is the same whether or not the last step is reported, in one part or in several."""
     random = np.random.default_rng(1)
-    counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
+    counts = random.poisson(0.4, (12, 20))
+    others = random.poisson(0.4, (90, 20))
+    classes = np.arange(12) % 3
     trial = ExpectationMaximization(unlabeled(model, others), EVENT_MODELS[model], 0.1, "empirical", 0.3, 4)
     statistics = count_labeled(model, counts, classes, 3)
-    watched, unwatched = trial.fit(statistics), trial.fit(statistics, is_watched=False)
+    watched = trial.fit(statistics)
+    unwatched = trial.fit(statistics, is_watched=False)
     np.testing.assert_array_equal(watched.scorer.weights(), unwatched.scorer.weights())
     assert np.exp(watched.log_prior).sum() == pytest.approx(1)
     if model == "multinomial":  # a document without words is as likely as its class
@@ -146,7 +155,9 @@ def test_reporting_does_not_change_the_model(model: str) -> None:
 def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few documents are asked about together, the model is the same."""
     random = np.random.default_rng(2)
-    counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
+    counts = random.poisson(0.4, (12, 20))
+    others = random.poisson(0.4, (90, 20))
+    classes = np.arange(12) % 3
     statistics = statistics_of(counts, classes, 3)
     weights = []
     for at_once in (expectation.AT_ONCE, 7):

@@ -1,4 +1,6 @@
-"""The choice with few documents: balanced folds, and log-losses that are those of models of the other folds."""
+"""The choice with few documents: balanced folds, and log-losses that are those of models of the
+other folds.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,11 @@ def test_folds_are_balanced(corpus: Any) -> None:
 
 
 def test_duplicates_are_in_one_fold() -> None:
-    """Documents of equal content are held out together, with whatever label, unless each is left out alone."""
-    counts, classes = np.array([[1, 2], [1, 2], [1, 2], [3, 1], [0, 1], [0, 1]]), np.array([0, 1, 0, 1, 0, 0])
+    """Documents of equal content are held out together, with whatever label, unless each is left
+    out alone.
+    """
+    counts = np.array([[1, 2], [1, 2], [1, 2], [3, 1], [0, 1], [0, 1]])
+    classes = np.array([0, 1, 0, 1, 0, 0])
     corpus = corpus_of(counts, classes, 2)
     hashes = np.array([0, 0, 0, 1, 2, 2], dtype=np.uint64)
     together = replace(corpus, documents=replace(corpus.documents, hashes=hashes))
@@ -58,17 +63,21 @@ def test_losses_are_those_of_refits(name: str) -> None:
     corpus = corpus_of(counts, classes, 3, name)
     folds = few_documents._make_folds(corpus)
     (found,), contents = few_documents._held_out_losses(corpus, [0.5], folds, 30)
-    scores, lengths = np.zeros((30, 3)), np.zeros(30)
+    scores = np.zeros((30, 3))
+    lengths = np.zeros(30)
     for i in range(30):
         others = folds != folds[i]
         statistics = statistics_of(counts[others], classes[others], 3)
         known = np.where(counts[others].any(axis=0), counts[[i]], 0)
-        alone, lengths[i] = sample_of(known, classes[[i]]), known.sum()
+        alone = sample_of(known, classes[[i]])
+        lengths[i] = known.sum()
         prior = log_prior(statistics.class_documents, "empirical")
         scorer = MODELS[name].compile(statistics, smoothing=0.5).with_prior(prior)
         scores[i] = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
     judged = np.flatnonzero(lengths)
-    scores, lengths, true = scores[judged], lengths[judged], classes[judged].astype(np.int32)
+    scores = scores[judged]
+    lengths = lengths[judged]
+    true = classes[judged].astype(np.int32)
     expected = -fit_temperature(scores, lengths, true).log_posterior(scores, lengths)[np.arange(len(judged)), true]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_array_equal(contents, corpus.contents[judged])
@@ -87,10 +96,13 @@ def test_only_a_clear_difference_counts() -> None:
 
 
 def test_chance_seldom_decides() -> None:
-    """Where labels are random, heavier smoothing has the lower log-loss by chance alone, and is seldom taken."""
+    """Where labels are random, heavier smoothing has the lower log-loss by chance alone, and is
+    seldom taken.
+    """
     n_taken = 0
     for seed in range(40):
-        random, classes = np.random.default_rng(seed), np.arange(40) % 4
+        random = np.random.default_rng(seed)
+        classes = np.arange(40) % 4
         counts = random.poisson(random.gamma(0.2, 2, (4, 30))[random.permutation(classes)])
         corpus = corpus_of(counts, classes, 4)
         n_taken += find_better(corpus, 1.0, [corpus], [0.3, 3.0]) is not None

@@ -45,7 +45,9 @@ def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCou
     corpus=labeled_matrices(fewest_classes=2, maximum=9), smoothing=st.sampled_from([1e-9, 1e-3, 1.0]), data=st.data()
 )
 def test_counts_equal_scikit_learn(corpus: Any, smoothing: float, data: st.DataObject) -> None:
-    """The joint log-density of counts is scikit-learn's to 1e-9, even in classes of one document, or all alike."""
+    """The joint log-density of counts is scikit-learn's to 1e-9, even in classes of one document,
+    or all alike.
+    """
     counts, classes, n_classes = corpus
     assume(counts.var(axis=0).max() > 0)
     peer = GaussianNB(var_smoothing=smoothing).fit(counts, classes)
@@ -76,7 +78,8 @@ def test_moments_equal_scikit_learn() -> None:
     peer = GaussianNB().fit(weights, classes)
     training = weighted(weights, classes)
     statistics = compute_moments(count_classes(training, 30, 3), training)
-    of, features = statistics.classes, statistics.entry_features
+    of = statistics.classes
+    features = statistics.entry_features
     means = statistics.occurrences / statistics.class_documents[of]
     np.testing.assert_allclose(means, peer.theta_[of, features], rtol=1e-9)
     np.testing.assert_allclose(statistics.variances + peer.epsilon_, peer.var_[of, features], rtol=1e-9)
@@ -84,8 +87,11 @@ def test_moments_equal_scikit_learn() -> None:
 
 
 def test_by_hand() -> None:
-    """Class 0 has 1 and 3: N(2, 1). Class 1 has 5 and 9: N(7, 4). At 4: e^(−2²/2) / √2π and e^(−3²/8) / √8π."""
-    counts, classes = np.array([[1], [3], [5], [9]]), np.array([0, 0, 1, 1])
+    """Class 0 has 1 and 3: N(2, 1). Class 1 has 5 and 9: N(7, 4). At 4: e^(−2²/2) / √2π and
+    e^(−3²/8) / √8π.
+    """
+    counts = np.array([[1], [3], [5], [9]])
+    classes = np.array([0, 0, 1, 1])
     found = joint(sample_of(counts, classes), sample_of(np.array([[4]]), np.zeros(1)), 1, 2, smoothing=0)
     expected = [math.exp(-2) / math.sqrt(2 * math.pi), math.exp(-9 / 8) / math.sqrt(8 * math.pi)]
     np.testing.assert_allclose(np.exp(found), [np.array(expected) / 2], rtol=1e-12)
@@ -131,7 +137,10 @@ def test_too_many_labels_for_the_features(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_smoothing_is_the_floor() -> None:
-    """Without --smoothing the floor of variances is 1e-9 of the largest, not searched for; else what is given."""
-    texts, labels = ["a word", "word word", "one two", "two two three"], ["x", "x", "y", "y"]
+    """Without --smoothing the floor of variances is 1e-9 of the largest, not searched for; else
+    what is given.
+    """
+    texts = ["a word", "word word", "one two", "two two three"]
+    labels = ["x", "x", "y", "y"]
     assert TextClassifier(model="gaussian").fit(texts, labels).fitted_.hyperparameters.smoothing == 1e-9
     assert TextClassifier(model="gaussian", smoothing=0.1).fit(texts, labels).fitted_.hyperparameters.smoothing == 0.1

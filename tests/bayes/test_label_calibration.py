@@ -1,4 +1,6 @@
-"""The calibration of several labels: what copies, priors and left-out pairs do to the probabilities."""
+"""The calibration of several labels: what copies, priors and left-out pairs do to the
+probabilities.
+"""
 
 from dataclasses import replace
 
@@ -13,7 +15,9 @@ Floats = NDArray[np.float64]
 
 
 def cells_of(scores: Floats, positives: NDArray[np.bool_], lengths: Floats) -> Cells:
-    """All pairs of some documents and labels: scores and positives have the shape (n_documents, n_labels)."""
+    """All pairs of some documents and labels: scores and positives have the shape (n_documents,
+    n_labels).
+    """
     n, n_labels = scores.shape
     contents, labels = np.divmod(np.arange(n * n_labels), n_labels)
     return Cells(
@@ -23,8 +27,8 @@ def cells_of(scores: Floats, positives: NDArray[np.bool_], lengths: Floats) -> C
 
 
 def draw(n: int, biases: Floats, *, factor: float, seed: int, length: float = 5.0) -> Cells:
-    """Documents of one length, whose log-odds are the biases plus standard normal ones; the scores are these, times a
-    factor.
+    """Documents of one length, whose log-odds are the biases plus standard normal ones; the scores
+    are these, times a factor.
     """
     random = np.random.default_rng(seed)
     log_odds = 2 * random.standard_normal((n, len(biases)))
@@ -50,19 +54,24 @@ def test_copies_of_documents_change_no_probability() -> None:
     once = draw(12, np.array([1.5, -1.5, 0.0]), factor=3.0, seed=1)
     often = replace(once, positives=4 * once.positives, documents=4 * once.documents, n_documents=4 * once.n_documents)
     for fit in (lambda cells: fit_combination(cells, tolerance=1e-12)[0], lambda cells: fit_scaling(cells)[0]):
-        one, other = fit(once), fit(often)
+        one = fit(once)
+        other = fit(often)
         np.testing.assert_allclose(other.biases, one.biases, atol=1e-3)
-        found, expected = often.left_out_probabilities(one), once.left_out_probabilities(one)
+        found = often.left_out_probabilities(one)
+        expected = once.left_out_probabilities(one)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_left_out_pair_has_the_bias_of_all_others() -> None:
-    """As a refit of the bias without the pair finds it, where a bias counts less than the words of the document."""
+    """As a refit of the bias without the pair finds it, where a bias counts less than the words of
+    the document.
+    """
     cells = draw(30, np.array([2.0, -2.0]), factor=1.2, seed=2, length=2.0)
     fit, _ = fit_combination(cells, tolerance=1e-12)
     factor = float(fit.factors(np.array([2.0])).baseline[0])
     assert factor < 0.8
-    before, found = cells.probabilities(fit), cells.left_out_probabilities(fit)
+    before = cells.probabilities(fit)
+    found = cells.left_out_probabilities(fit)
     log_odds = np.log(before / (1 - before))
     moved = 0.0
     for label in range(2):
@@ -81,8 +90,8 @@ def test_a_left_out_pair_has_the_bias_of_all_others() -> None:
 
 
 def test_words_of_short_texts_keep_their_weight() -> None:
-    """Long documents, whose words are not independent, determine how much less a word of theirs counts; they do not
-    take the weight from the words of short texts.
+    """Long documents, whose words are not independent, determine how much less a word of theirs
+    counts; they do not take the weight from the words of short texts.
     """
     cells = draw(1500, np.zeros(2), factor=20.0, seed=3, length=1000.0)
     fit, _ = fit_combination(cells)
@@ -92,14 +101,17 @@ def test_words_of_short_texts_keep_their_weight() -> None:
 
 
 def test_biases_of_labels_are_shrunk() -> None:
-    """Those of labels with few documents are nearer to the true ones than fits of each label alone, and than none."""
+    """Those of labels with few documents are nearer to the true ones than fits of each label alone,
+    and than none.
+    """
     true = np.random.default_rng(4).standard_normal(150)
     cells = draw(9, true, factor=1.0, seed=4)
     fit, _ = fit_scaling(cells)
     alone = []
     for label in range(len(true)):
         own = cells.labels == label
-        scores, positives = cells.scores[0][own], cells.positives[own]
+        scores = cells.scores[0][own]
+        positives = cells.positives[own]
         found = minimize_scalar(
             lambda b, s=scores, y=positives: losses(s + b, y).sum(), bounds=(-5, 5), method="bounded"
         )

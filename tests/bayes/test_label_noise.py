@@ -91,7 +91,9 @@ def test_says_which_label_is_given_for_which() -> None:
 
 
 def test_duplicates_do_not_hide_an_error() -> None:
-    """All copies of a wrongly labeled document are left out together, so they do not confirm each other."""
+    """All copies of a wrongly labeled document are left out together, so they do not confirm each
+    other.
+    """
     documents, classes, n_features = made_corpus(2, 600)
     copies = documents.take(np.array([*range(600), 0, 0, 0, 0], dtype=np.int64))
     given = np.append(classes, [classes[0]] * 4).astype(np.int32)
@@ -123,7 +125,9 @@ def test_is_the_same_for_any_number_of_threads() -> None:
 
 
 def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Documents may be scored in parts, and keep only their most probable labels: the findings hardly change."""
+    """Documents may be scored in parts, and keep only their most probable labels: the findings
+    hardly change.
+    """
     documents, classes, n_features = made_corpus(12, 2400)
     given, is_flipped = flip(classes, 0.1, 12)
     whole = estimate_label_noise(replace(documents, classes=given), n_features, 12)
@@ -137,15 +141,19 @@ def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatc
     some = sample_of(np.ones((7, 1), dtype=np.int64), np.zeros(7, dtype=np.int64))
     some = replace(some, hashes=np.array([1, 1, 2, 3, 3, 3, 4], dtype=np.uint64))
     corpus = LeaveOneOut(count_classes(some, 1, 1), some, None, EVENT_MODELS["multinomial"], "empirical")
-    assert [len(part.documents) for part in corpus.split(2)] == [2, 4, 1]  # duplicates stay together
+    # duplicates stay together
+    assert [len(part.documents) for part in corpus.split(2)] == [2, 4, 1]
 
 
 def test_work_for_many_labels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The calibrations are fitted to few documents, and few documents are scored at once, if there are many labels."""
+    """The calibrations are fitted to few documents, and few documents are scored at once, if there
+    are many labels.
+    """
     documents, classes, n_features = made_corpus(12, 600)
     given, is_flipped = flip(classes, 0.1, 12)
     sizes: dict[str, list[int]] = {"fitted": [], "scored": []}
-    calibrate, average = label_noise.calibrate_with_noise, label_noise._average
+    calibrate = label_noise.calibrate_with_noise
+    average = label_noise._average
 
     def fit(corpus: Any) -> Any:
         sizes["fitted"].append(len(corpus.documents) * corpus.statistics.n_classes)
@@ -167,8 +175,11 @@ def test_work_for_many_labels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_posteriors_without_a_common_label() -> None:
-    """If two models exclude each other's labels, there is no geometric mean, and the arithmetic one remains."""
-    one, other = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), np.array([[0.0, 1.0, 0.0], [0.5, 0.25, 0.25]])
+    """If two models exclude each other's labels, there is no geometric mean, and the arithmetic one
+    remains.
+    """
+    one = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    other = np.array([[0.0, 1.0, 0.0], [0.5, 0.25, 0.25]])
     mixed = label_noise._average([one, other])
     np.testing.assert_allclose(mixed.sum(axis=1), 1)
     np.testing.assert_allclose(mixed[0], [0.5, 0.5, 0])
@@ -192,11 +203,15 @@ def test_memory_of_many_labels() -> None:
 
 
 def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> None:
-    """SMS: 10 % flipped labels are ranked with an average precision of 0.98, 20 % of the spam with 0.87."""
+    """SMS: 10 % flipped labels are ranked with an average precision of 0.98, 20 % of the spam with
+    0.87.
+    """
     path = str(corpora("sms-spam") / "SMSSpamCollection")
     settings = InputSettings(input_format="tsv", text_field=("2",), label_field="1")
     counts = count_source(open_source([path], settings), FeatureSettings(), jobs=1, sample_size=None)
-    documents, classes, n_features = counts.sample, counts.sample.classes, counts.statistics.n_features
+    documents = counts.sample
+    classes = counts.sample.classes
+    n_features = counts.statistics.n_features
     clean = estimate_label_noise(documents, n_features, 2)
     assert clean.error_rate <= 0.01
     for share in (0.05, 0.1, 0.2):
@@ -213,8 +228,12 @@ def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> Non
 
 
 def test_the_noise_is_that_of_dawid_and_skene() -> None:
-    """The estimate equals a dense one, in loops: pseudo-counts, start and number of iterations included."""
-    random, n, k = np.random.default_rng(5), 40, 3
+    """The estimate equals a dense one, in loops: pseudo-counts, start and number of iterations
+    included.
+    """
+    random = np.random.default_rng(5)
+    n = 40
+    k = 3
     posterior = random.dirichlet([0.3] * k, n)
     given = random.integers(0, k, n).astype(np.int32)
     labels = np.broadcast_to(np.arange(k, dtype=np.int32), posterior.shape)
@@ -235,8 +254,11 @@ def test_the_noise_is_that_of_dawid_and_skene() -> None:
 
 
 def test_of_equally_probable_labels_the_given_one_is_likely() -> None:
-    """A person can do nothing with an error that is a coin toss; labels are treated alike, whatever their order."""
-    posterior, labels = np.full((2, 2), 0.5), np.array([[0, 1], [0, 1]], dtype=np.int32)
+    """A person can do nothing with an error that is a coin toss; labels are treated alike, whatever
+    their order.
+    """
+    posterior = np.full((2, 2), 0.5)
+    labels = np.array([[0, 1], [0, 1]], dtype=np.int32)
     likely, own, *_ = label_noise.estimate_noise(posterior, labels, np.array([0, 1], dtype=np.int32), 2)
     assert likely.tolist() == [0, 1]
     assert (own >= 0.5).all()

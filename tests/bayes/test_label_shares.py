@@ -1,4 +1,6 @@
-"""Shares of labels that documents can have together: means of left-out documents, estimates and their intervals."""
+"""Shares of labels that documents can have together: means of left-out documents, estimates and
+their intervals.
+"""
 
 import numpy as np
 import pytest
@@ -25,8 +27,13 @@ def measure(has_label: np.ndarray, probabilities: np.ndarray) -> LabelPosteriors
 
 @pytest.mark.exhaustive
 def test_intervals_cover_the_shares() -> None:
-    """Over repeated samples of left-out and of new documents, whose shares differ; also in the sample."""
-    rng, covered, errors = np.random.default_rng(7), [], []  # the sums resample with the seed 0
+    """Over repeated samples of left-out and of new documents, whose shares differ; also in the
+    sample.
+    """
+    # the sums resample with the seed 0
+    rng = np.random.default_rng(7)
+    covered = []
+    errors = []
     for _ in range(120):
         known = measure(*draw(400, np.array([0.2, 0.5, 0.1]), rng))
         shares = rng.random(N_LABELS)
@@ -63,10 +70,12 @@ def test_labels_that_are_not_measured(documents: list[float], means: list[float]
 
 @pytest.mark.parametrize(("n", "is_better"), [(3, False), (40, True)])
 def test_few_documents_of_a_label_correct_nothing(n: int, is_better: bool) -> None:
-    """Of a label that is told apart weakly, the mean of three documents makes the share worse than the mean
-    probability, and that of forty makes it better: the first is not measured, the second is.
+    """Of a label that is told apart weakly, the mean of three documents makes the share worse than
+    the mean probability, and that of forty makes it better: the first is not measured, the second
+    is.
     """
-    random, errors = np.random.default_rng(3), []
+    random = np.random.default_rng(3)
+    errors = []
     for _ in range(400):
         share = random.uniform(0.05, 0.6)
         known = LabelPosteriors(

@@ -32,7 +32,8 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
     for i in range(len(counts)):
         others = np.arange(len(counts)) != i
         refitted = read_by(name, asked[others], classes[others], n_classes)
-        if isinstance(statistics, Moments) and isinstance(refitted, Moments):  # fixed, as the vocabulary is
+        # fixed, as the vocabulary is
+        if isinstance(statistics, Moments) and isinstance(refitted, Moments):
             refitted = replace(refitted, largest_variance=statistics.largest_variance)
         scorer = model.compile(refitted, smoothing=smoothing).with_prior(log_prior(refitted.class_documents, prior))
         alone = sample_of(asked[[i]], classes[[i]])
@@ -46,7 +47,9 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
     corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.01, 1.0]), data=st.data()
 )
 def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st.DataObject) -> None:
-    """Of documents whose counts are weighted, no whole numbers, it is refits too, to the rounding of sums."""
+    """Of documents whose counts are weighted, no whole numbers, it is refits too, to the rounding
+    of sums.
+    """
     counts, classes, n_classes = corpus
     weighting = np.array(data.draw(st.lists(st.floats(0.1, 3.0), min_size=counts.shape[1], max_size=counts.shape[1])))
     bare = sample_of(counts, classes)
@@ -66,8 +69,10 @@ def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st
 def test_left_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is looked at together, the left-out scores are the same."""
     random = np.random.default_rng(1)
-    counts, classes = random.poisson(0.3, (60, 40)), random.integers(0, 5, 60)
-    sample, statistics = sample_of(counts, classes), statistics_of(counts, classes, 5)
+    counts = random.poisson(0.3, (60, 40))
+    classes = random.integers(0, 5, 60)
+    sample = sample_of(counts, classes)
+    statistics = statistics_of(counts, classes, 5)
     for name in ("dirichlet", "complement", "normalized complement"):
         (whole,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[0.1])
         monkeypatch.setattr(complement, "BLOCK", 30)
@@ -100,11 +105,14 @@ def test_complement_in_little_memory(kind: type) -> None:
 @settings(max_examples=40, deadline=None)
 @given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.001, 0.3, 1.0]))
 def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, smoothing: float) -> None:
-    """The scores that smoothing and calibration are chosen by are those of refits that ignore what they never saw."""
+    """The scores that smoothing and calibration are chosen by are those of refits that ignore what
+    they never saw.
+    """
     counts, classes, n_classes = corpus
     model = MODELS[name]
     asked = np.minimum(counts, 1) if model.is_binary else counts
-    sample, statistics = sample_of(asked, classes), read_by(name, asked, classes, n_classes)
+    sample = sample_of(asked, classes)
+    statistics = read_by(name, asked, classes, n_classes)
     is_alone = (asked > 0).sum(axis=0) == 1
     n_hapax = asked[:, is_alone].sum(axis=1)
     left_out = LeaveOneOut(statistics, sample, n_hapax, model, "empirical")
@@ -123,7 +131,8 @@ def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, sm
 
 def test_the_only_document_of_its_class() -> None:
     """Without the only document of its label, the label has prior 0, so its own score is −∞."""
-    counts, classes = np.array([[1, 0], [1, 1], [0, 1]]), np.array([0, 0, 1])
+    counts = np.array([[1, 0], [1, 1], [0, 1]])
+    classes = np.array([0, 0, 1])
     (found,) = leave_one_out(
         statistics_of(counts, classes, 2), sample_of(counts, classes), model=MODELS["multinomial"], smoothings=[1]
     )
@@ -134,10 +143,12 @@ def test_the_only_document_of_its_class() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_several_smoothings_at_once(name: str) -> None:
     """Several smoothings at once give the scores of each one alone, for counts and for weights."""
-    counts, classes = np.array([[1, 0, 2], [1, 1, 0], [0, 1, 1], [5000, 0, 1]]), np.array([0, 0, 1, 1])
+    counts = np.array([[1, 0, 2], [1, 1, 0], [0, 1, 1], [5000, 0, 1]])
+    classes = np.array([0, 0, 1, 1])
     if MODELS[name].is_binary:
         counts = np.minimum(counts, 1)
-    sample, statistics = sample_of(counts, classes), read_by(name, counts, classes, 2)
+    sample = sample_of(counts, classes)
+    statistics = read_by(name, counts, classes, 2)
     smoothings = [0.01, 1.0, 3.0]
     weighted = replace(sample, counts=sample.counts.astype(np.float64))
     together = leave_one_out(statistics, sample, model=MODELS[name], smoothings=smoothings)

@@ -9,7 +9,9 @@ from nbtext.bayes.conformal import Quantiles, log_likelihood_per_token, threshol
 
 
 def test_by_hand() -> None:
-    """Of four documents, the second is above one; half a nat below the least, it is e^-½ of a fifth."""
+    """Of four documents, the second is above one; half a nat below the least, it is e^-½ of a
+    fifth.
+    """
     known = Quantiles(np.array([-9.0, -8.0, -7.0, -6.0]), 4)
     found = typicality(np.array([-8.0, -6.0, -5.0, -9.0, -9.5, np.nan]), known)
     np.testing.assert_allclose(found[:5], [2 / 5, 4 / 5, 4 / 5, 1 / 5, np.exp(-0.5) / 5])

@@ -1,4 +1,6 @@
-"""How probably a pair of a document and a label is wrong, with labels that are wrong at known rates."""
+"""How probably a pair of a document and a label is wrong, with labels that are wrong at known
+rates.
+"""
 
 from dataclasses import replace
 
@@ -13,11 +15,14 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 
-N, N_LABELS = 400, 4
+N = 400
+N_LABELS = 4
 
 
 def random_cells(missing: float, added: float) -> tuple[Cells, np.ndarray]:
-    """Pairs whose labels are true with the probability of their log-odds, and then given with errors."""
+    """Pairs whose labels are true with the probability of their log-odds, and then given with
+    errors.
+    """
     rng = np.random.default_rng(0)
     log_odds = rng.normal(-4, 4, 40_000)
     true = rng.random(len(log_odds)) < sigmoid(log_odds)
@@ -72,7 +77,9 @@ def noisy_corpus() -> tuple[DocumentCounts, LabelSets, np.ndarray, np.ndarray, i
         )
         for row in true
     ]
-    texts[1], true[1] = texts[0], true[0]  # copies
+    # copies
+    texts[1] = texts[0]
+    true[1] = true[0]
     given = true.copy()
     flipped = rng.choice(N * N_LABELS, 60, replace=False)
     given.ravel()[flipped] ^= True
@@ -105,7 +112,9 @@ def test_wrong_pairs_are_found() -> None:
 
 
 def test_all_pairs_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a minimum below 0 each pair is there once; the size of the parts changes only the fit of the rates."""
+    """With a minimum below 0 each pair is there once; the size of the parts changes only the fit of
+    the rates.
+    """
     noise, _, _ = judge(-1.0)
     pairs = noise.documents * N_LABELS + noise.labels
     assert sorted(pairs.tolist()) == list(range(N * N_LABELS))

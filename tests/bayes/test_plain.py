@@ -56,8 +56,10 @@ def test_statistics_add_up_entry_by_entry(
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_statistics_without_documents_add_up(functions: ModuleType, dtype: type) -> None:
     """scikit-learn's models do not count documents: an entry has occurrences only, and it is kept."""
-    indptr, classes = np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32)
-    none, one = np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64)
+    indptr = np.array([0, 2, 3])
+    classes = np.array([0, 1, 1], dtype=np.int32)
+    none = np.zeros(3, dtype=np.int64)
+    one = np.ones(3, dtype=np.int64)
     unknown = indptr, classes, none, np.array([2, 3, 4], dtype=dtype)
     for other, documents in ((unknown, [0, 0, 0]), ((indptr, classes, one, unknown[3]), [1, 1, 1])):
         for pair in ((unknown, other), (other, unknown)):
@@ -66,8 +68,10 @@ def test_statistics_without_documents_add_up(functions: ModuleType, dtype: type)
     half = indptr, classes, none, np.array([2, 1, 4], dtype=dtype)
     found = functions.combine_entries(unknown, half, -1)
     assert [array.tolist() for array in found] == [[0, 1, 1], [1], [0], [2]]
-    counted, gone = (indptr, classes, one, unknown[3]), (indptr, classes, one, half[3])
-    assert functions.combine_entries(counted, gone, -1)[1].tolist() == []  # what rounding leaves of weights is dropped
+    counted = (indptr, classes, one, unknown[3])
+    gone = (indptr, classes, one, half[3])
+    # what rounding leaves of weights is dropped
+    assert functions.combine_entries(counted, gone, -1)[1].tolist() == []
 
 
 def test_no_statistics_fall_below_zero(functions: ModuleType) -> None:
@@ -80,7 +84,8 @@ def test_no_statistics_fall_below_zero(functions: ModuleType) -> None:
 def a_corpus(seed: int, times: int) -> tuple[Any, NDArray[np.int32], Any]:
     """Ten documents as rows, their classes, and the statistics of `times` as many."""
     random = np.random.default_rng(seed)
-    counts, classes = random.poisson(0.5, size=(10, 7)), random.integers(0, 3, size=10).astype(np.int32)
+    counts = random.poisson(0.5, size=(10, 7))
+    classes = random.integers(0, 3, size=10).astype(np.int32)
     occurrences = np.stack([counts[classes == k].sum(axis=0) * times for k in range(3)], axis=1)
     rows, columns = np.nonzero(counts)
     indptr = np.searchsorted(rows, np.arange(11)).astype(np.int64)
@@ -90,11 +95,14 @@ def a_corpus(seed: int, times: int) -> tuple[Any, NDArray[np.int32], Any]:
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_documents_are_summed_by_class(functions: ModuleType, is_whole: bool, seed: int) -> None:
-    """Sums of counts, or of weights, some of which are 0, in the order of the documents, as in a loop."""
+    """Sums of counts, or of weights, some of which are 0, in the order of the documents, as in a
+    loop.
+    """
     (indptr, indices, counts), classes, occurrences = a_corpus(seed, times=1)
     random = np.random.default_rng(seed)
     weights = counts if is_whole else random.normal(size=len(counts)) * random.integers(0, 2, size=len(counts))
-    documents, sums = np.zeros((7, 3), dtype=np.int64), np.zeros((7, 3), dtype=np.int64 if is_whole else np.float64)
+    documents = np.zeros((7, 3), dtype=np.int64)
+    sums = np.zeros((7, 3), dtype=np.int64 if is_whole else np.float64)
     for row, own in enumerate(classes.tolist()):
         for entry in range(indptr[row], indptr[row + 1]):
             documents[indices[entry], own] += 1
@@ -135,8 +143,10 @@ def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleT
     """It has more of a feature than its class."""
     rows, classes, occurrences = a_corpus(1, times=1)
     corpus = dense_entries(occurrences, occurrences)
-    alphas, table = np.array([1.0]), np.log(np.arange(9.0)[:, None] + 1)
-    logarithms, ones = (alphas, np.log(alphas), table), np.ones(10, dtype=np.int64)
+    alphas = np.array([1.0])
+    table = np.log(np.arange(9.0)[:, None] + 1)
+    logarithms = (alphas, np.log(alphas), table)
+    ones = np.ones(10, dtype=np.int64)
     more = rows[0], rows[1], rows[2] + np.int32(9)
     with pytest.raises(ValueError, match="not part of the corpus"):
         functions.left_out_sums(more, one_class(classes, ones), ones, corpus, None, 3, logarithms)
@@ -146,8 +156,11 @@ def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleT
 
 @pytest.mark.parametrize("n_rows", [1, 10])
 def test_a_document_of_another_class_cannot_be_left_out(functions: ModuleType, n_rows: int) -> None:
-    """Its own class lacks one of its features, or has fewer of it than the document, though other classes have it."""
-    alphas, ones = np.array([1.0]), np.ones(n_rows, dtype=np.int64)
+    """Its own class lacks one of its features, or has fewer of it than the document, though other
+    classes have it.
+    """
+    alphas = np.array([1.0])
+    ones = np.ones(n_rows, dtype=np.int64)
     logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
     own = np.zeros(n_rows, dtype=np.int32)
     rows = np.arange(n_rows + 1), np.zeros(n_rows, dtype=np.int32), np.full(n_rows, 2, dtype=np.int32)
@@ -171,7 +184,8 @@ def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list
     logarithms = alphas, np.log(alphas), np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas)
     for seed in range(20):
         rows, classes, occurrences = a_corpus(seed, times=2 + seed * 100)
-        corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+        corpus = dense_entries(occurrences, occurrences)
+        everywhere = occurrences.sum(axis=1)
         ones = np.ones(10, dtype=np.int64)
         for copies in ((ones, ones), (ones + 1, ones + 1)):
             arguments = rows, one_class(classes, copies[0]), copies[1], corpus, everywhere, 3, logarithms
@@ -184,21 +198,25 @@ def test_documents_of_several_classes_are_left_out_of_each(functions: ModuleType
     """Or of none: such a document is not part of the corpus, and nothing is left out."""
     for seed in range(10):
         random = np.random.default_rng(seed)
-        counts, copies = random.poisson(0.7, (12, 7)), random.poisson(0.1, (12, n_classes))
+        counts = random.poisson(0.7, (12, 7))
+        copies = random.poisson(0.1, (12, n_classes))
         copies[0] = 0
         occurrences = counts.T @ copies + random.poisson(0.5, (7, n_classes))
         places = np.nonzero(counts)
         rows = np.searchsorted(places[0], np.arange(13)), places[1].astype(np.int32), counts[places].astype(np.int32)
         owners, classes = np.nonzero(copies)
         pairs = np.searchsorted(owners, np.arange(13)), classes.astype(np.int32), copies[owners, classes]
-        corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
-        alphas, of_all = np.array([0.3, 2.0]), copies.sum(axis=1)
+        corpus = dense_entries(occurrences, occurrences)
+        everywhere = occurrences.sum(axis=1)
+        alphas = np.array([0.3, 2.0])
+        of_all = copies.sum(axis=1)
         logarithms = alphas, np.log(alphas), np.log(np.arange(3)[:, None] + alphas) - np.log(alphas)
         own = functions.left_out_sums(rows, pairs, of_all, corpus, None, n_classes, logarithms)
         others = functions.left_out_sums(rows, pairs, of_all, corpus, everywhere, n_classes, logarithms)
         for i in range(12):
             left = occurrences - counts[i][:, None] * copies[i]
-            logs, rest = np.log1p(left / 0.3), np.log1p((left.sum(axis=1, keepdims=True) - left) / 0.3)
+            logs = np.log1p(left / 0.3)
+            rest = np.log1p((left.sum(axis=1, keepdims=True) - left) / 0.3)
             np.testing.assert_allclose(own[i, :, 0], counts[i] @ logs, rtol=1e-12)
             np.testing.assert_allclose(others[i, :, 0], counts[i] @ rest, rtol=1e-12)
         if HAS_KERNEL:
@@ -209,19 +227,23 @@ def test_documents_of_several_classes_are_left_out_of_each(functions: ModuleType
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize(("n_classes", "share"), [(40, 0.2), (2000, 0.6)])
 def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share: float) -> None:
-    """With features that few or many classes have, and more of them than the kernel keeps dense rows for."""
+    """With features that few or many classes have, and more of them than the kernel keeps dense
+    rows for.
+    """
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
     from nbtext import _kernel
 
     random = np.random.default_rng(n_classes)
     occurrences = random.poisson(3, (60, n_classes)) * (random.random((60, n_classes)) < share)
-    counts, classes = random.poisson(1, (30, 60)), random.integers(0, n_classes, 30).astype(np.int32)
+    counts = random.poisson(1, (30, 60))
+    classes = random.integers(0, n_classes, 30).astype(np.int32)
     np.add.at(occurrences, (slice(None), classes), 2 * counts.T)
     features = np.nonzero(counts)
     indptr = np.searchsorted(features[0], np.arange(31)).astype(np.int64)
     rows = indptr, features[1].astype(np.int32), counts[features].astype(np.int32)
-    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    corpus = dense_entries(occurrences, occurrences)
+    everywhere = occurrences.sum(axis=1)
     alphas = np.array([0.01, 1.0, 7.0])
     logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
     ones = np.ones(30, dtype=np.int64)
@@ -241,14 +263,17 @@ def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
 
     for large in (2**22 - 2, 2**22 - 1, 2**22, 2**31 - 1):
         rows, classes, occurrences = a_corpus(3, times=2)
-        (indptr, features, counts), n = rows, len(rows[2])
+        indptr, features, counts = rows
+        n = len(rows[2])
         counts = np.where(np.arange(n) % 3 == 0, large, counts).astype(np.int32)
         for row in range(len(classes)):
             own = slice(indptr[row], indptr[row + 1])
             occurrences[features[own], classes[row]] += counts[own]
-        alphas, ones = np.array([0.1, 1.0]), np.ones(len(classes), dtype=np.int64)
+        alphas = np.array([0.1, 1.0])
+        ones = np.ones(len(classes), dtype=np.int64)
         logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
-        rows, corpus = (indptr, features, counts), dense_entries(occurrences, occurrences)
+        rows = (indptr, features, counts)
+        corpus = dense_entries(occurrences, occurrences)
         gains = rows, one_class(classes, ones), ones, corpus, None, 3, logarithms
         np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
         complements = rows, one_class(classes, ones), ones, corpus, occurrences.sum(axis=1), 3, logarithms
@@ -259,14 +284,17 @@ def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
 def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleType) -> None:
     """Of the logarithms of the counts in all other classes, without the document."""
     rows, classes, occurrences = a_corpus(2, times=3)
-    ones, alphas = np.ones(10, dtype=np.int64), np.array([0.7])
+    ones = np.ones(10, dtype=np.int64)
+    alphas = np.array([0.7])
     logarithms = alphas, np.log(alphas), np.log(np.arange(5.0)[:, None] + alphas) - np.log(alphas)
-    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    corpus = dense_entries(occurrences, occurrences)
+    everywhere = occurrences.sum(axis=1)
     found = functions.left_out_sums(rows, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms)
     indptr, indices, counts = rows
     for document, own in enumerate(classes):
         entries = slice(indptr[document], indptr[document + 1])
-        features, times = indices[entries], counts[entries]
+        features = indices[entries]
+        times = counts[entries]
         for k in range(3):
             left = everywhere[features] - occurrences[features, k] - (times if k != own else 0)
             np.testing.assert_allclose(found[document, k, 0], times @ np.log(1 + left / 0.7), rtol=1e-12)
@@ -275,8 +303,10 @@ def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleT
 def test_complements_of_a_document_that_was_never_counted(functions: ModuleType) -> None:
     """It has more of a feature than all classes."""
     rows, classes, occurrences = a_corpus(1, times=1)
-    ones, alphas = np.ones(10, dtype=np.int64), np.array([1.0])
-    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    ones = np.ones(10, dtype=np.int64)
+    alphas = np.array([1.0])
+    corpus = dense_entries(occurrences, occurrences)
+    everywhere = occurrences.sum(axis=1)
     logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
     more = rows[0], rows[1], rows[2] + np.int32(99)
     with pytest.raises(ValueError, match="not part of the corpus"):
@@ -286,15 +316,22 @@ def test_complements_of_a_document_that_was_never_counted(functions: ModuleType)
 @pytest.mark.parametrize("place", [0, -1])
 @pytest.mark.parametrize("wrong", [-1, 1 << 30])
 def test_features_and_classes_out_of_range_are_refused(functions: ModuleType, wrong: int, place: int) -> None:
-    """With the same error with and without the kernel, also the class of a document without features."""
+    """With the same error with and without the kernel, also the class of a document without
+    features.
+    """
     rows, classes, occurrences = a_corpus(1, times=1)
     rows = np.append(rows[0], rows[0][-1]), *rows[1:]
     classes = np.append(classes, np.int32(0))
-    ones, alphas, table = np.ones(11, dtype=np.int64), np.array([1.0]), np.log(np.arange(9.0)[:, None] + 1)
-    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    ones = np.ones(11, dtype=np.int64)
+    alphas = np.array([1.0])
+    table = np.log(np.arange(9.0)[:, None] + 1)
+    corpus = dense_entries(occurrences, occurrences)
+    everywhere = occurrences.sum(axis=1)
     logarithms = alphas, np.log(alphas), table
-    features, wrong_classes = rows[1].copy(), classes.copy()
-    features[place], wrong_classes[place] = wrong, wrong
+    features = rows[1].copy()
+    wrong_classes = classes.copy()
+    features[place] = wrong
+    wrong_classes[place] = wrong
     for own_rows, own, error in (
         ((rows[0], features, rows[2]), classes, "not part of the corpus"),
         (rows, wrong_classes, "classes of the rows must be below n_classes"),
@@ -347,7 +384,8 @@ def test_left_out_products_are_products_of_factors(products: ModuleType) -> None
         for k in range(len(mu)):
             total = 0.0
             for place in range(rows[0][row], rows[0][row + 1]):
-                j, x = rows[1][place], float(rows[2][place])
+                j = rows[1][place]
+                x = float(rows[2][place])
                 entries = slice(corpus[0][j], corpus[0][j + 1])
                 if left[place] > 0 and k in corpus[1][entries]:
                     entry = entries.start + corpus[1][entries].tolist().index(k)
@@ -411,7 +449,8 @@ def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ..
     """The arguments for ten documents of one to three of three classes, some of them two copies."""
     random = np.random.default_rng(seed)
     counts = random.poisson(0.9, size=(10, 7)) * times
-    copies, is_own = random.integers(1, 3, size=10), random.random((10, 3)) < 0.5
+    copies = random.integers(1, 3, size=10)
+    is_own = random.random((10, 3)) < 0.5
     everywhere = copies @ counts + random.integers(0, 3, size=7)
     occurrences = np.stack([(copies * is_own[:, k]) @ counts for k in range(3)], axis=1)
     rows, columns = np.nonzero(counts)
@@ -422,7 +461,8 @@ def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ..
     own_rows, own_classes = np.nonzero(is_own)
     own_indptr, own_entries = entries_of(indptr, own_rows)
     own_classes, copies = (np.repeat(each, np.diff(own_indptr)) for each in (own_classes, copies[own_rows]))
-    features, own_counts = columns[own_entries], counts[rows, columns][own_entries]
+    features = columns[own_entries]
+    own_counts = counts[rows, columns][own_entries]
     places = np.searchsorted(np.repeat(np.arange(7), np.diff(entries[0])) * 3 + entries[1], features * 3 + own_classes)
     without = (occurrences[features, own_classes] - copies * own_counts).astype(np.float64)
     own = np.searchsorted(own_rows, np.arange(11)), places, without, mu * (1 + random.random(len(own_rows)))

@@ -12,7 +12,9 @@ from nbtext.bayes.conformal import MAX_POINTS, Quantiles, nonconformity, own_non
 
 
 def drawn(n: int, *, sureness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return probabilities of five labels, and true labels that are drawn by slightly different probabilities."""
+    """Return probabilities of five labels, and true labels that are drawn by slightly different
+    probabilities.
+    """
     random = np.random.default_rng(seed)
     scores = random.normal(0, sureness, (n, 5))
     honest = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -32,7 +34,9 @@ def test_by_hand() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=9), st.data())
 def test_the_column_of_the_true_label(rows: list[list[int]], data: st.DataObject) -> None:
-    """What is computed for the true label alone is its column of the whole, ties and zeros included."""
+    """What is computed for the true label alone is its column of the whole, ties and zeros
+    included.
+    """
     weights = np.array(rows, dtype=np.float64)
     probabilities = weights / weights.sum(axis=1, keepdims=True)
     classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))))
@@ -43,7 +47,9 @@ def test_the_column_of_the_true_label(rows: list[list[int]], data: st.DataObject
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("sureness", [0.3, 2.0, 8.0])
 def test_coverage(share: float, sureness: float) -> None:
-    """Sets built from 5,000 documents hold the label of 20,000 others as often as asked, be the model sure or not."""
+    """Sets built from 5,000 documents hold the label of 20,000 others as often as asked, be the
+    model sure or not.
+    """
     known, classes = drawn(5000, sureness=sureness, seed=1)
     quantiles = Quantiles.of(own_nonconformity(known, classes))
     assert quantiles is not None
@@ -53,7 +59,9 @@ def test_coverage(share: float, sureness: float) -> None:
 
 
 def test_sets_of_few_documents_hold_every_label() -> None:
-    """With nine documents, no bound has more than 90 % coverage, so a set of 95 % contains every label."""
+    """With nine documents, no bound has more than 90 % coverage, so a set of 95 % contains every
+    label.
+    """
     quantiles = Quantiles.of(np.arange(9.0))
     assert quantiles is not None
     assert quantiles.upper_bound(0.9) == 8.0
@@ -62,7 +70,9 @@ def test_sets_of_few_documents_hold_every_label() -> None:
 
 
 def test_quantiles_of_many_numbers() -> None:
-    """A thousand and one points give any quantile of a hundred thousand numbers to a thousandth of the ranks."""
+    """A thousand and one points give any quantile of a hundred thousand numbers to a thousandth of
+    the ranks.
+    """
     quantiles = Quantiles.of(np.random.default_rng(1).permutation(100_000))
     assert quantiles is not None
     assert len(quantiles.points) == MAX_POINTS
@@ -71,7 +81,9 @@ def test_quantiles_of_many_numbers() -> None:
 
 
 def test_many_numbers_are_kept_in_little_room() -> None:
-    """Of 200,000 numbers, less than 10 kB is kept, and each bound has its share of them to a thousandth."""
+    """Of 200,000 numbers, less than 10 kB is kept, and each bound has its share of them to a
+    thousandth.
+    """
     numbers = np.random.default_rng(1).lognormal(0, 3, 200_000)
     found = Quantiles.of(numbers)
     assert found is not None
@@ -81,7 +93,8 @@ def test_many_numbers_are_kept_in_little_room() -> None:
 
 
 def test_documents_that_are_the_only_ones_of_their_label() -> None:
-    """A tenth of them cannot be covered without every label, so sets of 95 % have every label, and those of 80 % fewer.
+    """A tenth of them cannot be covered without every label, so sets of 95 % have every label, and
+    those of 80 % fewer.
 
     Leave-one-out cannot score these documents: their label has no other document.
     """

@@ -29,7 +29,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 def draw_posteriors(
     n_classes: int, shares: NDArray[np.float64], n: int, *, seed: int, bias: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return exact posteriors, for the prior of equal shares, of Gaussian documents of known classes.
+    """Return exact posteriors, for the prior of equal shares, of Gaussian documents of known
+    classes.
 
     bias  added to the log-posterior of class 0, as by another prior
     """
@@ -46,7 +47,9 @@ def draw_posteriors(
 @settings(max_examples=200, deadline=None)
 @given(seed=SEEDS, n=st.integers(1, 12), is_singular=st.booleans())
 def test_least_squares_meet_the_optimality_conditions(seed: int, n: int, is_singular: bool) -> None:
-    """On the simplex, no coordinate has a smaller gradient than those that are above 0 (Karush, Kuhn, Tucker)."""
+    """On the simplex, no coordinate has a smaller gradient than those that are above 0 (Karush,
+    Kuhn, Tucker).
+    """
     rng = np.random.default_rng(seed)
     columns = rng.dirichlet(np.ones(n), n).T
     if is_singular:
@@ -102,7 +105,9 @@ def test_mean_posteriors() -> None:
 
 @pytest.mark.parametrize("bias", [0.0, 1.5])
 def test_the_prior_is_that_of_the_posteriors(bias: float) -> None:
-    """It is the prior for which the posteriors are calibrated, whatever the shares of the left-out documents are."""
+    """It is the prior for which the posteriors are calibrated, whatever the shares of the left-out
+    documents are.
+    """
     log_posterior, classes = draw_posteriors(3, np.array([0.6, 0.3, 0.1]), 20_000, seed=5, bias=bias)
     known = fit_mean_posteriors(log_posterior, classes)
     assert known is not None
@@ -151,7 +156,8 @@ def test_sums_do_not_depend_on_batches(seed: int, cuts: list[int]) -> None:
     log_posterior, classes = draw_posteriors(3, np.full(3, 1 / 3), 40, seed=seed)
     known = fit_mean_posteriors(log_posterior, classes)
     assert known is not None
-    whole, parts = PosteriorSums(3), PosteriorSums(3)
+    whole = PosteriorSums(3)
+    parts = PosteriorSums(3)
     whole.add(np.exp(log_posterior))
     for part in np.split(np.exp(log_posterior), sorted(cuts)):
         parts.add(part)
@@ -161,8 +167,11 @@ def test_sums_do_not_depend_on_batches(seed: int, cuts: list[int]) -> None:
 
 @pytest.mark.exhaustive
 def test_intervals_cover() -> None:
-    """Of 200 samples with random shares, at least 93 % of the intervals cover the shares that they were drawn from."""
-    covered, rng = [], np.random.default_rng(11)
+    """Of 200 samples with random shares, at least 93 % of the intervals cover the shares that they
+    were drawn from.
+    """
+    covered = []
+    rng = np.random.default_rng(11)
     for seed in range(200):
         left_out, classes = draw_posteriors(3, np.full(3, 1 / 3), 150, seed=2 * seed)
         known = fit_mean_posteriors(left_out, classes)
@@ -181,11 +190,14 @@ def test_intervals_cover() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [1, 5])
 def test_intervals_of_few_documents(n: int) -> None:
-    """They cover the shares that the documents were drawn from, although these documents can be all of one class."""
+    """They cover the shares that the documents were drawn from, although these documents can be all
+    of one class.
+    """
     left_out, classes = draw_posteriors(2, np.full(2, 0.5), 400, seed=1)
     known = fit_mean_posteriors(left_out, classes)
     assert known is not None
-    covered, rng = [], np.random.default_rng(2)
+    covered = []
+    rng = np.random.default_rng(2)
     for seed in range(100):
         shares = rng.dirichlet(np.ones(2))
         sums = PosteriorSums(2)
@@ -196,8 +208,11 @@ def test_intervals_of_few_documents(n: int) -> None:
 
 
 def test_shrunk_shares() -> None:
-    """No share is 0; a certain estimate stays, and one that differs by chance only becomes the prior."""
-    prior, half = np.array([0.5, 0.5]), np.array([0.5, 0.5])
+    """No share is 0; a certain estimate stays, and one that differs by chance only becomes the
+    prior.
+    """
+    prior = np.array([0.5, 0.5])
+    half = np.array([0.5, 0.5])
     sure = np.array([1.0, 0.0])
     np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, sure, sure), 1, prior), [0.75, 0.25])
     sure = np.array([0.3, 0.7])
@@ -210,7 +225,9 @@ def test_shrunk_shares() -> None:
 
 
 def test_adapting_without_a_change_hardly_harms() -> None:
-    """With the shares of training, the log-loss of few documents stays about the same; with other shares, it falls."""
+    """With the shares of training, the log-loss of few documents stays about the same; with other
+    shares, it falls.
+    """
     left_out, classes = draw_posteriors(4, np.array([0.55, 0.25, 0.15, 0.05]), 3000, seed=1)
     known = fit_mean_posteriors(left_out, classes)
     assert known is not None
@@ -221,7 +238,8 @@ def test_adapting_without_a_change_hardly_harms() -> None:
             rows = np.concatenate(
                 [rng.choice(np.flatnonzero(classes == k), n) for k, n in enumerate(rng.multinomial(30, shares))]
             )
-            logs, sums = left_out[rows], PosteriorSums(4)
+            logs = left_out[rows]
+            sums = PosteriorSums(4)
             sums.add(np.exp(logs))
             adapted = logs + np.log(shrink_shares(sums.estimate(known), 30, known.prior) / known.prior)
             adapted -= np.log(np.exp(adapted).sum(axis=1, keepdims=True))
@@ -239,7 +257,9 @@ NEARLY_CERTAIN = MeanPosteriors(
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 @pytest.mark.parametrize("several", [False, True])
 def test_intervals_are_not_narrower_than_those_of_counting(n: int, share: float, several: bool) -> None:
-    """However good the model is, n documents say no more of a share than n labels would: SciPy's Wilson interval."""
+    """However good the model is, n documents say no more of a share than n labels would: SciPy's
+    Wilson interval.
+    """
     n_own = round(share * n)
     own = np.repeat([0.01, 0.98], [n - n_own, n_own])
     sums = PosteriorSums(2)
@@ -257,8 +277,8 @@ def test_intervals_are_not_narrower_than_those_of_counting(n: int, share: float,
 
 @pytest.mark.parametrize("several", [False, True])
 def test_what_no_share_explains_widens_the_interval(several: bool) -> None:
-    """The mean posterior of new documents is below that of the other class alone: so the class is nearly absent, or the
-    posteriors have changed by as much as that.
+    """The mean posterior of new documents is below that of the other class alone: so the class is
+    nearly absent, or the posteriors have changed by as much as that.
     """
     means = np.array([[0.9, 0.1], [0.4, 0.6]])
     documents = np.array([10_000, 10_000])
@@ -275,7 +295,9 @@ def test_what_no_share_explains_widens_the_interval(several: bool) -> None:
 
 
 def test_counted_predictions_may_all_be_wrong_in_one_way() -> None:
-    """Of 60 and 40 predictions with the probability 0.9, 6 and 4 are wrong; all 10 may be of one kind."""
+    """Of 60 and 40 predictions with the probability 0.9, 6 and 4 are wrong; all 10 may be of one
+    kind.
+    """
     sums = PosteriorSums(2)
     sums.add(np.repeat([[0.9, 0.1], [0.1, 0.9]], [60, 40], axis=0))
     corrected = ShareEstimate(np.array([0.5, 0.5]), np.array([0.45, 0.45]), np.array([0.55, 0.55]))
@@ -295,7 +317,9 @@ def replace_interval(estimate: ShareEstimate, low: float, high: float) -> ShareE
 
 
 def test_a_class_without_left_out_documents_has_a_prior() -> None:
-    """Its share is the mean of Jeffreys' posterior, so that its probability can be adapted to other shares."""
+    """Its share is the mean of Jeffreys' posterior, so that its probability can be adapted to other
+    shares.
+    """
     log_posterior, classes = draw_posteriors(3, np.array([0.7, 0.3, 0.0]), 40, seed=3)
     known = fit_mean_posteriors(log_posterior, classes)
     assert known is not None

@@ -15,7 +15,9 @@ from nbtext.errors import SettingsError
 
 
 def two_classes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities of documents of two classes that overlap; the second has three of ten documents."""
+    """Log-probabilities of documents of two classes that overlap; the second has three of ten
+    documents.
+    """
     random = np.random.default_rng(seed)
     classes = (random.random(n) < 0.3).astype(np.int64)
     scores = np.zeros((n, 2))
@@ -33,10 +35,13 @@ def decide(scores: np.ndarray, offsets: np.ndarray | None) -> np.ndarray:
     [("recall", 0.99, 0.8, 0.9), ("recall", 0.99, 0.95, 1.0), ("precision", 0.98, 0.8, 1.0)],
 )
 def test_new_documents_meet_the_target(metric: str, minimum: float, confidence: float, maximum: float) -> None:
-    """Over many samples the share that meets it is the confidence at least; for recall it is not far above either."""
+    """Over many samples the share that meets it is the confidence at least; for recall it is not
+    far above either.
+    """
     new, truth = two_classes(100_000, 10**6)
     target = Target(metric, "spam", 1, minimum, confidence)
-    n_met, n_samples = 0, 200
+    n_met = 0
+    n_samples = 200
     for seed in range(n_samples):
         offsets, _ = fit_targets(*two_classes(1300, seed), [target])
         n_met += measure(decide(new, offsets), truth, target).value >= minimum
@@ -59,7 +64,9 @@ def test_the_bound_is_that_of_clopper_and_pearson(n: int, missed: int, confidenc
 
 
 def test_the_threshold_is_that_of_the_binomial_distribution() -> None:
-    """The number of documents that recall may miss is the largest whose probability is small enough."""
+    """The number of documents that recall may miss is the largest whose probability is small
+    enough.
+    """
     scores, classes = two_classes(5000, 7)
     n = int((classes == 1).sum())
     _, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
@@ -68,7 +75,9 @@ def test_the_threshold_is_that_of_the_binomial_distribution() -> None:
 
 
 def test_decisions_change_no_more_than_needed() -> None:
-    """A target that the most probable labels meet needs no offset; another one moves its label only."""
+    """A target that the most probable labels meet needs no offset; another one moves its label
+    only.
+    """
     scores, classes = two_classes(2000, 1)
     offsets, (found,) = fit_targets(scores, classes, [Target("recall", "ham", 0, 0.9, 0.95)])
     assert offsets is None
@@ -82,7 +91,8 @@ def test_decisions_change_no_more_than_needed() -> None:
 def test_duplicates_and_ties_share_a_side() -> None:
     """Documents of equal scores are on one side of the threshold."""
     scores, classes = two_classes(300, 3)
-    scores, classes = np.repeat(scores, 5, axis=0), np.repeat(classes, 5)
+    scores = np.repeat(scores, 5, axis=0)
+    classes = np.repeat(classes, 5)
     for metric in ("recall", "precision"):
         target = Target(metric, "spam", 1, 0.99 if metric == "recall" else 0.98, 0.9)
         offsets, (found,) = fit_targets(scores, classes, [target])
@@ -93,7 +103,9 @@ def test_duplicates_and_ties_share_a_side() -> None:
 
 
 def test_targets_of_several_labels() -> None:
-    """With three labels, each of two targets is met by the joint decisions; others that exclude each other are not."""
+    """With three labels, each of two targets is met by the joint decisions; others that exclude
+    each other are not.
+    """
     random = np.random.default_rng(5)
     classes = random.choice(3, 6000, p=[0.5, 0.3, 0.2])
     scores = log_posterior(random.normal(0, 1, (6000, 3)) * 2 + 4 * np.eye(3)[classes])
@@ -125,7 +137,9 @@ def test_unreachable_targets_are_one_clear_message(target: Target, message: str)
 
 
 def test_the_threshold_is_at_a_document() -> None:
-    """The last document that must be found exceeds the threshold by less than a difference of rounding."""
+    """The last document that must be found exceeds the threshold by less than a difference of
+    rounding.
+    """
     scores, classes = two_classes(5000, 7)
     offsets, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
     assert offsets is not None
@@ -136,7 +150,9 @@ def test_the_threshold_is_at_a_document() -> None:
 
 @given(n=st.integers(1, 20_000), first=st.integers(1, 300), ties=st.integers(1, 5))
 def test_tested_numbers_of_predictions_are_two_percent_apart(n: int, first: int, ties: int) -> None:
-    """So that a threshold of precision gives up at most 2 % of the predictions that could be kept, and ties."""
+    """So that a threshold of precision gives up at most 2 % of the predictions that could be kept,
+    and ties.
+    """
     margins = -np.floor(np.arange(n) / ties)
     sizes = _test_sizes(margins, first)
     assert (sizes == []) is (n < first)

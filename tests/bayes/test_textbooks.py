@@ -28,7 +28,9 @@ def joint_probabilities(scorer: LinearScorer, question: np.ndarray) -> np.ndarra
 
 
 def test_manning_multinomial() -> None:
-    """P(c|d) ∝ 3/4 · (3/7)³ · 1/14 · 1/14 ≈ 0.0003, P(not c|d) ∝ 1/4 · (2/9)³ · 2/9 · 2/9 ≈ 0.0001 (example 13.1)."""
+    """P(c|d) ∝ 3/4 · (3/7)³ · 1/14 · 1/14 ≈ 0.0003, P(not c|d) ∝ 1/4 · (2/9)³ · 2/9 · 2/9 ≈ 0.0001
+    (example 13.1).
+    """
     statistics = statistics_of(CHINA, IS_CHINA, 2)
     scorer = compile_multinomial(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
     # P(chinese|c) = (5 + 1) / (8 + 6) = 3/7; P(tokyo|c) = P(japan|c) = (0 + 1) / (8 + 6) = 1/14
@@ -39,18 +41,22 @@ def test_manning_multinomial() -> None:
 
 
 def test_manning_bernoulli() -> None:
-    """P(c|d) ∝ 3/4 · 4/5 · 1/5 · 1/5 · (1 − 2/5)³ ≈ 0.005, P(not c|d) ∝ 1/4 · 2/3 · 2/3 · 2/3 · (1 − 1/3)³ ≈ 0.022."""
+    """P(c|d) ∝ 3/4 · 4/5 · 1/5 · 1/5 · (1 − 2/5)³ ≈ 0.005, P(not c|d) ∝ 1/4 · 2/3 · 2/3 · 2/3 · (1
+    − 1/3)³ ≈ 0.022.
+    """
     statistics = statistics_of(CHINA, IS_CHINA, 2)
     scorer = compile_categorical(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
-    # P(chinese|c) = (3 + 1) / (3 + 2) = 4/5; japan, tokyo: (0 + 1) / (3 + 2) = 1/5; the other three: 2/5 (example 13.2)
+    # P(chinese|c) = (3 + 1) / (3 + 2) = 4/5; japan, tokyo: (0 + 1) / (3 + 2) = 1/5; the other
+    # three: 2/5 (example 13.2)
     expected = [1 / 4 * (2 / 3) ** 3 * (2 / 3) ** 3, 3 / 4 * 4 / 5 * 1 / 5 * 1 / 5 * (3 / 5) ** 3]
     found = joint_probabilities(scorer, np.minimum(QUESTION, 1))
     np.testing.assert_allclose(found, [expected], rtol=1e-12)
     assert [round(value, 3) for value in expected] == [0.022, 0.005]
 
 
-# DS 4400 (Elhamifar): seven mails by the words free, CAPS and call now; class 0 has three, class 1 four.
-# P(x1=1|0) = 2/3, P(x2=1|0) = 0, P(x3=1|0) = 2/3; P(x1=1|1) = 2/4, P(x2=1|1) = 0, P(x3=1|1) = 3/4
+# DS 4400 (Elhamifar): seven mails by the words free, CAPS and call now; class 0 has three, class 1
+# four. P(x1=1|0) = 2/3, P(x2=1|0) = 0, P(x3=1|0) = 2/3; P(x1=1|1) = 2/4, P(x2=1|1) = 0, P(x3=1|1) =
+# 3/4
 MAILS = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 1], [0, 0, 1], [0, 0, 0]])
 IS_SPAM = np.array([0, 0, 0, 1, 1, 1, 1])
 
@@ -64,7 +70,9 @@ def test_three_words_by_maximum_likelihood() -> None:
 
 
 def test_three_words_need_smoothing() -> None:
-    """x = (0, 1, 0): no class has ever seen the second word; both probabilities are nothing, and smoothing decides."""
+    """x = (0, 1, 0): no class has ever seen the second word; both probabilities are nothing, and
+    smoothing decides.
+    """
     statistics = statistics_of(MAILS, IS_SPAM, 2)
     unseen = np.array([[0, 1, 0]])
     unsmoothed = compile_categorical(statistics, smoothing=0).with_prior(
@@ -79,8 +87,8 @@ def test_three_words_need_smoothing() -> None:
     np.testing.assert_allclose(joint_probabilities(smoothed, unseen), [expected], rtol=1e-12)
 
 
-# Mitchell, Machine Learning, 1997, table 3.2: days by outlook (0 sunny, 1 overcast, 2 rain), temperature (0 hot,
-# 1 mild, 2 cool), humidity (0 high, 1 normal) and wind (0 weak, 1 strong)
+# Mitchell, Machine Learning, 1997, table 3.2: days by outlook (0 sunny, 1 overcast, 2 rain),
+# temperature (0 hot, 1 mild, 2 cool), humidity (0 high, 1 normal) and wind (0 weak, 1 strong)
 DAYS = np.array(
     [
         [0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [2, 1, 0, 0], [2, 2, 1, 0], [2, 2, 1, 1], [1, 2, 1, 1],
@@ -91,11 +99,14 @@ IS_PLAYED = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0])
 
 
 def test_mitchell_play_tennis() -> None:
-    """Sunny, cool, high, strong: 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = .0053 and 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = .0206."""
+    """Sunny, cool, high, strong: 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = .0053 and 5/14 · 3/5 · 1/5 · 4/5 ·
+    3/5 = .0206.
+    """
     sample = sample_of(DAYS, IS_PLAYED)
     statistics = count_values(count_classes(sample, 4, 2), sample, n_values=3)
     scorer = compile_categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
-    expected = [5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5, 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9]  # section 6.9.1
+    # section 6.9.1
+    expected = [5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5, 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9]
     np.testing.assert_allclose(joint_probabilities(scorer, np.array([[0, 2, 0, 1]])), [expected], rtol=1e-12)
     assert [round(value, 4) for value in expected] == [0.0206, 0.0053]
 

@@ -1,4 +1,6 @@
-"""Held-out estimates of semi-supervised models are those of models that were fitted without the held-out documents."""
+"""Held-out estimates of semi-supervised models are those of models that were fitted without the
+held-out documents.
+"""
 
 import numpy as np
 import pytest
@@ -13,11 +15,15 @@ ABLE = [name for name, model in EVENT_MODELS.items() if model.log_prior_density 
 
 @pytest.mark.parametrize("model", ABLE)
 def test_equals_refits(model: str) -> None:
-    """Each document's scores are those of expectation-maximization without its part of the documents."""
+    """Each document's scores are those of expectation-maximization without its part of the
+    documents.
+    """
     random = np.random.default_rng(3)
-    counts, others = random.poisson(0.5, (23, 15)), random.poisson(0.5, (40, 15))
+    counts = random.poisson(0.5, (23, 15))
+    others = random.poisson(0.5, (40, 15))
     if model == "bernoulli":
-        counts, others = np.minimum(counts, 1), np.minimum(others, 1)
+        counts = np.minimum(counts, 1)
+        others = np.minimum(others, 1)
     classes = np.append(np.arange(22) % 3, 3)  # the last one is alone in its class
     unlabeled = sample_of(others, np.zeros(40, dtype=np.int64))
     trials = [
@@ -44,8 +50,8 @@ def test_equals_refits(model: str) -> None:
 
 
 def test_no_class_is_held_out_completely() -> None:
-    """Every fold leaves a document of each class, also of classes of two; the only document of a class is never held
-    out.
+    """Every fold leaves a document of each class, also of classes of two; the only document of a
+    class is never held out.
     """
     classes = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3])
     counts = np.ones((len(classes), 2), dtype=np.int64)

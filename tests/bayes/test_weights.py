@@ -26,8 +26,11 @@ def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:
 @pytest.mark.parametrize("model", MODELS)
 @given(matrix=labeled_matrices(), smoothing=st.sampled_from([0.01, 1.0]))
 def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing: float) -> None:
-    """Bias and contributions add up to the score of every document, in every class, for every event model."""
-    scorer, (counts, classes, n_classes) = scorer_of(model, matrix, smoothing), matrix
+    """Bias and contributions add up to the score of every document, in every class, for every event
+    model.
+    """
+    scorer = scorer_of(model, matrix, smoothing)
+    counts, classes, n_classes = matrix
     sample = sample_of(counts, classes)
     scores = scorer.scores(sample.indptr, sample.indices, sample.counts)
     for document in range(len(sample)):
@@ -42,10 +45,14 @@ def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing
 @pytest.mark.parametrize("model", MODELS)
 @given(matrix=labeled_matrices())
 def test_the_weight_of_a_feature_is_what_one_of_it_adds(model: str, matrix: Any) -> None:
-    """Adding one occurrence of a feature adds its weight to the score, class by class and for all classes together."""
-    scorer, (counts, _, n_classes) = scorer_of(model, matrix, 0.5), matrix
+    """Adding one occurrence of a feature adds its weight to the score, class by class and for all
+    classes together.
+    """
+    scorer = scorer_of(model, matrix, 0.5)
+    counts, _, n_classes = matrix
     weights = ClassWeights(scorer)
-    everything, ones = np.arange(counts.shape[1], dtype=np.int32), np.ones(counts.shape[1], dtype=np.int32)
+    everything = np.arange(counts.shape[1], dtype=np.int32)
+    ones = np.ones(counts.shape[1], dtype=np.int32)
     expected = np.array([scorer.contributions(everything, ones, k) for k in range(n_classes)])
     found = np.array([weights.of(k) for k in range(n_classes)])
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
@@ -55,7 +62,9 @@ def test_the_weight_of_a_feature_is_what_one_of_it_adds(model: str, matrix: Any)
 
 
 def test_z_by_hand() -> None:
-    """Monroe et al. 2008, section 3.3, with ½ added: 5 of 8 tokens against 1 of 3 are less than a deviation apart."""
+    """Monroe et al. 2008, section 3.3, with ½ added: 5 of 8 tokens against 1 of 3 are less than a
+    deviation apart.
+    """
     (z,) = z_scores(np.array([5]), 8, np.array([6]), 11)
     log_odds = np.log(5.5 / 3.5) - np.log(1.5 / 2.5)
     assert z == pytest.approx(log_odds / np.sqrt(1 / 5.5 + 1 / 3.5 + 1 / 1.5 + 1 / 2.5))

@@ -1,4 +1,6 @@
-"""Words that deviate from a mixture of the labels are found, and their effect on posteriors is that of moved scores."""
+"""Words that deviate from a mixture of the labels are found, and their effect on posteriors is that
+of moved scores.
+"""
 
 import numpy as np
 import pytest
@@ -19,14 +21,18 @@ from nbtext.bayes.prevalence import (
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 
-N_WORDS, LENGTH = 400, 12
-RATES = np.random.default_rng(0).dirichlet(np.full(N_WORDS, 0.5), 2) * 0.15 + 0.85 / N_WORDS  # of two classes
+N_WORDS = 400
+LENGTH = 12
+# of two classes
+RATES = np.random.default_rng(0).dirichlet(np.full(N_WORDS, 0.5), 2) * 0.15 + 0.85 / N_WORDS
 
 
 def draw(
     n: int, share: float, seed: int, *, added: tuple[int, ...] = (), chance: float = 0.5
 ) -> tuple[DocumentCounts, NDArray[np.int32]]:
-    """Return documents of two classes, of which each has some more words by chance, and their classes."""
+    """Return documents of two classes, of which each has some more words by chance, and their
+    classes.
+    """
     rng = np.random.default_rng(seed)
     classes = (rng.random(n) >= share).astype(np.int32)
     rows = np.stack([rng.multinomial(LENGTH + 6 * k, RATES[k]) for k in classes])
@@ -65,7 +71,8 @@ KNOWN = known()
 
 
 def compare(documents: DocumentCounts, n_parts: int = 1) -> tuple[WordDrift, PosteriorSums]:
-    words, sums = WordSums(2), PosteriorSums(2)
+    words = WordSums(2)
+    sums = PosteriorSums(2)
     for part in documents.split(-(-len(documents) // n_parts)):
         posteriors = posteriors_of(part)
         sums.add(posteriors)
@@ -76,7 +83,9 @@ def compare(documents: DocumentCounts, n_parts: int = 1) -> tuple[WordDrift, Pos
 
 
 def test_other_shares_are_no_drift() -> None:
-    """Under a shift of labels no word deviates, of 40 samples of 400 words, and the estimate is as it was."""
+    """Under a shift of labels no word deviates, of 40 samples of 400 words, and the estimate is as
+    it was.
+    """
     for seed in range(40):
         documents, _ = draw(500, np.random.default_rng(seed).random(), seed + 100)
         drift, sums = compare(documents)
@@ -90,14 +99,18 @@ def test_other_shares_are_no_drift() -> None:
 
 
 def test_deviations_by_another_formula() -> None:
-    """Which words deviate, and their share of the tokens, as dense sums give them; also if documents come in parts."""
+    """Which words deviate, and their share of the tokens, as dense sums give them; also if
+    documents come in parts.
+    """
     documents, _ = draw(500, 0.3, 5, added=(7, 19, 31))
     drift, sums = compare(documents)
     shares = sums.solve(KNOWN)
     dense, training = (sparse.csr_array((d.counts, d.indices, d.indptr), shape=(len(d), N_WORDS)).toarray() for d in
                        (documents, TRAINING))  # fmt: skip
-    dense, training = (dense > 0).astype(np.float64), (training > 0).astype(np.float64)
-    of_class = np.stack([training[k == CLASSES].mean(axis=0) for k in range(2)])  # share of the documents with a word
+    dense = (dense > 0).astype(np.float64)
+    training = (training > 0).astype(np.float64)
+    # share of the documents with a word
+    of_class = np.stack([training[k == CLASSES].mean(axis=0) for k in range(2)])
     scale = shares * dense.sum() / (shares @ of_class.sum(axis=1))
     expected = scale @ of_class
     variance = np.maximum(expected, dense.sum(axis=0)) + (scale**2 / np.bincount(CLASSES)) @ of_class + 1
@@ -111,11 +124,14 @@ def test_deviations_by_another_formula() -> None:
 
 
 def test_the_effect_is_that_of_moved_scores() -> None:
-    """One deviating word moves all scores: the factor is what the mean posterior changes, by a difference of scores."""
+    """One deviating word moves all scores: the factor is what the mean posterior changes, by a
+    difference of scores.
+    """
     documents, _ = draw(4000, 0.5, 6, added=(11,), chance=0.2)
     drift, sums = compare(documents)
     assert drift.features.tolist() == [11]
-    n, counts = len(documents), documents.counts
+    n = len(documents)
+    counts = documents.counts
     extra = (
         counts[documents.indices == 11].sum()
         - counts.sum() * STATISTICS.feature_occurrences[11] / TRAINING.counts.sum()
@@ -144,7 +160,9 @@ def test_a_word_that_one_document_repeats_is_no_drift() -> None:
 
 @pytest.mark.parametrize(("share", "is_anything"), [(MAX_DRIFT, False), (MAX_DRIFT + 1e-9, True)])
 def test_too_different_documents_can_have_any_shares(share: float, is_anything: bool) -> None:
-    """Where too many words deviate, their effect is unknown: another formula of the effect would be needed."""
+    """Where too many words deviate, their effect is unknown: another formula of the effect would be
+    needed.
+    """
     documents, _ = draw(300, 0.5, 9)
     sums = PosteriorSums(2)
     sums.add(posteriors_of(documents))
@@ -154,12 +172,16 @@ def test_too_different_documents_can_have_any_shares(share: float, is_anything: 
 
 @pytest.mark.exhaustive
 def test_intervals_of_groups_whose_words_differ() -> None:
-    """Words that are added by group move estimates; intervals that allow for them cover 80 % of the shares."""
-    covered, rng = [], np.random.default_rng(4)
+    """Words that are added by group move estimates; intervals that allow for them cover 80 % of the
+    shares.
+    """
+    covered = []
+    rng = np.random.default_rng(4)
     for seed in range(30):
         added = tuple(rng.choice(N_WORDS, 5, replace=False).tolist())
         documents, classes = draw(600, rng.random(), seed + 300, added=added)
-        share, (drift, sums) = float((classes == 0).mean()), compare(documents)
+        share = float((classes == 0).mean())
+        drift, sums = compare(documents)
         plain = PosteriorSums(2)
         plain.add(posteriors_of(documents))
         found = sums.estimate(KNOWN, drift), plain.estimate(KNOWN)

@@ -1,20 +1,23 @@
-"""Measure the accuracy and calibration of nbtext, and compare them with scikit-learn and published figures.
+"""Measure the accuracy and calibration of nbtext, and compare them with scikit-learn and published
+figures.
 
     python tests/benchmarks/accuracy.py [--only WORD...] [--without-baseline]
 
-Prints a Markdown table: a row for each corpus, protocol and model with nbtext's figure, scikit-learn's best for the
-same features (sklearn_baseline.py; its smoothing is chosen on the test documents, nbtext's never is), what was
-published, and the threshold. Accuracies are averages over the splits of a protocol (protocols.py):
+Prints a Markdown table: a row for each corpus, protocol and model with nbtext's figure,
+scikit-learn's best for the same features (sklearn_baseline.py; its smoothing is chosen on the test
+documents, nbtext's never is), what was published, and the threshold. Accuracies are averages over
+the splits of a protocol (protocols.py):
 
     by date, own split   the halves that the corpus comes with
     10 folds             shuffled once; RT-2k by file name
     first 30 %           the first documents in the file's order against the rest
     random 70:30         ten seeds
 
-Calibration is the expected calibration error of the most probable label over 15 bins of equal width (Guo et al. 2017).
-Leave-one-out is the estimate of accuracy that training prints; its row shows the difference from the test accuracy.
-Coverage is the share of sets of --coverage 0.9 with the true label; its row shows the difference from 0.9.
-Outliers are scored by log p(x) per token: the AUROC of the corpus's own test half against foreign text.
+Calibration is the expected calibration error of the most probable label over 15 bins of equal width
+(Guo et al. 2017). Leave-one-out is the estimate of accuracy that training prints; its row shows the
+difference from the test accuracy. Coverage is the share of sets of --coverage 0.9 with the true
+label; its row shows the difference from 0.9. Outliers are scored by log p(x) per token: the AUROC
+of the corpus's own test half against foreign text.
 
 Published: "W&M" is Wang and Manning, Baselines and Bigrams, 2012; "M" is Mesnil et al., 2015;
 "A" is Almeida, Hidalgo and Yamakami, 2011.
@@ -84,8 +87,8 @@ MARKS = {"token_pattern": r"""\w+|[!?.,;:()"'-]"""}
 BINARY = {"tf": "binary"}
 LOG_TFIDF = {"tf": "log", "idf": "smooth", "norm": "l2"}
 NBSVM = {"model": "nbsvm"}
-# the published recipe for IMDB: marks as words, what is seen twice, and ratios with 0.1 added to sums of weights, which
-# is about twice the mean weight; C = 1, no intercept
+# the published recipe for IMDB: marks as words, what is seen twice, and ratios with 0.1 added to
+# sums of weights, which is about twice the mean weight; C = 1, no intercept
 MIXED: Options = {**NBSVM, **BINARY, **PAIRS, "interpolation": 0.25}  # as its authors ran it
 RECIPE: Options = {**NBSVM, **LOG_TFIDF, **MARKS, "min_df": 2, "ratio_smoothing": 2.0}
 
@@ -256,7 +259,9 @@ def calibration_rows() -> Iterator[Row]:
 
 
 def calibration_error(classifier: TextClassifier, test: Labeled) -> float:
-    """How far the probability of the answer is from the share of right answers, over bins of equal width."""
+    """How far the probability of the answer is from the share of right answers, over bins of equal
+    width.
+    """
     probabilities: NDArray[np.float64] = classifier.predict_proba(test.texts)
     best = probabilities.max(axis=1)
     right = classifier.classes_[probabilities.argmax(axis=1)] == np.array(test.labels)
@@ -265,7 +270,9 @@ def calibration_error(classifier: TextClassifier, test: Labeled) -> float:
 
 
 def leave_one_out_rows() -> Iterator[Row]:
-    """Compare leave-one-out estimates with accuracy and coverage on the test documents of random splits."""
+    """Compare leave-one-out estimates with accuracy and coverage on the test documents of random
+    splits.
+    """
     for name, documents in CORPORA.items():
         figures = []
         for split in random_splits(documents()):
@@ -284,13 +291,17 @@ def leave_one_out_rows() -> Iterator[Row]:
 
 
 def evaluate_sets(classifier: TextClassifier, test: Labeled) -> tuple[float, float, float]:
-    """The accuracy, and the observed coverage and mean size of sets that are to hold nine labels of ten."""
+    """The accuracy, and the observed coverage and mean size of sets that are to hold nine labels of
+    ten.
+    """
     evaluation = evaluate(classifier, test, DecisionSettings(coverage=0.9))
     return tuple(evaluation.metrics[name] for name in ("accuracy", "coverage", "mean_set_size"))  # type: ignore[return-value]
 
 
 def accuracy(classifier: TextClassifier, test: Labeled) -> float:
-    """Return the accuracy of `nbtext evaluate`: a document without a known word has no label, and counts as wrong."""
+    """Return the accuracy of `nbtext evaluate`: a document without a known word has no label, and
+    counts as wrong.
+    """
     return evaluate(classifier, test).metrics["accuracy"]
 
 
@@ -323,8 +334,9 @@ def likelihoods(classifier: TextClassifier, texts: list[str]) -> Floats:
 
 
 def cost_rows() -> list[Row]:
-    """What everything after counting takes (choosing, calibrating, compiling), as a share of the counting of the same
-    files, in as many threads as there are cores; the best of three."""
+    """What everything after counting takes (choosing, calibrating, compiling), as a share of the
+    counting of the same files, in as many threads as there are cores; the best of three.
+    """
     shares = []
     for _ in range(3):
         classifier = TextClassifier()

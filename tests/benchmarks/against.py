@@ -2,10 +2,11 @@
 
     python tests/benchmarks/against.py OTHER [--rounds N] [--only WORD...] [--megabytes N]
 
-OTHER is the program `nbtext` of the other version, in the folder .venv/bin of its own checkout. The two versions run
-the same whole processes in turns, after a first one that is not counted. The least of each number is shown: processor
-seconds, wall-clock seconds and peak memory, and their ratios; above 1, this version costs more. On a machine that does
-other work, only the seconds of the processor and the memory mean something. Prints a Markdown table.
+OTHER is the program `nbtext` of the other version, in the folder .venv/bin of its own checkout. The
+two versions run the same whole processes in turns, after a first one that is not counted. The least
+of each number is shown: processor seconds, wall-clock seconds and peak memory, and their ratios;
+above 1, this version costs more. On a machine that does other work, only the seconds of the
+processor and the memory mean something. Prints a Markdown table.
 """
 
 import argparse
@@ -32,7 +33,9 @@ def list_jobs(material: Material, megabytes: float) -> dict[str, tuple[str, ...]
 
     A job that trains writes its model to the file that has its name; later jobs use it.
     """
-    news, reuters, lines = corpus("20news"), corpus("reuters-90"), material.repeated(megabytes)
+    news = corpus("20news")
+    reuters = corpus("reuters-90")
+    lines = material.repeated(megabytes)
     table = write_csv(material)
     training = {
         "letters": (LETTERS / "train",),
@@ -79,7 +82,9 @@ def write_csv(material: Material) -> Path:
 
 
 def as_step(program: Path, words: Sequence[str], scratch: Path) -> Step:
-    """Return the process of a version, with a folder of its own for the models and outputs named in WORDS."""
+    """Return the process of a version, with a folder of its own for the models and outputs named in
+    WORDS.
+    """
     names = [place + 1 for place, word in enumerate(words) if word in ("-o", "-m")]
     own = [str(scratch / word) if place in names else word for place, word in enumerate(words)]
     return Step((str(program), *own, *(["--force"] if "-o" in words else [])), stdin=SHORT_TEXT)
@@ -103,7 +108,8 @@ def main() -> None:
     given = parser.parse_args()
     programs = {"ours": OURS, "other": given.other.absolute()}
     for program in programs.values():
-        compileall.compile_dir(program.parents[2] / "nbtext", quiet=1)  # as pip does it for what it installs
+        # as pip does it for what it installs
+        compileall.compile_dir(program.parents[2] / "nbtext", quiet=1)
     sys.stdout.write("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|\n")
     with tempfile.TemporaryDirectory(prefix="nbtext-against-") as scratch:
         folders = {version: Path(scratch) / version for version in programs}

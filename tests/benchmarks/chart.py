@@ -6,14 +6,25 @@ from html import escape
 from outcome import JobResult, Row
 from table import megabytes, seconds
 
-WIDTH, NAMES, VALUES = 760, 190, 150  # pixels: the whole, left of the bars, right of them
-BAR, GAP, TITLE, PANEL_GAP, MARGIN = 16, 6, 24, 14, 16
-OWN, OTHER, INK, FAINT = "#2563eb", "#94a3b8", "#1e293b", "#64748b"
+# pixels: the whole, left of the bars, right of them
+WIDTH = 760
+NAMES = 190
+VALUES = 150
+BAR = 16
+GAP = 6
+TITLE = 24
+PANEL_GAP = 14
+MARGIN = 16
+OWN = "#2563eb"
+OTHER = "#94a3b8"
+INK = "#1e293b"
+FAINT = "#64748b"
 
 
 def chart(results: Sequence[JobResult], conditions: Mapping[str, str]) -> str:
     """The whole picture. Bars of one panel are to scale; panels are not."""
-    parts, y = [], MARGIN
+    parts = []
+    y = MARGIN
     for result in results:
         panel, height = _panel(result, y)
         parts += panel
@@ -47,7 +58,8 @@ def _bar(row: Row, top: int, longest: float) -> list[str]:
         return []
     room = WIDTH - NAMES - VALUES - 2 * MARGIN
     length = max(1.0, room * row.cost.wall / longest)
-    left, baseline = MARGIN + NAMES, top + 12
+    left = MARGIN + NAMES
+    baseline = top + 12
     is_own = row.name.startswith("nbtext") or row.name.endswith("×")
     value = f"{seconds(row.cost.wall)}, {'< ' if row.is_memory_bound else ''}{megabytes(row.cost.memory)}"
     return [

@@ -1,10 +1,13 @@
-"""NB-SVM of documents that are not in the memory of the command: by one process, and by workers of a cluster.
+"""NB-SVM of documents that are not in the memory of the command: by one process, and by workers of
+a cluster.
 
-The corpus is that of scale.py, of so many megabytes; one process keeps it in temporary files, however small it is. The
-columns are processor time of all processes, wall time, the peak memory of the largest process, exchanges of the
-weights, and how far the weights are from those of one process.
+The corpus is that of scale.py, of so many megabytes; one process keeps it in temporary files,
+however small it is. The columns are processor time of all processes, wall time, the peak memory of
+the largest process, exchanges of the weights, and how far the weights are from those of one
+process.
 
-python tests/benchmarks/cluster.py SCRATCH 100 2 4     one process; 2 and 4 workers; 2 workers, of which one is killed
+python tests/benchmarks/cluster.py SCRATCH 100 2 4     one process; 2 and 4 workers; 2 workers, of
+which one is killed
 """
 
 from __future__ import annotations
@@ -30,8 +33,11 @@ KILLED_AT = 15  # the exchange before which a worker is killed
 
 
 def train(workers: int, source: str, model: str, killed_at: int) -> None:
-    """Train by so many workers, or none; print the number of exchanges. Runs in a process of its own."""
-    options, n_runs = MODELS["NB-SVM, words"], 0
+    """Train by so many workers, or none; print the number of exchanges. Runs in a process of its
+    own.
+    """
+    options = MODELS["NB-SVM, words"]
+    n_runs = 0
     stored_documents.MAX_ENTRIES = 0
     if workers:
         from nbtext.cluster.executor import WorkerDocuments
@@ -56,14 +62,16 @@ def main(folder: str, megabytes: str, *workers: str) -> None:
     scratch = Path(folder) / "nbtext-cluster"
     scratch.mkdir(parents=True)
     try:
-        source, made = scratch / "documents.jsonl", lines(analyzed())
+        source = scratch / "documents.jsonl"
+        made = lines(analyzed())
         with source.open("wb") as file:
             while file.tell() < int(megabytes) * MEGABYTE:
                 file.write(next(made))
         say("  workers    CPU s   wall s  peak MiB  exchanges  difference of the weights")
         expected: Any = None
         for n, killed_at in [(0, 0), *((int(n), 0) for n in workers), (2, KILLED_AT)]:
-            model, output = scratch / "model", scratch / "output"
+            model = scratch / "model"
+            output = scratch / "output"
             given = (sys.executable, __file__, "--train", str(n), str(source), str(model), str(killed_at))
             cost = measure([Step(given, stdout=output)])
             weights = load_model(str(model)).fitted_.scorer.weights()

@@ -1,15 +1,17 @@
 """The model `combined` beside the default model: accuracy, log-loss, estimate, time and memory.
 
-    python tests/benchmarks/combined.py [CORPUS...]
-    python tests/benchmarks/combined.py --cuts 100,200 [--draws N] [--views NAME+NAME] [--model MODEL] [CORPUS...]
+    python tests/benchmarks/combined.py [CORPUS...] python tests/benchmarks/combined.py --cuts
+    100,200 [--draws N] [--views NAME+NAME] [--model MODEL] [CORPUS...]
 
-Both are trained and evaluated as typed, on the training and test documents of the corpus; short reviews (rt-s) in ten
-folds, which have no estimate and are timed as a whole. Prints a Markdown table; results/combined.md has a run.
+Both are trained and evaluated as typed, on the training and test documents of the corpus; short
+reviews (rt-s) in ten folds, which have no estimate and are timed as a whole. Prints a Markdown
+table; results/combined.md has a run.
 
-With --cuts: the estimate of `combined` beside the test on 2,000 documents at most, after training on random subsets of
-the training documents of each corpus, and their difference in standard errors, which should be 3 at most. Only labels
-with two training documents or more are tested, because others cannot be left out. A small cut has some labels more
-often than the corpus, so `weighted` weights a test document by the share of its label among the left-out ones.
+With --cuts: the estimate of `combined` beside the test on 2,000 documents at most, after training
+on random subsets of the training documents of each corpus, and their difference in standard errors,
+which should be 3 at most. Only labels with two training documents or more are tested, because
+others cannot be left out. A small cut has some labels more often than the corpus, so `weighted`
+weights a test document by the share of its label among the left-out ones.
 """
 
 import argparse
@@ -70,7 +72,8 @@ def compare_cuts(names: Sequence[str], sizes: Sequence[int], draws: int, views: 
                 there = Counter(asked.labels)
                 weights = np.array([judged[label] / there[label] for label in asked.labels])
                 cells = [name, str(size), f"{expected.accuracy:.3f}"]
-                n_tested, n_left_out = len(own), expected.documents
+                n_tested = len(own)
+                n_left_out = expected.documents
                 for accuracy in (is_right.mean(), np.average(is_right, weights=weights)):
                     mean = (accuracy * n_tested + expected.accuracy * n_left_out) / (n_tested + n_left_out)
                     error = (mean * (1 - mean) * (1 / n_tested + 1 / n_left_out)) ** 0.5
@@ -96,8 +99,10 @@ def main() -> None:
         training, test, options = SOURCES[name]
         for model in ("auto", "combined"):
             with tempfile.TemporaryDirectory() as scratch:
-                file, expected = str(Path(scratch, "model.joblib")), "–"
-                source, chosen = str(corpus(name) / training), ("--model", model)
+                file = str(Path(scratch, "model.joblib"))
+                expected = "–"
+                source = str(corpus(name) / training)
+                chosen = ("--model", model)
                 if name == FOLDED:
                     command = ("evaluate", source, *options, "--folds", "10", *chosen)
                     found = run(*command)

@@ -1,8 +1,10 @@
-"""What unlabeled documents are worth: 20 Newsgroups with 15 labeled documents a class, the others unlabeled.
+"""What unlabeled documents are worth: 20 Newsgroups with 15 labeled documents a class, the others
+unlabeled.
 
-Each seed draws other labeled documents. Nigam, McCallum, Thrun and Mitchell (2000) go from 52 to 66 % with 300
-labeled documents, of headers stripped; the halves here are those by date, with headers and without, and random ones.
-A loaded machine changes no figure but the seconds, which are of the processor.
+Each seed draws other labeled documents. Nigam, McCallum, Thrun and Mitchell (2000) go from 52 to 66
+% with 300 labeled documents, of headers stripped; the halves here are those by date, with headers
+and without, and random ones. A loaded machine changes no figure but the seconds, which are of the
+processor.
 
 python tests/benchmarks/em.py [SEEDS [SPLIT...]]
 """
@@ -27,7 +29,9 @@ METHODS = {"labeled alone": [], "EM": ["--em", "10"]}
 
 
 class Outcome(NamedTuple):
-    """The accuracy on the test half, what was expected of it, and the processor's seconds of training."""
+    """The accuracy on the test half, what was expected of it, and the processor's seconds of
+    training.
+    """
 
     accuracy: float
     expected: float
@@ -78,7 +82,8 @@ def split_labeled(training: Labeled, chance: random.Random, n_labeled: int) -> t
     rows = list(range(len(training.texts)))
     chance.shuffle(rows)
     seen: dict[str, int] = {}
-    few, others = [], []
+    few = []
+    others = []
     for row in rows:
         label = training.labels[row]
         seen[label] = seen.get(label, 0) + 1

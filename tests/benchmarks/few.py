@@ -1,12 +1,15 @@
-"""The default model with few documents of each label, with and without the choice that it makes only there.
+"""The default model with few documents of each label, with and without the choice that it makes
+only there.
 
-    python tests/benchmarks/few.py [--sizes 5,10,20,30,50,100] [--draws N] [--models NAME,...] [CORPUS...]
+    python tests/benchmarks/few.py [--sizes 5,10,20,30,50,100] [--draws N] [--models NAME,...]
+    [CORPUS...]
 
-Each draw has as many random documents of each label of the training documents; its models are tested on the test
-documents of the corpus, the same for all draws. Prints a Markdown table: the mean accuracy of the default model without
-Dirichlet smoothing among its candidates, that of the default model, the mean of their paired differences with its
-standard error, how often the default model is one with Dirichlet smoothing, and the mean accuracies of the models that
-are named. Of 20 Newsgroups and IMDB, 5,000 random test documents are used. results/few.md has a run.
+Each draw has as many random documents of each label of the training documents; its models are
+tested on the test documents of the corpus, the same for all draws. Prints a Markdown table: the
+mean accuracy of the default model without Dirichlet smoothing among its candidates, that of the
+default model, the mean of their paired differences with its standard error, how often the default
+model is one with Dirichlet smoothing, and the mean accuracies of the models that are named. Of 20
+Newsgroups and IMDB, 5,000 random test documents are used. results/few.md has a run.
 """
 
 import argparse
@@ -53,7 +56,8 @@ SPLITS: Mapping[str, Callable[[], Split]] = {
 
 def draw(documents: Labeled, size: int, seed: int) -> Labeled:
     """Return as many random documents of each label; all of a label that has fewer."""
-    rows, counted = random.Random(seed).sample(range(len(documents.labels)), len(documents.labels)), {}
+    rows = random.Random(seed).sample(range(len(documents.labels)), len(documents.labels))
+    counted = {}
     chosen = []
     for row in rows:
         counted[documents.labels[row]] = counted.get(documents.labels[row], 0) + 1
@@ -72,7 +76,8 @@ def train(training: Labeled, model: str = AUTO) -> TrainedModel:
 @contextmanager
 def without_choice() -> Iterator[None]:
     """No number of documents is few."""
-    maximum, few_documents.MAX_DOCUMENTS = few_documents.MAX_DOCUMENTS, 0
+    maximum = few_documents.MAX_DOCUMENTS
+    few_documents.MAX_DOCUMENTS = 0
     try:
         yield
     finally:

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/folds.py [FOLDER...]
 
-FOLDER is a tree of texts in folders named after their labels; by default the training halves of 20 Newsgroups and IMDB.
-Both commands run as they are typed, the best of three counts.
+FOLDER is a tree of texts in folders named after their labels; by default the training halves of 20
+Newsgroups and IMDB. Both commands run as they are typed, the best of three counts.
 """
 
 import os
@@ -22,9 +22,11 @@ def seconds(*arguments: str) -> tuple[float, float]:
     """Processor and wall-clock seconds of the quickest of some runs."""
     found = []
     for _ in range(RUNS):
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        start = time.perf_counter()
         subprocess.run([sys.executable, "-m", "nbtext", *arguments], check=True, stdout=subprocess.DEVNULL)
-        after, stop = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        stop = time.perf_counter()
         found.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, stop - start))
     processor, wall = zip(*found, strict=True)
     return min(processor), min(wall)

@@ -1,6 +1,8 @@
-"""What it costs to learn 100 documents more: processor time of `update` beside that of `predict` on the same ones.
+"""What it costs to learn 100 documents more: processor time of `update` beside that of `predict` on
+the same ones.
 
-The ratio should be below 1.5 without a sample; with one, smoothing and calibration are chosen anew as well.
+The ratio should be below 1.5 without a sample; with one, smoothing and calibration are chosen anew
+as well.
 
 python tests/benchmarks/growth.py CORPORA/20news [RUNS]
 """
@@ -37,10 +39,12 @@ def some_documents(corpus: Path, folder: Path) -> Path:
 def main(corpus: str, runs: str = "11") -> None:
     """Print the medians and their ratio for models without and with a sample."""
     with TemporaryDirectory() as folder:
-        texts, model = str(some_documents(Path(corpus), Path(folder, "more"))), f"{folder}/model"
+        texts = str(some_documents(Path(corpus), Path(folder, "more")))
+        model = f"{folder}/model"
         for options in ([], ["--keep-sample", "1000"]):
             cpu_seconds("train", f"{corpus}/train", *options, "-o", model)
-            predict, update = [], []
+            predict = []
+            update = []
             for _ in range(int(runs)):
                 predict.append(cpu_seconds("predict", texts, "-m", model, "-o", f"{folder}/out"))
                 update.append(cpu_seconds("update", model, texts, "-o", f"{folder}/updated"))

@@ -28,7 +28,9 @@ SHORT_TEXT = b"OpenGL on the GPU is fast\n"
 
 @dataclass(frozen=True)
 class Threshold:
-    """A quantity of one program, as a multiple of a peer's: at most `limit`, for an accuracy at least."""
+    """A quantity of one program, as a multiple of a peer's: at most `limit`, for an accuracy at
+    least.
+    """
 
     quantity: str  # wall, memory, model or accuracy
     peer: str
@@ -136,7 +138,8 @@ def train_imdb_lines(material: Material) -> Job:
 
 
 def vectorize_newsgroups(material: Material) -> Job:
-    source, folder = material.newsgroups("train"), material.scratch / "vectorize"
+    source = material.newsgroups("train")
+    folder = material.scratch / "vectorize"
     folder.mkdir()
     script = command(PYTHON, PEERS / "scikit_learn_vectorize.py", source, folder / "scikit-learn.npz")
     polars = command(PEERS_PYTHON, PEERS / "polars_count.py", source, folder / "polars.arrow")
@@ -166,7 +169,8 @@ def train_large(material: Material, megabytes: float, *options: str) -> Job:
 def predict_large(material: Material, megabytes: float) -> Job:
     lines = material.repeated(megabytes)
     task = Task(material.scratch / f"predict-{lines.stem}", lines, lines.name)
-    trained, predictions = nbtext(task), task.place("nbtext") / "predictions.tsv"
+    trained = nbtext(task)
+    predictions = task.place("nbtext") / "predictions.tsv"
     step = command(*NBTEXT, "predict", lines, "-m", trained.model, stdout=predictions)
     shown = f"nbtext predict {lines.name} -m model.joblib"
     return Job(
@@ -218,7 +222,9 @@ def scale(material: Material, megabytes: float) -> Job:
 
 
 def all_jobs(megabytes: float) -> dict[str, Callable[[Material], Job]]:
-    """Every job by its name; its inputs are made when it is called. `megabytes` is the size of the large file."""
+    """Every job by its name; its inputs are made when it is called. `megabytes` is the size of the
+    large file.
+    """
     return {
         "train-20news": train_newsgroups,
         "train-20news-pairs": train_newsgroups_pairs,

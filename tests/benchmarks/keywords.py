@@ -2,9 +2,9 @@
 
     python tests/benchmarks/keywords.py
 
-A model is trained on the texts of a corpus with `nbtext train --keywords`, without labels, and evaluated on its test
-half, or on the same texts if it has none. Counting gives a text the label with the most keywords in it; of several such
-labels, and without a keyword, a random one of them.
+A model is trained on the texts of a corpus with `nbtext train --keywords`, without labels, and
+evaluated on its test half, or on the same texts if it has none. Counting gives a text the label
+with the most keywords in it; of several such labels, and without a keyword, a random one of them.
 """
 
 import subprocess
@@ -23,7 +23,8 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.text_classifier import TextClassifier
 
 Halves = Callable[[], tuple[Labeled, Labeled]]
-CORPORA: dict[str, tuple[str, Halves]] = {  # the file of keywords; documents to train on and to test on
+# the file of keywords; documents to train on and to test on
+CORPORA: dict[str, tuple[str, Halves]] = {
     "sms-spam": ("sms-spam", lambda: (messages(), messages())),
     "IMDB, test half": ("imdb", lambda: (imdb("train"), imdb("test"))),
     "20 Newsgroups by date, test half": ("20news", lambda: (newsgroups("train"), newsgroups("test"))),
@@ -59,7 +60,8 @@ def train(file: Path, documents: Labeled) -> TextClassifier:
         command = ["train", str(Path(folder) / "texts"), "--keywords", str(file), "-q", "-o", model]
         subprocess.run([sys.executable, "-m", "nbtext", *command], check=True)
         classifier = load_model(model)
-        _ = classifier.counts_  # read from the file on first use, and the file is deleted with the folder
+        # read from the file on first use, and the file is deleted with the folder
+        _ = classifier.counts_
         return classifier
 
 

@@ -1,10 +1,10 @@
 """How many labels `nbtext label` needs, beside random order, and how fast it answers a key.
 
-The pool is the training half of 20 Newsgroups, and a simulated user gives each document its true label. The model is
-the one that `nbtext train labels.jsonl` trains; its accuracy is that on the test half, which is later by date. The
-number of labels is interpolated between models of 50 labels more. Means are over three seeds, of the random order and
-of the ranking's samples of candidates. Milliseconds are of the processor, for an answer and the choice of the next
-document.
+The pool is the training half of 20 Newsgroups, and a simulated user gives each document its true
+label. The model is the one that `nbtext train labels.jsonl` trains; its accuracy is that on the
+test half, which is later by date. The number of labels is interpolated between models of 50 labels
+more. Means are over three seeds, of the random order and of the ranking's samples of candidates.
+Milliseconds are of the processor, for an answer and the choice of the next document.
 
 python tests/benchmarks/label.py
 """
@@ -24,7 +24,8 @@ from nbtext.labeling.ranking import Ranking
 from nbtext.text_classifier import TextClassifier
 
 GOALS = (0.50, 0.60, 0.70)
-STEP, MAX_LABELS = 50, 900
+STEP = 50
+MAX_LABELS = 900
 SEEDS = range(3)
 
 
@@ -48,8 +49,11 @@ def rank(seed: int, n_labels: int, classes: NDArray[np.int64]) -> tuple[list[int
 
 def labels_to_reach(order: list[int]) -> list[float]:
     """How many labels reach each accuracy; infinite if none does."""
-    training, test = newsgroups("train"), newsgroups("test")
-    found, goals, before = [], list(GOALS), 0.0
+    training = newsgroups("train")
+    test = newsgroups("test")
+    found = []
+    goals = list(GOALS)
+    before = 0.0
     for n in range(STEP, len(order) + 1, STEP):
         taken = training.taken(order[:n])
         accuracy = TextClassifier(model="auto").fit(taken.texts, taken.labels).score(test.texts, test.labels)

@@ -1,11 +1,13 @@
-"""Measure the estimated share of each of several labels on Reuters-90: error, and coverage of the intervals.
+"""Measure the estimated share of each of several labels on Reuters-90: error, and coverage of the
+intervals.
 
     python tests/benchmarks/label_shares.py
 
-All documents are shuffled and halved, five times: a model is trained on one half, and 80 samples of 500 documents are
-drawn from the other. `unchanged` samples are drawn as they are; in a sample of `one label`, the share of a random label
-with 100 documents is drawn uniformly, and only this label counts. Figures are means over the labels with ten training
-documents. No document is twice in a sample, so some samples are smaller: copies vary less than documents do.
+All documents are shuffled and halved, five times: a model is trained on one half, and 80 samples of
+500 documents are drawn from the other. `unchanged` samples are drawn as they are; in a sample of
+`one label`, the share of a random label with 100 documents is drawn uniformly, and only this label
+counts. Figures are means over the labels with ten training documents. No document is twice in a
+sample, so some samples are smaller: copies vary less than documents do.
 
     error      mean absolute error of the shares
     naive      the same of counted predictions
@@ -27,7 +29,11 @@ from table import markdown
 from nbtext.bayes.prevalence import MIN_DOCUMENTS, PosteriorSums
 from nbtext.text_classifier import TextClassifier
 
-SPLITS, SAMPLES, SIZE, MIN_POOL = 5, 80, 500, 100  # a smaller pool has only small samples
+# a smaller pool has only small samples
+SPLITS = 5
+SAMPLES = 80
+SIZE = 500
+MIN_POOL = 100
 
 
 def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
@@ -35,21 +41,26 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
     folder = material.corpus("reuters-90")
     rows = [json.loads(line) for name in ("train", "test") for line in (folder / f"{name}.jsonl").open()]
     random.Random(seed).shuffle(rows)
-    training, test = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    training = rows[: len(rows) // 2]
+    test = rows[len(rows) // 2 :]
     classifier = TextClassifier().fit([row["text"] for row in training], [row["labels"] for row in training])
-    fit, labels = classifier.fitted_.task.fit, classifier.fitted_.labels
+    fit = classifier.fitted_.task.fit
+    labels = classifier.fitted_.labels
     assert fit is not None
     assert fit.posteriors is not None
     probabilities = classifier.predict_proba([row["text"] for row in test])
     is_predicted = probabilities >= fit.thresholds
     has_label = np.array([[label in row["labels"] for label in labels] for row in test])
-    known, rng = fit.posteriors, np.random.default_rng(seed)
-    is_counted, pools = known.documents[:, 1] >= MIN_DOCUMENTS, np.flatnonzero(has_label.sum(axis=0) >= MIN_POOL)
+    known = fit.posteriors
+    rng = np.random.default_rng(seed)
+    is_counted = known.documents[:, 1] >= MIN_DOCUMENTS
+    pools = np.flatnonzero(has_label.sum(axis=0) >= MIN_POOL)
 
     def judge(drawn: NDArray[np.int64], chosen: NDArray[np.int64]) -> list[tuple[float, ...]]:
         sums = PosteriorSums(len(labels))
         sums.add(probabilities[drawn])
-        found, true = known.estimate(sums), has_label[drawn].mean(axis=0)
+        found = known.estimate(sums)
+        true = has_label[drawn].mean(axis=0)
         is_covered = (found.low <= true + 1e-12) & (true <= found.high + 1e-12)
         columns = np.abs(found.shares - true), np.abs(is_predicted[drawn].mean(axis=0) - true), is_covered
         return [tuple(float(column[k]) for column in columns) for k in chosen.tolist()]
@@ -58,7 +69,8 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
     for _ in range(SAMPLES):
         drawn = rng.choice(len(test), SIZE, replace=False)
         results["unchanged"] += judge(drawn, np.flatnonzero(is_counted))
-        k, share = rng.choice(pools), rng.random()
+        k = rng.choice(pools)
+        share = rng.random()
         without, with_label = (np.flatnonzero(has_label[:, k] == value) for value in (False, True))
         size = int(min(SIZE, len(with_label) / share))
         n = min(len(with_label), rng.binomial(size, share))
@@ -69,7 +81,8 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
 
 def main() -> None:
     """Print the table."""
-    splits, rows = [measure(seed) for seed in range(SPLITS)], []
+    splits = [measure(seed) for seed in range(SPLITS)]
+    rows = []
     for name in splits[0]:
         error, naive, coverage = np.mean([each for split in splits for each in split[name]], axis=0)
         rows.append((name, f"{error:.4f}", f"{naive:.4f}", f"{coverage:.1%}"))

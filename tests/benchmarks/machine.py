@@ -1,4 +1,6 @@
-"""On what it was measured: the day, the machine and the versions, with nothing that tells whose machine it is."""
+"""On what it was measured: the day, the machine and the versions, with nothing that tells whose
+machine it is.
+"""
 
 import os
 import platform

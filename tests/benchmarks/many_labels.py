@@ -1,7 +1,9 @@
-"""Time and memory of the commands on synthetic documents with 10,000 labels, whose frequencies follow Zipf's law.
+"""Time and memory of the commands on synthetic documents with 10,000 labels, whose frequencies
+follow Zipf's law.
 
-A document has one to five labels, and every label at least one document. Its words are 25 common ones, and six of the
-15 words of each of its labels, which labels share. Each command is a process; seconds are of the processor.
+A document has one to five labels, and every label at least one document. Its words are 25 common
+ones, and six of the 15 words of each of its labels, which labels share. Each command is a process;
+seconds are of the processor.
 
 python tests/benchmarks/many_labels.py [LABELS [DOCUMENTS [MODEL]]]
 
@@ -31,7 +33,9 @@ def zipf(n: int) -> np.ndarray:
 def write_documents(path: Path, n: int, n_labels: int, *, seed: int) -> None:
     """Write documents as JSON lines; of the first ones, each has a label of its own."""
     own = np.random.default_rng(0).integers(200, N_WORDS, size=(n_labels, WORDS_OF_LABEL))
-    random, of_labels, of_words = np.random.default_rng(seed), zipf(n_labels), zipf(N_WORDS)
+    random = np.random.default_rng(seed)
+    of_labels = zipf(n_labels)
+    of_words = zipf(N_WORDS)
     with path.open("w") as file:
         for number in range(n):
             labels = set(np.searchsorted(of_labels, random.random(random.integers(1, 6))).tolist())
@@ -45,7 +49,9 @@ def write_documents(path: Path, n: int, n_labels: int, *, seed: int) -> None:
 
 
 def commands(folder: Path, linear: str | None) -> Iterator[tuple[str, ...]]:
-    """Every command, in the order in which they need each other's files; `linear` is a linear model."""
+    """Every command, in the order in which they need each other's files; `linear` is a linear
+    model.
+    """
     train, test, more, model = (str(folder / name) for name in ("train.jsonl", "test.jsonl", "more.jsonl", "model"))
     options = ("--model", linear, "--weighting", "log-tfidf") if linear else ()
     yield "train", train, "--label-field", "labels", "-o", model, *options

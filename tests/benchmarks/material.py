@@ -1,8 +1,9 @@
 """The texts that the benchmarks run on: real corpora, and larger files made of them.
 
-A corpus is the folder .corpora/NAME, as `make corpora` and the tests' fixture leave it, else unpacked there from
-NAME.tar.xz beside the repository or in the folder that NBTEXT_TEST_CORPORA names. What is made of them goes to a
-scratch folder, is made when it is first asked for, and is the same each time.
+A corpus is the folder .corpora/NAME, as `make corpora` and the tests' fixture leave it, else
+unpacked there from NAME.tar.xz beside the repository or in the folder that NBTEXT_TEST_CORPORA
+names. What is made of them goes to a scratch folder, is made when it is first asked for, and is the
+same each time.
 """
 
 import json
@@ -27,7 +28,8 @@ class MissingCorpusError(Exception):
 
 def corpus(name: str) -> Path:
     """The folder of a real corpus."""
-    folder, archive = UNPACKED / name, ARCHIVES / f"{name}.tar.xz"
+    folder = UNPACKED / name
+    archive = ARCHIVES / f"{name}.tar.xz"
     if not folder.is_dir():
         if not archive.is_file():
             raise MissingCorpusError(f"the corpus {name} is not there; `make corpora` fetches it")
@@ -59,8 +61,10 @@ class Material:
         return path
 
     def repeated(self, megabytes: float) -> Path:
-        """JSONL of this size: the training half of IMDB, shuffled, over and over, each copy made another by a number
-        that is inserted in its middle. A smaller file is the beginning of a larger one."""
+        """JSONL of this size: the training half of IMDB, shuffled, over and over, each copy made
+        another by a number that is inserted in its middle. A smaller file is the beginning of a
+        larger one.
+        """
         path = self.scratch / f"imdb-{megabytes:g}MB.jsonl"
         if not path.exists():
             with path.open("wb") as file:

@@ -1,8 +1,9 @@
 """Running whole processes and measuring what they cost: wall time, CPU time, peak memory.
 
-A process is spawned by a tiny one (launch.py), waited for with wait4, and its rusage read: user + system time and the
-largest resident size, both of the process and of the children it waited for. The spawning process counts into the peak,
-so a peak below `smallest_peak` (some 10 MB) cannot be told from it.
+A process is spawned by a tiny one (launch.py), waited for with wait4, and its rusage read: user +
+system time and the largest resident size, both of the process and of the children it waited for.
+The spawning process counts into the peak, so a peak below `smallest_peak` (some 10 MB) cannot be
+told from it.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def smallest_peak() -> int:
 
 
 def measure(steps: Sequence[Step]) -> Cost:
-    """Run processes one after the other, and add up what they cost; StepFailedError where one fails."""
+    """Run processes one after the other, and add up what they cost; StepFailedError where one
+    fails.
+    """
     total = Cost()
     for step in steps:
         cost = _measure(step)

@@ -1,10 +1,13 @@
-"""Compare all models of nbtext with other programs: training time, peak memory and accuracy on the test half.
+"""Compare all models of nbtext with other programs: training time, peak memory and accuracy on the
+test half.
 
-    python tests/benchmarks/models.py [--rounds N] [--only WORD...] [--output DIR]      (part of make bench)
+    python tests/benchmarks/models.py [--rounds N] [--only WORD...] [--output DIR]      (part of
+    make bench)
 
-Whole processes, as in run.py, on 20 Newsgroups by date and on IMDB. The chart shows the accuracy against the training
-time: its line is the frontier, the programs that no other one beats in both. LIBLINEAR is scikit-learn's LinearSVC.
-Writes results/models.md and results/models.svg; with --only, the table goes to standard output.
+Whole processes, as in run.py, on 20 Newsgroups by date and on IMDB. The chart shows the accuracy
+against the training time: its line is the frontier, the programs that no other one beats in both.
+LIBLINEAR is scikit-learn's LinearSVC. Writes results/models.md and results/models.svg; with --only,
+the table goes to standard output.
 """
 
 import argparse
@@ -48,8 +51,17 @@ PEER_FEATURES = (("pairs",), ("pairs", "within"), ("across",))  # of the peers o
 
 AUTOTUNE_SECONDS = 20  # about what --model best takes
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 420, 60, 190, 34, 44  # pixels of a panel and its margins
-OWN, OTHER, INK, FAINT = "#2563eb", "#94a3b8", "#1e293b", "#64748b"
+# pixels of a panel and its margins
+WIDTH = 760
+HEIGHT = 420
+LEFT = 60
+RIGHT = 190
+TOP = 34
+BOTTOM = 44
+OWN = "#2563eb"
+OTHER = "#94a3b8"
+INK = "#1e293b"
+FAINT = "#64748b"
 LABEL_HEIGHT = 13  # pixels between the names of two points
 
 
@@ -107,7 +119,9 @@ def format_page(results: Sequence[JobResult], facts: Mapping[str, str], how: str
 
 
 def format_chart(results: Sequence[JobResult], facts: Mapping[str, str]) -> str:
-    """Draw a panel for each corpus: a point for each program, its training time on a logarithmic axis."""
+    """Draw a panel for each corpus: a point for each program, its training time on a logarithmic
+    axis.
+    """
     height = HEIGHT * len(results) + 24
     caption = f"Training time of whole processes. {facts['date']}, {facts['machine']}"
     panels = [part for number, result in enumerate(results) for part in _draw_panel(result, HEIGHT * number)]
@@ -127,10 +141,14 @@ def _draw_panel(result: JobResult, top: int) -> list[str]:
     points = [(row, row.cost.wall, row.accuracy) for row in result.rows if row.cost and row.accuracy is not None]
     if not points:
         return []
-    times, accuracies = [time for _, time, _ in points], [accuracy for *_, accuracy in points]
-    first, last = math.floor(math.log10(min(times)) * 2) / 2, math.ceil(math.log10(max(times)) * 2) / 2
-    low, high = math.floor(min(accuracies) * 50) / 50, math.ceil(max(accuracies) * 50) / 50
-    last, high = max(last, first + 0.5), max(high, low + 0.02)
+    times = [time for _, time, _ in points]
+    accuracies = [accuracy for *_, accuracy in points]
+    first = math.floor(math.log10(min(times)) * 2) / 2
+    last = math.ceil(math.log10(max(times)) * 2) / 2
+    low = math.floor(min(accuracies) * 50) / 50
+    high = math.ceil(max(accuracies) * 50) / 50
+    last = max(last, first + 0.5)
+    high = max(high, low + 0.02)
 
     def x(time: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (math.log10(time) - first) / (last - first)
@@ -159,7 +177,8 @@ def _draw_panel(result: JobResult, top: int) -> list[str]:
     for row, time, accuracy in sorted(points, key=lambda point: -point[2]):
         color = OWN if row.name.startswith("nbtext") else OTHER
         parts.append(f'<circle cx="{x(time):.1f}" cy="{y(accuracy):.1f}" r="4" fill="{color}"/>')
-        height = max(height + LABEL_HEIGHT, y(accuracy) + 4)  # names are moved down until none covers another
+        # names are moved down until none covers another
+        height = max(height + LABEL_HEIGHT, y(accuracy) + 4)
         parts.append(_line(x(time) + 4, y(accuracy), WIDTH - RIGHT + 4, height - 4, "#f1f5f9"))
         parts.append(_text(WIDTH - RIGHT + 8, height, f"{accuracy:.3f} {_short_name(row.name)}", fill=INK))
     return parts
@@ -194,8 +213,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="folder for models.md and models.svg")
     parser.add_argument("--cores", type=int, default=2, help="number of CPU cores (2)")
     options = parser.parse_args()
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])  # every process inherits it
-    compileall.compile_dir(Path(package.__file__).parent, quiet=1)  # as pip does it for what it installs
+    # every process inherits it
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
+    # as pip does it for what it installs
+    compileall.compile_dir(Path(package.__file__).parent, quiet=1)
     results = []
     with tempfile.TemporaryDirectory(prefix="nbtext-benchmarks-") as scratch:
         for make_job in JOBS:

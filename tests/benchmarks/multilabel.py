@@ -1,8 +1,10 @@
-"""Several labels for a document: nbtext beside scikit-learn and fastText, each one against the rest.
+"""Several labels for a document: nbtext beside scikit-learn and fastText, each one against the
+rest.
 
-Every program trains and predicts as whole processes, RUNS times in turn with the others, so that a loaded machine slows
-all of them. Seconds are of the processor, and the smallest of the runs counts. fastText takes part where the program
-`fasttext` is on the path. Macro averages are over labels with test documents.
+Every program trains and predicts as whole processes, RUNS times in turn with the others, so that a
+loaded machine slows all of them. Seconds are of the processor, and the smallest of the runs counts.
+fastText takes part where the program `fasttext` is on the path. Macro averages are over labels with
+test documents.
 
 python tests/benchmarks/multilabel.py [RUNS]
 """
@@ -60,7 +62,9 @@ def nbtext(*options: str) -> Callable[[Path, Path, Path], Outcome]:
     """nbtext with some options."""
 
     def train_and_predict(train: Path, test: Path, scratch: Path) -> Outcome:
-        model, output, before = scratch / "model.joblib", scratch / "nbtext.jsonl", spent()
+        model = scratch / "model.joblib"
+        output = scratch / "nbtext.jsonl"
+        before = spent()
         run(*NBTEXT, "train", train, "-q", "--label-field", "labels", *options, "-o", model, "--force")
         run(*NBTEXT, "predict", test, "-q", "-m", model, "--top-k", "1", "-o", output, "--to", "jsonl")
         seconds = spent() - before
@@ -76,7 +80,8 @@ def scikit_learn(kind: str) -> Callable[[Path, Path, Path], Outcome]:
     """scikit-learn, one against the rest."""
 
     def train_and_predict(train: Path, test: Path, scratch: Path) -> Outcome:
-        output, before = scratch / "peer.jsonl", spent()
+        output = scratch / "peer.jsonl"
+        before = spent()
         run(sys.executable, PEER, kind, train, test, output)
         seconds = spent() - before
         records = [json.loads(line) for line in output.read_text().splitlines()]
@@ -86,7 +91,9 @@ def scikit_learn(kind: str) -> Callable[[Path, Path, Path], Outcome]:
 
 
 def fasttext(train: Path, test: Path, scratch: Path) -> Outcome:
-    """fastText, one against the rest, with word pairs; labels with a probability of at least a half."""
+    """fastText, one against the rest, with word pairs; labels with a probability of at least a
+    half.
+    """
     names = {}
     for name, path in (("train", train), ("test", test)):
         names[name] = scratch / f"{name}.txt"
@@ -140,9 +147,11 @@ def scores(predicted: list[Predicted], true: list[list[str]]) -> tuple[float, fl
 
 def main(runs: int = RUNS) -> None:
     """Print a table of all programs."""
-    compileall.compile_dir(Path(package.__file__).parent, quiet=1)  # as pip does it for what it installs
+    # as pip does it for what it installs
+    compileall.compile_dir(Path(package.__file__).parent, quiet=1)
     folder = corpus("reuters-90")
-    train, test = folder / "train.jsonl", folder / "test.jsonl"
+    train = folder / "train.jsonl"
+    test = folder / "test.jsonl"
     true = [json.loads(line)["labels"] for line in test.read_text(encoding="utf-8").splitlines()]
     found: dict[str, Outcome] = {}
     with TemporaryDirectory() as scratch:

@@ -1,9 +1,11 @@
-"""What NB-SVM costs beside scikit-learn's TfidfVectorizer and LinearSVC: whole processes, in turn, and their ratio.
+"""What NB-SVM costs beside scikit-learn's TfidfVectorizer and LinearSVC: whole processes, in turn,
+and their ratio.
 
     python tests/benchmarks/nbsvm.py [ROUNDS]
 
-Both train on the same folder, with logarithmic TF-IDF of words or of words and pairs. The least of all rounds counts.
-nbtext also fits the folds of its calibration. The columns are CPU and wall-clock seconds, and peak memory.
+Both train on the same folder, with logarithmic TF-IDF of words or of words and pairs. The least of
+all rounds counts. nbtext also fits the folds of its calibration. The columns are CPU and wall-clock
+seconds, and peak memory.
 """
 
 import compileall
@@ -17,12 +19,14 @@ from measuring import Cost, Step, measure
 import nbtext
 
 PEER = Path(__file__).with_name("peers") / "scikit_learn_train.py"
-JOBS = (("20news", "1,1", 1 / 6), ("20news", "1,2", 1 / 4), ("imdb", "1,2", 1 / 3))  # and the highest ratio wanted
+# and the highest ratio wanted
+JOBS = (("20news", "1,1", 1 / 6), ("20news", "1,2", 1 / 4), ("imdb", "1,2", 1 / 3))
 
 
 def commands(name: str, ngrams: str, scratch: Path) -> tuple[Step, Step]:
     """How nbtext and scikit-learn train on a corpus."""
-    source, options = str(corpus(name) / "train"), ("--ngrams", ngrams)
+    source = str(corpus(name) / "train")
+    options = ("--ngrams", ngrams)
     recipe = ("--model", "nbsvm", "--tf", "log", "--weighting", "tfidf")
     ours = (
         sys.executable,
@@ -46,7 +50,8 @@ def minimum(costs: list[Cost]) -> Cost:
 
 
 def main() -> None:
-    compileall.compile_dir(Path(nbtext.__file__).parent, quiet=1)  # as pip does it for what it installs
+    # as pip does it for what it installs
+    compileall.compile_dir(Path(nbtext.__file__).parent, quiet=1)
     n_rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     sys.stdout.write("corpus\tn-grams\tnbtext CPU\twall\tMB\tpeer CPU\twall\tMB\tCPU ratio\twall ratio\tbar\n")
     with tempfile.TemporaryDirectory() as scratch:

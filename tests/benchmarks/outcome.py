@@ -47,7 +47,8 @@ class JobResult:
     def ratio(self, threshold: Threshold) -> float | None:
         """The quantity as a multiple of the peer's; None where one of them is missing."""
         values = {row.name: row.quantity(threshold.quantity) for row in self.rows}
-        own, peer = values[threshold.program], values[threshold.peer]
+        own = values[threshold.program]
+        peer = values[threshold.peer]
         return own / peer if own is not None and peer else None
 
     def is_met(self, threshold: Threshold) -> bool:
@@ -61,7 +62,8 @@ class JobResult:
 def run_job(job: Job, *, rounds: int, warm_up: bool, say: Say) -> JobResult:
     """Prepare all programs, measure them in turns, then score their models.
 
-    warm_up  whether each program runs once before; otherwise only the first one does, so that files are in the cache
+    warm_up  whether each program runs once before; otherwise only the first one does, so that files
+             are in the cache
     """
     problems = {program.name: _prepare(program, say) for program in job.programs}
     able = {program.name: program.steps for program in job.programs if problems[program.name] is None}

@@ -1,21 +1,25 @@
-"""Measure the estimated shares of labels: error, coverage of the intervals, and log-loss after adapting.
+"""Measure the estimated shares of labels: error, coverage of the intervals, and log-loss after
+adapting.
 
     python tests/benchmarks/prevalence.py [--unchanged] [CORPUS...]
     python tests/benchmarks/prevalence.py --groups
 
-The artificial prevalence protocol of QuaPy: shares are drawn uniformly (Dirichlet), and 500 test documents are drawn
-with exactly these shares, 200 times. Each corpus is shuffled and halved, as often as SPLITS says: a model is trained on
-one half, and the samples are drawn from the other. The figures are means over all samples of all splits. With
---unchanged, samples of 20, 100 and 500 documents have the shares of the corpus, so that adapting can only harm.
+The artificial prevalence protocol of QuaPy: shares are drawn uniformly (Dirichlet), and 500 test
+documents are drawn with exactly these shares, 200 times. Each corpus is shuffled and halved, as
+often as SPLITS says: a model is trained on one half, and the samples are drawn from the other. The
+figures are means over all samples of all splits. With --unchanged, samples of 20, 100 and 500
+documents have the shares of the corpus, so that adapting can only harm.
 
-With --groups, the words of the documents differ, too: messages of 20 Newsgroups (bodies only) by the domain of the
-sender, of whom the training documents have none; and 20 groups of 400 documents, to half of which each of five words of
-the training documents is added; and documents of another source.
+With --groups, the words of the documents differ, too: messages of 20 Newsgroups (bodies only) by
+the domain of the sender, of whom the training documents have none; and 20 groups of 400 documents,
+to half of which each of five words of the training documents is added; and documents of another
+source.
 
     error      mean absolute error of the shares
     naive      the same of counted predictions
     coverage   how many of the 95 % intervals cover the share in the sample
-    log-loss   of the documents, with the probabilities of the model, and adapted to the estimated shares
+    log-loss   of the documents, with the probabilities of the model, and adapted to the estimated
+               shares
 """
 
 import os
@@ -36,9 +40,11 @@ from nbtext.bayes.scorer import log_posterior
 from nbtext.model.prevalence import adapt_prior
 from nbtext.text_classifier import TextClassifier
 
-SAMPLES, SIZE = 200, 500
+SAMPLES = 200
+SIZE = 500
 UNCHANGED_SIZES = (20, 100, 500)
-CORPORA: dict[str, tuple[Callable[[], Labeled], int, float | None]] = {  # documents, number of splits, largest error
+# documents, number of splits, largest error
+CORPORA: dict[str, tuple[Callable[[], Labeled], int, float | None]] = {
     "sms-spam": (messages, 5, 0.012),
     "spamassassin": (mails, 5, 0.007),
     "20 Newsgroups": (lambda: joined(newsgroups), 1, 0.005),
@@ -50,33 +56,40 @@ CORPORA: dict[str, tuple[Callable[[], Labeled], int, float | None]] = {  # docum
 
 
 def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[tuple[float, ...]]:
-    """Return error, naive error, coverage, and log-loss before and after, of each sample of one split.
+    """Return error, naive error, coverage, and log-loss before and after, of each sample of one
+    split.
 
-    sizes  of samples whose shares are unchanged, one after the other; without sizes, shares are drawn
+    sizes  of samples whose shares are unchanged, one after the other; without sizes, shares are
+           drawn
     """
     rows = list(range(len(documents.texts)))
     random.Random(seed).shuffle(rows)
-    training, test = documents.taken(rows[: len(rows) // 2]), documents.taken(rows[len(rows) // 2 :])
+    training = documents.taken(rows[: len(rows) // 2])
+    test = documents.taken(rows[len(rows) // 2 :])
     classifier = TextClassifier().fit(training.texts, training.labels)
-    fitted, labels = classifier.fitted_, classifier.fitted_.labels
+    fitted = classifier.fitted_
+    labels = classifier.fitted_.labels
     known = fitted.calibration.mean_posteriors
     assert known is not None
     posteriors = classifier.predict_proba(test.texts)
     classes = np.array([labels.index(label) for label in test.labels])
     pools = [np.flatnonzero(classes == k) for k in range(len(labels))]
-    rng, found = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    found = []
     for place in range(SAMPLES * max(1, len(sizes))):
         if sizes:
             size = sizes[place % len(sizes)]
             drawn = rng.choice(len(classes), size, replace=False)
         else:
-            size, counts = SIZE, rng.multinomial(SIZE, rng.dirichlet(np.ones(len(labels))))
+            size = SIZE
+            counts = rng.multinomial(SIZE, rng.dirichlet(np.ones(len(labels))))
             drawn = np.concatenate(
                 [rng.choice(pool, n, replace=n > len(pool)) for pool, n in zip(pools, counts, strict=True)]
             )
         shares = np.bincount(classes[drawn], minlength=len(labels)) / size
         prevalence = classifier.prevalence([test.texts[row] for row in drawn.tolist()])
-        estimate, naive = prevalence.estimate, prevalence.predicted / size
+        estimate = prevalence.estimate
+        naive = prevalence.predicted / size
         adapted = adapt_prior(fitted, prevalence).calibration.prior_adjustment
         before = fitted.calibration.prior_adjustment
         change = adapted - (0.0 if before is None else before)
@@ -95,8 +108,11 @@ def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[
 
 
 def by_domain(minimum: int, chosen: tuple[str, ...] = ()) -> tuple[Labeled, list[Labeled]]:
-    """The messages of senders in small domains, and those of each domain with a minimum of messages."""
-    documents, domains = joined(newsgroups), dict[str, list[int]]()
+    """The messages of senders in small domains, and those of each domain with a minimum of
+    messages.
+    """
+    documents = joined(newsgroups)
+    domains = dict[str, list[int]]()
     for row, (text, label) in enumerate(zip(documents.texts, documents.labels, strict=True)):
         sender = re.search(r"^From:.*@([\w.-]+)", text, re.MULTILINE)
         if label in chosen or not chosen:
@@ -109,15 +125,19 @@ def by_domain(minimum: int, chosen: tuple[str, ...] = ()) -> tuple[Labeled, list
 
 def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
     """Half of the documents, and groups of the others with other shares, to which words are added."""
-    rows, chance, draw = list(range(len(documents.texts))), random.Random(0), np.random.default_rng(0)
+    rows = list(range(len(documents.texts)))
+    chance = random.Random(0)
+    draw = np.random.default_rng(0)
     chance.shuffle(rows)
-    training, test = documents.taken(rows[: len(rows) // 2]), documents.taken(rows[len(rows) // 2 :])
+    training = documents.taken(rows[: len(rows) // 2])
+    test = documents.taken(rows[len(rows) // 2 :])
     counted = Counter(word for text in training.texts for word in set(re.findall(r"\w\w+", text.lower())))
     words = [word for word, n in sorted(counted.items()) if n >= 0.005 * len(training.texts)]
     pools = [[row for row, each in enumerate(test.labels) if each == label] for label in sorted(set(test.labels))]
     groups = []
     for _ in range(20):
-        own, counts = chance.sample(words, 5), draw.multinomial(400, draw.dirichlet(np.ones(len(pools))))
+        own = chance.sample(words, 5)
+        counts = draw.multinomial(400, draw.dirichlet(np.ones(len(pools))))
         drawn = [row for pool, n in zip(pools, counts, strict=True) for row in draw.choice(pool, n).tolist()]
         texts = [" ".join([test.texts[row], *(word for word in own if chance.random() < 0.5)]) for row in drawn]
         groups.append(Labeled(texts, [test.labels[row] for row in drawn]))
@@ -137,11 +157,14 @@ GROUPED: dict[str, Callable[[], tuple[Labeled, list[Labeled]]]] = {
 
 
 def print_groups() -> None:
-    """Print a row for each set of groups: errors, and how many intervals cover the share and how wide they are."""
+    """Print a row for each set of groups: errors, and how many intervals cover the share and how
+    wide they are.
+    """
     rows = []
     for name, read in GROUPED.items():
         training, groups = read()
-        classifier, found = TextClassifier().fit(training.texts, training.labels), []
+        classifier = TextClassifier().fit(training.texts, training.labels)
+        found = []
         labels = classifier.fitted_.labels
         for each in groups:
             shares = np.array([each.labels.count(label) for label in labels]) / len(each.labels)
@@ -159,7 +182,8 @@ def main(*names: str) -> None:
     if "--groups" in names:
         print_groups()
         return
-    is_unchanged, names = "--unchanged" in names, tuple(name for name in names if name != "--unchanged")
+    is_unchanged = "--unchanged" in names
+    names = tuple(name for name in names if name != "--unchanged")
     headers = ["corpus", "error", "at most", "naive", "coverage", "log-loss"]
     if is_unchanged:
         headers = ["corpus", *(f"{size} documents" for size in UNCHANGED_SIZES)]

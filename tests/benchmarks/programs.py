@@ -1,6 +1,7 @@
 """The programs that are measured, each with the commands by which it trains and predicts.
 
-Every program gets a folder of its own in the scratch folder, for its model and whatever else it writes.
+Every program gets a folder of its own in the scratch folder, for its model and whatever else it
+writes.
 """
 
 import os
@@ -93,7 +94,8 @@ def nbtext(task: Task, *more: str) -> Program:
     name = " ".join(("nbtext", *more))
     options = (*task.options, *more)
     place = task.place(name)
-    model, predictions = place / "model.joblib", place / "predictions.tsv"
+    model = place / "model.joblib"
+    predictions = place / "predictions.tsv"
     return Program(
         name,
         " ".join(("nbtext train", task.shown, "-o model.joblib", *options)),
@@ -108,7 +110,8 @@ def nbtext(task: Task, *more: str) -> Program:
 def scikit_learn(task: Task, *more: str, name: str = "scikit-learn") -> Program:
     """The script of load_files, a vectorizer, a model and joblib.dump."""
     place = task.place(name)
-    model, predictions = place / "model.joblib", place / "predictions.tsv"
+    model = place / "model.joblib"
+    predictions = place / "predictions.tsv"
     predict = command(PYTHON, PEERS / "scikit_learn_predict.py", task.test, model, stdout=predictions)
     options = (*task.options, *more)
     return Program(
@@ -125,18 +128,22 @@ def _scoring_of_table(test: Path | None, predictions: Path, predict: Step) -> Sc
 
 
 def fasttext(task: Task, seconds: int = 0) -> Program:
-    """fastText with its tutorial's settings; by its defaults (5 epochs at a rate of 0.1) it learns next to nothing.
+    """fastText with its tutorial's settings; by its defaults (5 epochs at a rate of 0.1) it learns
+    next to nothing.
 
     seconds  how long it searches its settings on a tenth of the training documents; 0: it does not
     """
     name = f"fastText, autotune {seconds} s" if seconds else "fastText"
     place = task.place(name)
-    lines, predictions, test_lines = place / "training.txt", place / "predictions.txt", place / "test.txt"
+    lines = place / "training.txt"
+    predictions = place / "predictions.txt"
+    test_lines = place / "test.txt"
     settings = ("-lr", "1.0", "-epoch", "25", "-thread", str(len(os.sched_getaffinity(0))))
     prepare: tuple[Step, ...] = ()
     train_lines = lines
     if seconds:
-        validation, rest = place / "validation.txt", place / "rest.txt"
+        validation = place / "validation.txt"
+        rest = place / "rest.txt"
         script = 'awk -v v="$1" -v r="$2" \'{ print > (NR % 10 ? r : v) }\' "$3"'
         prepare = (
             _convert(task.training, lines, place, "fasttext", "--training"),
@@ -193,7 +200,8 @@ def _scoring_of_lines(
 def bogofilter(task: Task, *, spam: str) -> Program:
     """bogofilter, for which one label is spam and every other ham."""
     place = task.place("bogofilter")
-    words, predictions = place / "words", place / "predictions.txt"
+    words = place / "words"
+    predictions = place / "predictions.txt"
     groups = {label: sorted((task.training / label).iterdir()) for label in os.listdir(task.training)}
     learn = [
         command("bogofilter", "-d", words, "-s" if label == spam else "-n", "-B", *folders)

@@ -1,7 +1,7 @@
 """Training and test splits: the protocols of the published figures, and random splits.
 
-A split is (texts, labels) to train on and (texts, labels) to test on; a protocol is one split or several, over which an
-accuracy is averaged. Test documents are used only for evaluation.
+A split is (texts, labels) to train on and (texts, labels) to test on; a protocol is one split or
+several, over which an accuracy is averaged. Test documents are used only for evaluation.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ def mails() -> Labeled:
 
 
 def other_languages() -> list[str]:
-    """The Universal Declaration of Human Rights in all languages but English and two that are near to it."""
+    """The Universal Declaration of Human Rights in all languages but English and two that are near
+    to it.
+    """
     paths = sorted(corpus("udhr2").glob("*.txt"))
     return [path.read_text(encoding="utf-8") for path in paths if path.stem not in ("eng", "pcm", "sco")]
 
@@ -132,7 +134,8 @@ def two_groups(one: str, other: str) -> Labeled:
 
 def joined(corpus_half: Callable[[str], Labeled]) -> Labeled:
     """Both halves of a corpus as one."""
-    training, test = corpus_half("train"), corpus_half("test")
+    training = corpus_half("train")
+    test = corpus_half("test")
     return Labeled(training.texts + test.texts, training.labels + test.labels)
 
 

@@ -1,17 +1,20 @@
-"""How well `nbtext review` finds wrong labels and near duplicates, and what it costs, beside cleanlab.
+"""How well `nbtext review` finds wrong labels and near duplicates, and what it costs, beside
+cleanlab.
 
-Labels are flipped with a fixed seed: uniformly, to the label that the group is confused with most, or of the rarer
-label only. The average precision is that of ranking all documents by the probability that their label is wrong.
-cleanlab ranks by the probability of the given label, which a 5-fold logistic regression on TF-IDF predicts; without
-cleanlab, the same ranking is computed here. Seconds are of the processor, on one thread. Near duplicates are compared
-with all pairs of documents.
+Labels are flipped with a fixed seed: uniformly, to the label that the group is confused with most,
+or of the rarer label only. The average precision is that of ranking all documents by the
+probability that their label is wrong. cleanlab ranks by the probability of the given label, which a
+5-fold logistic regression on TF-IDF predicts; without cleanlab, the same ranking is computed here.
+Seconds are of the processor, on one thread. Near duplicates are compared with all pairs of
+documents.
 
-Of documents with several labels, a tenth of the pairs of a document and a label are removed, and every second one of
-these is replaced by another label. The average precision is that of ranking all pairs; the peer is a 5-fold logistic
-regression of each label against the rest, which ranks by the probability of what is given.
+Of documents with several labels, a tenth of the pairs of a document and a label are removed, and
+every second one of these is replaced by another label. The average precision is that of ranking all
+pairs; the peer is a 5-fold logistic regression of each label against the rest, which ranks by the
+probability of what is given.
 
-Sizes are those of made documents; seconds are of the processor, and memory is the most that the command held, on one
-thread.
+Sizes are those of made documents; seconds are of the processor, and memory is the most that the
+command held, on one thread.
 
 python tests/benchmarks/review.py [--without-peer] [CORPUS...]
 """
@@ -74,7 +77,9 @@ FLIPS = {
 
 
 class Found(NamedTuple):
-    """The probability that each label is wrong, the estimated share of wrong labels, and the processor's seconds."""
+    """The probability that each label is wrong, the estimated share of wrong labels, and the
+    processor's seconds.
+    """
 
     wrong: NDArray[np.float64]
     rate: float | None
@@ -101,7 +106,8 @@ def count(texts: Sequence[str], ngrams: tuple[int, int]) -> tuple[DocumentCounts
 
 def flip_labels(flip: Flip, classes: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.bool_]:
     """Flip labels in place; return which are flipped."""
-    random, n_classes = np.random.default_rng(SEED), int(classes.max()) + 1
+    random = np.random.default_rng(SEED)
+    n_classes = int(classes.max()) + 1
     rarest = int(np.bincount(classes).argmin())
     rows = np.flatnonzero(classes == rarest) if flip.name == "rarer label" else np.arange(len(classes))
     flipped = random.choice(rows, round(flip.share * len(rows)), replace=False)
@@ -115,7 +121,9 @@ def flip_labels(flip: Flip, classes: NDArray[np.int64], texts: Sequence[str]) ->
 
 
 def most_confused(classes: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.int64]:
-    """For each label the one that complement Naive Bayes predicts most often instead, in five folds."""
+    """For each label the one that complement Naive Bayes predicts most often instead, in five
+    folds.
+    """
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.model_selection import cross_val_predict
     from sklearn.naive_bayes import ComplementNB
@@ -129,7 +137,9 @@ def most_confused(classes: NDArray[np.int64], texts: Sequence[str]) -> NDArray[n
 
 
 def judge_by_nbtext(texts: Sequence[str], given: NDArray[np.int64], ngrams: tuple[int, int]) -> Found:
-    """Count the texts, and estimate the label noise; a document that cannot be judged is not suspected."""
+    """Count the texts, and estimate the label noise; a document that cannot be judged is not
+    suspected.
+    """
     before = processor_seconds()
     documents, n_features = count(texts, ngrams)
     n_classes = int(given.max()) + 1
@@ -186,7 +196,9 @@ def join_exactly(documents: DocumentCounts, n_features: int) -> int:
 
     ones = np.ones(len(documents.indices), dtype=np.float32)
     matrix = csr_array((ones, documents.indices, documents.indptr), shape=(len(documents), n_features))
-    sizes, transposed, n_pairs = np.diff(documents.indptr), matrix.T.tocsr(), 0
+    sizes = np.diff(documents.indptr)
+    transposed = matrix.T.tocsr()
+    n_pairs = 0
     for start in range(0, len(documents), AT_ONCE):
         shared = (matrix[start : start + AT_ONCE] @ transposed).toarray()
         union = sizes[start : start + AT_ONCE, None] + sizes[None, :] - shared
@@ -196,7 +208,9 @@ def join_exactly(documents: DocumentCounts, n_features: int) -> int:
 
 
 def near_duplicate_row(corpus: str, documents: Labeled) -> str:
-    """The pairs that are found among distinct documents, all pairs, and the processor's microseconds a document."""
+    """The pairs that are found among distinct documents, all pairs, and the processor's
+    microseconds a document.
+    """
     counts, n_features = count(documents.texts, (1, 1))
     counts = counts.take(np.sort(np.unique(counts.hashes, return_index=True)[1]))
     counts = counts.filter(np.diff(counts.indptr) > 0)
@@ -216,8 +230,12 @@ def topics() -> tuple[list[str], NDArray[np.bool_]]:
 
 
 def flip_pairs(true: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:
-    """The labels with a share of the pairs removed, of which every second one is replaced by a wrong label."""
-    random, given, pairs = np.random.default_rng(SEED), true.copy(), np.argwhere(true)
+    """The labels with a share of the pairs removed, of which every second one is replaced by a
+    wrong label.
+    """
+    random = np.random.default_rng(SEED)
+    given = true.copy()
+    pairs = np.argwhere(true)
     for place, number in enumerate(random.choice(len(pairs), round(share * len(pairs)), replace=False)):
         row, label = pairs[number]
         given[row, label] = False
@@ -249,10 +267,8 @@ def judge_pairs_by_peer(texts: Sequence[str], given: NDArray[np.bool_]) -> tuple
 
     before = processor_seconds()
     rows = TfidfVectorizer().fit_transform(texts)
-    model, folds = (
-        OneVsRestClassifier(LogisticRegression(solver="liblinear")),
-        KFold(N_FOLDS, shuffle=True, random_state=0),
-    )
+    model = OneVsRestClassifier(LogisticRegression(solver="liblinear"))
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0)
     probabilities = cross_val_predict(model, rows, given.astype(int), cv=folds, method="predict_proba")
     return np.where(given, 1 - probabilities, probabilities), processor_seconds() - before
 
@@ -263,7 +279,8 @@ def pairs_row(share: float, *, with_peer: bool) -> str:
 
     texts, true = topics()
     given = flip_pairs(true, share)
-    is_wrong, (wrong, seconds) = true != given, judge_pairs_by_nbtext(texts, given)
+    is_wrong = true != given
+    wrong, seconds = judge_pairs_by_nbtext(texts, given)
 
     def measure(found: NDArray[np.float64]) -> str:
         return f"{average_precision_score(is_wrong.ravel(), found.ravel()):.3f}" if is_wrong.any() else ""
@@ -278,8 +295,11 @@ def pairs_row(share: float, *, with_peer: bool) -> str:
 
 
 def size_row(n_documents: int, n_labels: int) -> str:
-    """One row of the table of sizes: documents of 30 common words and 8 words of their label; every 20th is wrong."""
-    random, n_words = np.random.default_rng(SEED), 60_000
+    """One row of the table of sizes: documents of 30 common words and 8 words of their label; every
+    20th is wrong.
+    """
+    random = np.random.default_rng(SEED)
+    n_words = 60_000
     common = random.zipf(1.3, (n_documents, 30)) % n_words
     labels = random.integers(0, n_labels, n_documents)
     own = (labels[:, None] * 7 + random.integers(0, 12, (n_documents, 8))) % n_words
@@ -294,7 +314,8 @@ def size_row(n_documents: int, n_labels: int) -> str:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         n_found = sum(1 for _ in (Path(folder) / "found.jsonl").open())
-    seconds, megabytes = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    seconds = used.ru_utime + used.ru_stime
+    megabytes = used.ru_maxrss / 1024
     return f"| {n_documents:,} | {n_labels:,} | {n_found:,} | {seconds:.0f} | {megabytes:.0f} |"
 
 

@@ -1,14 +1,17 @@
 """Compare the speed and memory use of nbtext with those of other programs.
 
-    python tests/benchmarks/run.py [--rounds N] [--only NAME...] [--quick] [--output DIR]      (make bench)
+    python tests/benchmarks/run.py [--rounds N] [--only NAME...] [--quick] [--output DIR]      (make
+    bench)
 
-Whole processes, training and predicting: wall time, CPU time (user + system) and peak memory, size of the model file,
-and the accuracy on the test half where there is one. The programs of a job take turns (A B C, A B C, ...), after one
-round that is not counted; what is shown and compared are the medians. All of them may use two cores.
+Whole processes, training and predicting: wall time, CPU time (user + system) and peak memory, size
+of the model file, and the accuracy on the test half where there is one. The programs of a job take
+turns (A B C, A B C, ...), after one round that is not counted; what is shown and compared are the
+medians. All of them may use two cores.
 
-The jobs and their thresholds are in jobs.py, the programs in programs.py and peers/, the texts in material.py; install
-the other programs with peers/install.sh. Writes results/speed.md and results/speed.svg, if it was a whole run; a part
-of it (--only) or a quick one goes to standard output, or to the folder that --output names.
+The jobs and their thresholds are in jobs.py, the programs in programs.py and peers/, the texts in
+material.py; install the other programs with peers/install.sh. Writes results/speed.md and
+results/speed.svg, if it was a whole run; a part of it (--only) or a quick one goes to standard
+output, or to the folder that --output names.
 """
 
 import argparse
@@ -30,7 +33,9 @@ from table import document
 import nbtext
 
 RESULTS = Path(__file__).parent / "results"
-LARGE, QUICK_LARGE = 500.0, 50.0  # megabytes
+# megabytes
+LARGE = 500.0
+QUICK_LARGE = 50.0
 
 
 def main() -> None:
@@ -43,7 +48,8 @@ def main() -> None:
     if unknown:
         sys.exit(f"there is no job {', '.join(unknown)}; there are {', '.join(jobs)}")
     rounds = 1 if options.quick else options.rounds
-    compileall.compile_dir(Path(nbtext.__file__).parent, quiet=1)  # as pip does it for what it installs
+    # as pip does it for what it installs
+    compileall.compile_dir(Path(nbtext.__file__).parent, quiet=1)
     results = []
     with tempfile.TemporaryDirectory(prefix="nbtext-benchmarks-") as scratch:
         for name in options.only or jobs:

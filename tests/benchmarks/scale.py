@@ -1,15 +1,18 @@
-"""What a corpus costs as it grows: processor time and peak memory of `train`, and the size of what is learned.
+"""What a corpus costs as it grows: processor time and peak memory of `train`, and the size of what
+is learned.
 
-20 Newsgroups, both halves, is repeated, and in every repetition some of its rare words get new names, so many that the
-vocabulary goes on growing as it did within the corpus itself (Heaps' law: V = K · bytes^β, β being measured). The files
-have a gigabyte each; a corpus of n GB is the first n of them.
+20 Newsgroups, both halves, is repeated, and in every repetition some of its rare words get new
+names, so many that the vocabulary goes on growing as it did within the corpus itself (Heaps' law: V
+= K · bytes^β, β being measured). The files have a gigabyte each; a corpus of n GB is the first n of
+them.
 
-python tests/benchmarks/scale.py SCRATCH 1 2 5 10      trains from 1, 2, 5 and 10 GB, and deletes what it has made
-python tests/benchmarks/scale.py --cluster SCRATCH 2   also by two worker processes of Dask, to the same bytes
-python tests/benchmarks/scale.py --kill SCRATCH 2      also by two of them, of which one is killed midway
-python tests/benchmarks/scale.py --predict SCRATCH 2   also what it costs to answer the same documents
-python tests/benchmarks/scale.py --shards SCRATCH 1    also what two shards come to, and what it costs to add them up
-python tests/benchmarks/scale.py --models SCRATCH 1 5  instead trains the default, with pairs of words, and NB-SVM
+python tests/benchmarks/scale.py SCRATCH 1 2 5 10      trains from 1, 2, 5 and 10 GB, and deletes
+what it has made python tests/benchmarks/scale.py --cluster SCRATCH 2   also by two worker processes
+of Dask, to the same bytes python tests/benchmarks/scale.py --kill SCRATCH 2      also by two of
+them, of which one is killed midway python tests/benchmarks/scale.py --predict SCRATCH 2   also what
+it costs to answer the same documents python tests/benchmarks/scale.py --shards SCRATCH 1    also
+what two shards come to, and what it costs to add them up python tests/benchmarks/scale.py --models
+SCRATCH 1 5  instead trains the default, with pairs of words, and NB-SVM
 """
 
 from __future__ import annotations
@@ -64,7 +67,9 @@ _pieces = re.compile(r"(?u)\b\w\w+\b|.", re.DOTALL)
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents as numbers of pieces (words, and characters between them), spelled as JSON spells them."""
+    """Documents as numbers of pieces (words, and characters between them), spelled as JSON spells
+    them.
+    """
 
     pieces: list[str]
     documents: list[tuple[itemgetter[int], str]]  # the pieces of each in turn, and its label
@@ -102,7 +107,9 @@ def lines(base: Corpus) -> Iterator[bytes]:
 
 
 def _renamed(base: Corpus, repetition: int) -> list[str]:
-    """The pieces of this repetition: as many new words as Heaps' law wants from one repetition to the next."""
+    """The pieces of this repetition: as many new words as Heaps' law wants from one repetition to
+    the next.
+    """
     wanted = base.n_words * ((repetition + 1) ** base.exponent - repetition**base.exponent)
     chosen = np.random.default_rng(repetition).choice(len(base.rare), min(len(base.rare), round(wanted)), replace=False)
     spelled = list(base.pieces)
@@ -122,7 +129,8 @@ def _word(number: int) -> str:
 
 def made(scratch: Path, n_gigabytes: int) -> list[str]:
     """The files of a corpus of so many gigabytes."""
-    base, paths = analyzed(), [scratch / f"{number:03}.jsonl" for number in range(n_gigabytes)]
+    base = analyzed()
+    paths = [scratch / f"{number:03}.jsonl" for number in range(n_gigabytes)]
     say(f"20 Newsgroups: {base.n_words:,} words; Heaps' exponent {base.exponent:.3f}")
     source = lines(base)
     for path in paths:
@@ -138,7 +146,9 @@ def measure_training(sources: list[str], model: Path, *options: str) -> Cost:
 
 
 def learned(model: Path) -> tuple[int, int]:
-    """Features of a model, and bytes of its vocabulary and statistics in the form in which they travel."""
+    """Features of a model, and bytes of its vocabulary and statistics in the form in which they
+    travel.
+    """
     counts = write_counts(load_model(str(model)).counts_)
     arrays = [*counts["vocabulary"].values(), *counts["statistics"].values()]
     return len(counts["vocabulary"]["offsets"]) - 1, sum(array.nbytes for array in arrays)
@@ -157,7 +167,9 @@ def main(*arguments: str) -> None:
     scratch.mkdir(parents=True)
     try:
         wanted = sorted(map(int, sizes))
-        paths, per_gigabyte, features = made(scratch, wanted[-1]), [], []
+        paths = made(scratch, wanted[-1])
+        per_gigabyte = []
+        features = []
         if "--models" in arguments:
             by_models(paths, wanted, scratch / "model")
             return
@@ -187,7 +199,9 @@ def main(*arguments: str) -> None:
 
 
 def by_models(paths: list[str], sizes: list[int], model: Path) -> None:
-    """Train each model on each size. Disk is what files without a name take at most, seen twice a second."""
+    """Train each model on each size. Disk is what files without a name take at most, seen twice a
+    second.
+    """
     say("   GB  model            CPU s  CPU s/GB   wall s  peak MiB  disk MiB  model MiB")
     for name, options in MODELS.items():
         seconds = []
@@ -209,7 +223,9 @@ def by_models(paths: list[str], sizes: list[int], model: Path) -> None:
 
 
 def watch_disk(argument: str, is_over: threading.Event) -> int:
-    """The most bytes of disk that the deleted open files of a process with this argument take, until it is over."""
+    """The most bytes of disk that the deleted open files of a process with this argument take,
+    until it is over.
+    """
     most = 0
     while not is_over.wait(0.5):
         for process in psutil.process_iter():
@@ -252,7 +268,9 @@ def by_workers(sources: list[str], model: Path, here: Cost) -> None:
 
 
 def by_killed_workers(sources: list[str], model: Path, here: Cost) -> None:
-    """Train by Dask's workers, kill one of them (SIGKILL) when it has had half of its time, and compare."""
+    """Train by Dask's workers, kill one of them (SIGKILL) when it has had half of its time, and
+    compare.
+    """
     other = model.with_name("by-killed-workers")
     command = (*NBTEXT, "train", *sources, "-o", str(other), "-q", "-j", str(JOBS), "--cluster", "local")
     begin = time.monotonic()
@@ -262,7 +280,8 @@ def by_killed_workers(sources: list[str], model: Path, here: Cost) -> None:
         victim = max(workers, key=lambda each: sum(each.cpu_times()[:2]))
         spent = sum(victim.cpu_times()[:2])
         victim.kill()
-    status, same = process.returncode, other.exists() and filecmp.cmp(model, other, shallow=False)
+    status = process.returncode
+    same = other.exists() and filecmp.cmp(model, other, shallow=False)
     say(
         f"      by {JOBS} Dask workers, one killed after {spent:.1f} CPU s: exit status {status}, "
         f"{'the same bytes' if same else 'OTHER BYTES'}, {time.monotonic() - begin:.1f} s (here {here.wall:.1f} s)"
@@ -280,13 +299,16 @@ def answered(sources: list[str], model: Path) -> None:
 
 def of_shards(sources: list[str]) -> None:
     """What two shards come to, each by itself and together."""
-    source, counting = open_source(sources, InputSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
-    corpora, begin = [], time.process_time()
+    source = open_source(sources, InputSettings())
+    counting = CountingTask(FeatureSettings(), SAMPLE_SIZE)
+    corpora = []
+    begin = time.process_time()
     for shard in source.shards(MAX_SHARD)[:2]:
         counts = write_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
         size = sum(array.nbytes for array in (*counts["vocabulary"].values(), *counts["statistics"].values()))
         sampled = sum(array.nbytes for array in counts["sample"].values())
-        taken, begin = time.process_time() - begin, time.process_time()
+        taken = time.process_time() - begin
+        begin = time.process_time()
         corpora.append(counts)
         say(
             f"a shard of {MAX_SHARD / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "

@@ -12,7 +12,9 @@ SPAMICITY = re.compile(r"^(?P<path>.*) X-Bogosity: .*spamicity=(?P<spamicity>[\d
 
 @dataclass(frozen=True)
 class Scoring:
-    """The processes that make a program predict the test half, and how their output gives an accuracy."""
+    """The processes that make a program predict the test half, and how their output gives an
+    accuracy.
+    """
 
     steps: tuple[Step, ...]
     accuracy: Callable[[], float]
@@ -25,19 +27,25 @@ def share(is_right: Iterable[bool]) -> float:
 
 
 def accuracy_of_table(predictions: Path, folder: Path) -> float:
-    """nbtext's and the scikit-learn script's predictions: id TAB label, the id being a path FOLDER/LABEL/..."""
+    """nbtext's and the scikit-learn script's predictions: id TAB label, the id being a path
+    FOLDER/LABEL/...
+    """
     rows = (line.split("\t") for line in predictions.read_text(encoding="utf-8").splitlines())
     return share(label_of(row[0], folder) == row[1] for row in rows)
 
 
 def accuracy_of_lines(predictions: Path, truth: Path) -> float:
-    """fastText's and Vowpal Wabbit's predictions, a line each, against the first word of each test line."""
+    """fastText's and Vowpal Wabbit's predictions, a line each, against the first word of each test
+    line.
+    """
     pairs = zip(predictions.read_text().splitlines(), truth.read_text().splitlines(), strict=True)
     return share(prediction.split(" ", 1)[0] == line.split(" ", 1)[0] for prediction, line in pairs)
 
 
 def accuracy_of_bogofilter(predictions: Path, folder: Path, spam: str) -> float:
-    """bogofilter's found; "Unsure" counts as whatever is likelier, and each label but `spam` as ham."""
+    """bogofilter's found; "Unsure" counts as whatever is likelier, and each label but `spam` as
+    ham.
+    """
     found = SPAMICITY.finditer(predictions.read_text())
     return share((label_of(each["path"], folder) == spam) == (float(each["spamicity"]) > 0.5) for each in found)
 

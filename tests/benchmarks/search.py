@@ -6,15 +6,17 @@
 
 Each prints a Markdown table; results/search.md has both.
 
-Whole processes as they are typed, once each, for every budget: accuracy on the test documents, what the search says of
-its own time, processor and wall-clock seconds and peak memory of the training. On a machine that does other work, only
-the processor seconds mean something. Documents are read from JSONL; those of imdb-files and 20news-files are files.
+Whole processes as they are typed, once each, for every budget: accuracy on the test documents, what
+the search says of its own time, processor and wall-clock seconds and peak memory of the training.
+On a machine that does other work, only the processor seconds mean something. Documents are read
+from JSONL; those of imdb-files and 20news-files are files.
 
-With --sizes: mean accuracies of both after training on random subsets of the training documents, and the mean of their
-difference with its standard error; sizes above that of the corpus are left out. Each subset is tested on 2,000 random
-test documents at most.
+With --sizes: mean accuracies of both after training on random subsets of the training documents,
+and the mean of their difference with its standard error; sizes above that of the corpus are left
+out. Each subset is tested on 2,000 random test documents at most.
 
-With --pipelines: test accuracies of three scikit-learn pipelines with LinearSVC, after training on all documents.
+With --pipelines: test accuracies of three scikit-learn pipelines with LinearSVC, after training on
+all documents.
 """
 
 import argparse
@@ -63,7 +65,8 @@ SUBSETS = ("corpus", "documents", "default", "best", "difference", "standard err
 PROGRAM = (sys.executable, "-m", "nbtext")
 FILES = "-files"  # the end of the names of corpora that are read as files
 N_TEST = 2000  # test documents for each subset
-PIPELINES = {"pairs": ("pairs",), "pairs, within": ("pairs", "within"), "across": ("across",)}  # names of features
+# names of features
+PIPELINES = {"pairs": ("pairs",), "pairs, within": ("pairs", "within"), "across": ("across",)}
 
 
 def read_jsonl(path: Path, label_key: str) -> Labeled:
@@ -140,7 +143,8 @@ def compare_full(names: Sequence[str], budgets: Sequence[str]) -> None:
                 for half, path in zip(SPLITS[name](), (training, test), strict=True):
                     write(half, Path(path))
             model = str(Path(scratch, "model.joblib"))
-            once = (*PROGRAM, "train", training, "-o", model, "-q")  # so that no measured run reads from a cold disk
+            # so that no measured run reads from a cold disk
+            once = (*PROGRAM, "train", training, "-o", model, "-q")
             subprocess.run(once, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for budget in ("", *budgets):
                 chosen = ("best", "--budget", budget) if budget else ("auto",)
@@ -171,14 +175,17 @@ def compare_subset(training: Labeled, test: Labeled) -> tuple[float, float]:
         counter.add(make_batch(training))
         return counter.finish()
 
-    features, settings = FeatureSettings(), ModelSettings(model=AUTO)
+    features = FeatureSettings()
+    settings = ModelSettings(model=AUTO)
     default = train_on_counts(count(features), features, settings)
     best, _ = search_model(list_candidates(features, settings, ()), count, Budget(1e9, time.monotonic))
     return measure_accuracy(default, test), measure_accuracy(best, test)
 
 
 def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) -> None:
-    """Print the mean accuracies of both with random subsets of the training documents, the same for both."""
+    """Print the mean accuracies of both with random subsets of the training documents, the same for
+    both.
+    """
     print_head(SUBSETS)
     for name in names:
         training, test = SPLITS[name]()

@@ -1,9 +1,11 @@
-"""nbtext serve beside FastAPI and scikit-learn, with the model of 20 Newsgroups, under the load of wrk.
+"""nbtext serve beside FastAPI and scikit-learn, with the model of 20 Newsgroups, under the load of
+wrk.
 
     python tests/benchmarks/serve.py [SECONDS]
 
-The two services take turns on the same machine. All share its cores with wrk. The bars hold on two cores that do
-nothing else; where others use them, the ratio to the peer and the processor's time of a request still mean something.
+The two services take turns on the same machine. All share its cores with wrk. The bars hold on two
+cores that do nothing else; where others use them, the ratio to the peer and the processor's time of
+a request still mean something.
 """
 
 import http.client
@@ -59,7 +61,9 @@ class Service:
 
 @dataclass(frozen=True)
 class Load:
-    """What wrk measured: requests a second, the 99th percentile in ms, failed requests, and CPU of a request in µs."""
+    """What wrk measured: requests a second, the 99th percentile in ms, failed requests, and CPU of
+    a request in µs.
+    """
 
     rate: float
     p99: float
@@ -112,7 +116,8 @@ def settle(service: Service) -> None:
 
 def write_bodies(folder: Path, texts: list[str]) -> tuple[Path, Path]:
     """The bodies of single texts, and of batches."""
-    single, batches = folder / "single.jsonl", folder / "batches.jsonl"
+    single = folder / "single.jsonl"
+    batches = folder / "batches.jsonl"
     documents = [{"text": text} for text in texts]
     single.write_text("".join(json.dumps(each) + "\n" for each in documents))
     parts = [documents[start : start + BATCH] for start in range(0, len(documents) - BATCH + 1, BATCH)]
@@ -135,7 +140,8 @@ def compare(services: list[Service], bodies: Path, seconds: float, n_texts: int)
     for name, found in loads.items():
         best = max(found, key=lambda each: each.rate)
         value = f"{best.rate * n_texts:,.0f} texts/s, p99 {best.p99:.1f} ms, {best.cpu / n_texts:.0f} µs CPU/text"
-        is_own, is_single = name == "nbtext", n_texts == 1
+        is_own = name == "nbtext"
+        is_single = n_texts == 1
         met = (best.rate >= 3000 and best.p99 <= 20) if is_single else best.rate * n_texts >= 20_000
         bar = "≥ 3,000/s, p99 ≤ 20 ms" if is_single else "≥ 20,000/s"
         failed = sum(each.n_failed for each in found)
@@ -150,7 +156,8 @@ def compare(services: list[Service], bodies: Path, seconds: float, n_texts: int)
 
 def measure_memory(service: Service, bodies: Path, seconds: float) -> None:
     """Memory after many requests, against memory after the first tenth of them."""
-    number, first = 0, 0.0
+    number = 0
+    first = 0.0
     while number < N_REQUESTS:
         number += load(service, bodies, seconds).n_requests
         first = first or (service.memory if number >= N_REQUESTS / 10 else 0.0)
@@ -227,7 +234,8 @@ def main(seconds: float) -> None:
     if shutil.which("wrk") is None:
         raise SystemExit("wrk is not installed: apt-get install wrk")
     with TemporaryDirectory() as scratch:
-        folder, material = Path(scratch), Material(Path(scratch))
+        folder = Path(scratch)
+        material = Material(Path(scratch))
         texts = [text for _, text, _ in labeled_files(material.newsgroups("test"))][::5]
         single, batches = write_bodies(folder, texts)
         model = folder / "news.joblib"

@@ -2,10 +2,10 @@
 
     python tests/benchmarks/size.py [--output DIR] [CORPUS...]
 
-The models are the default and the stack that `--model best` trains, each in full and with --max-model-bytes. fastText
-has the settings of its tutorial, and then `quantize -qnorm -retrain` with two cutoffs, trained on the same words. The
-table has the estimate that nbtext prints, and the accuracy on the test half. Writes results/size.md and
-results/size.svg.
+The models are the default and the stack that `--model best` trains, each in full and with
+--max-model-bytes. fastText has the settings of its tutorial, and then `quantize -qnorm -retrain`
+with two cutoffs, trained on the same words. The table has the estimate that nbtext prints, and the
+accuracy on the test half. Writes results/size.md and results/size.svg.
 """
 
 import argparse
@@ -41,7 +41,13 @@ CUTOFFS = (100_000, 10_000)
 STACKED = {"model": "stacked", "token_pattern": MARKS_PATTERN, "tf": "binary", "norm": "l2"}
 BEST = "best"
 DEFAULT = "default"
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 300, 60, 130, 34, 44  # pixels of a panel and its margins
+# pixels of a panel and its margins
+WIDTH = 760
+HEIGHT = 300
+LEFT = 60
+RIGHT = 130
+TOP = 34
+BOTTOM = 44
 
 
 class Corpus(NamedTuple):
@@ -54,7 +60,9 @@ class Corpus(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A model: its program, the size of its file, its accuracy on the test half, and the estimate of it."""
+    """A model: its program, the size of its file, its accuracy on the test half, and the estimate
+    of it.
+    """
 
     program: str
     limit: str
@@ -183,9 +191,12 @@ def format_chart(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, st
 
 
 def _draw(name: str, points: Sequence[Point], top: int) -> list[str]:
-    sizes, accuracies = [each.n_bytes for each in points], [each.accuracy for each in points]
-    first, last = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
-    low, high = math.floor(min(accuracies) * 20) / 20, math.ceil(max(accuracies) * 20) / 20
+    sizes = [each.n_bytes for each in points]
+    accuracies = [each.accuracy for each in points]
+    first = math.floor(math.log10(min(sizes)))
+    last = math.ceil(math.log10(max(sizes)))
+    low = math.floor(min(accuracies) * 20) / 20
+    high = math.ceil(max(accuracies) * 20) / 20
 
     def x(n_bytes: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (math.log10(n_bytes) - first) / (last - first)
@@ -218,9 +229,11 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*", default=list(CORPORA))
     parser.add_argument("--output", type=Path, help="folder for size.md and size.svg", default=RESULTS)
     options = parser.parse_args()
-    missing, measured = reason_missing("fasttext"), {}
+    missing = reason_missing("fasttext")
+    measured = {}
     for name in options.corpora:
-        training, test = CORPORA[name].read("train"), CORPORA[name].read("test")
+        training = CORPORA[name].read("train")
+        test = CORPORA[name].read("test")
         points: list[Point] = []
         with tempfile.TemporaryDirectory(prefix="nbtext-benchmarks-") as folder:
             peers = iter(()) if missing is not None else fasttext_points(training, test, Path(folder))

@@ -32,7 +32,8 @@ def best_accuracy(splits: Sequence[Split], options: Mapping[str, Any]) -> tuple[
 
 def _accuracies(split: Split, options: Mapping[str, Any]) -> list[float]:
     vectorizer = _vectorizer(options)
-    training, test = vectorizer.fit_transform(split.training.texts), vectorizer.transform(split.test.texts)
+    training = vectorizer.fit_transform(split.training.texts)
+    test = vectorizer.transform(split.test.texts)
     model = MODELS[options.get("model", "multinomial")]
     return [
         model(alpha=smoothing).fit(training, split.training.labels).score(test, split.test.labels)

@@ -1,9 +1,10 @@
-"""CPU seconds of our solver on the same rows as LIBLINEAR (as scikit-learn runs it), and their ratio.
+"""CPU seconds of our solver on the same rows as LIBLINEAR (as scikit-learn runs it), and their
+ratio.
 
     python tests/benchmarks/solvers.py [C...]
 
-The rows are the training half of 20 Newsgroups, words, binary counts; one group against the rest, without an intercept,
-in one thread. Both fit in turn in one process, and the best of three counts.
+The rows are the training half of 20 Newsgroups, words, binary counts; one group against the rest,
+without an intercept, in one thread. Both fit in turn in one process, and the best of three counts.
 """
 
 import sys
@@ -34,7 +35,8 @@ def ours(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:
     matrix = CheckedMatrix(
         rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32), n_features
     )
-    strengths, dual = C * signs, np.full(n_documents, START_DUAL * is_logistic)
+    strengths = C * signs
+    dual = np.full(n_documents, START_DUAL * is_logistic)
     return fit_binary(
         matrix, strengths, np.ones(n_features, np.float32), np.zeros(n_documents, np.float32), dual,
         np.zeros(n_documents, np.float32), np.zeros(0), is_logistic=is_logistic, tolerance=TOLERANCE,

@@ -45,7 +45,9 @@ def thresholds_table(results: Iterable[JobResult]) -> str:
 
 
 def job_table(result: JobResult) -> str:
-    """What each program took. The last column is its wall time as a multiple of the first program's."""
+    """What each program took. The last column is its wall time as a multiple of the first
+    program's.
+    """
     first = result.rows[0]
     return markdown(
         ("", "wall", "CPU", "peak memory", "model file", "accuracy", f"× {first.name}", "command"),

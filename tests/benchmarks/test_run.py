@@ -40,7 +40,9 @@ def example() -> Any:
 
 
 def test_frontier() -> None:
-    """The frontier is what no other program beats in time and accuracy; slower and worse ones are not in it."""
+    """The frontier is what no other program beats in time and accuracy; slower and worse ones are
+    not in it.
+    """
     figures = {"fast": (1, 0.7), "worse": (2, 0.6), "equal": (3, 0.7), "good": (4, 0.8), "slow": (9, 0.75)}
     rows = [outcome.Row(name, name, measuring.Cost(wall), accuracy=right) for name, (wall, right) in figures.items()]
     rows.append(outcome.Row("failed", "failed", problem="failed"))

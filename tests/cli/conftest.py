@@ -16,11 +16,13 @@ from typing import Any, Self
 import pytest
 from forking import Forker
 
-sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are not a package
+# for this folder's own module: tests are not a package
+sys.path.insert(0, str(Path(__file__).parent))
 
 TOP = Path(__file__).parents[2]
 SECONDS = 120  # that a command may take
-LAUNCHER = TOP / "tests" / "benchmarks" / "launch.py"  # small: the memory of what starts a process counts as its own
+# small: the memory of what starts a process counts as its own
+LAUNCHER = TOP / "tests" / "benchmarks" / "launch.py"
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ def nbtext_alone() -> Run:
 
 @pytest.fixture(scope="session")
 def nbtext(forker: Callable[..., Forker]) -> Run:
-    """nbtext(*arguments, input=b"", cwd=folder): run the program and give its exit status and outputs."""
+    """nbtext(*arguments, input=b"", cwd=folder): run the program and give its exit status and
+    outputs.
+    """
 
     def run(*arguments: str, input: bytes = b"", cwd: Path | None = None, **environment: str) -> Result:
         given = environment_with(**environment)
@@ -107,7 +111,9 @@ def nbtext(forker: Callable[..., Forker]) -> Run:
 
 @pytest.fixture(scope="session")
 def on_a_terminal(forker: Callable[..., Forker]) -> Callable[..., str]:
-    """on_a_terminal(*arguments, **variables): return what nbtext shows on a terminal with these variables."""
+    """on_a_terminal(*arguments, **variables): return what nbtext shows on a terminal with these
+    variables.
+    """
 
     def show(*arguments: str, **variables: str) -> str:
         """What it shows on a terminal of 80 columns, both outputs together."""

@@ -1,4 +1,6 @@
-"""All commands with all files that they write, for tests that put something else in the place of these files."""
+"""All commands with all files that they write, for tests that put something else in the place of
+these files.
+"""
 
 import os
 import sqlite3
@@ -47,7 +49,9 @@ WAYS = [  # further ways to write a file
 
 
 def list_files(*, is_output: bool) -> list[tuple[str, str]]:
-    """Return each command with each of its options and arguments that name a file that it writes, or that it reads."""
+    """Return each command with each of its options and arguments that name a file that it writes,
+    or that it reads.
+    """
     assert isinstance(cli, LazyGroup)
     context = click.Context(cli)
     found = []
@@ -62,13 +66,16 @@ def list_files(*, is_output: bool) -> list[tuple[str, str]]:
 
 
 OUTPUTS = list_files(is_output=True)
-OTHERS = {"--held-out": ["d.csv", "--folds", "2"]}  # of each option that the command cannot have as above
+# of each option that the command cannot have as above
+OTHERS = {"--held-out": ["d.csv", "--folds", "2"]}
 EVERY = [[name, *OTHERS.get(option, COMMANDS.get(name, [])), option] for name, option in OUTPUTS]
 APPENDED = "label"  # it needs a terminal; its file must be a regular one, because it is read again
 
 
 def make_originals(folder: Path, run: Callable[..., Any]) -> None:
-    """Write the same documents in several formats, and two models, which `run` trains in the folder."""
+    """Write the same documents in several formats, and two models, which `run` trains in the
+    folder.
+    """
     import pyarrow as pa
     from pyarrow import csv, feather, parquet
 

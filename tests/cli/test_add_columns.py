@@ -1,4 +1,6 @@
-"""`nbtext predict --add-columns`: the rows of a source, in its format, with predictions as further columns."""
+"""`nbtext predict --add-columns`: the rows of a source, in its format, with predictions as further
+columns.
+"""
 
 import bz2
 import csv
@@ -44,7 +46,9 @@ def test_csv(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
 
 
 def test_jsonl_and_json(nbtext: Any, model: str, lines: Path, tmp_path: Path) -> None:
-    """Objects keep their bytes; the numbers are those of the records; standard output and input work as well."""
+    """Objects keep their bytes; the numbers are those of the records; standard output and input
+    work as well.
+    """
     found = predictions(nbtext, model, "t.jsonl", cwd=tmp_path)
     for source, given in (("t.jsonl", b""), ("-", lines.read_bytes())):
         result = nbtext("predict", source, "-m", model, "--add-columns", input=given)
@@ -75,7 +79,9 @@ def test_which_columns_and_their_names(nbtext: Any, model: str, lines: Path, tab
 
 
 def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A row without its text stays, without a label; the reason is a column, and is counted on standard error."""
+    """A row without its text stays, without a label; the reason is a column, and is counted on
+    standard error.
+    """
     (tmp_path / "t.csv").write_text("id,text\n1,bins\n2\n")
     result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "--columns", "label,reason")
     last = result.out.splitlines()[-1]
@@ -118,7 +124,9 @@ def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)])
 def test_compressed(nbtext: Any, model: str, table: Path, tmp_path: Path, suffix: str, opened: Any) -> None:
-    """A compressed source is read; an output is compressed if its name says so, without a time in it."""
+    """A compressed source is read; an output is compressed if its name says so, without a time in
+    it.
+    """
     with opened(tmp_path / f"t.csv{suffix}", "wb") as file:
         file.write(table.read_bytes())
     plain = nbtext("predict", "t.csv", "-m", model, "--add-columns").out

@@ -1,4 +1,6 @@
-"""Abstention and prediction sets: `--min-probability`, `--coverage` and `--optimize` of `predict` and `evaluate`."""
+"""Abstention and prediction sets: `--min-probability`, `--coverage` and `--optimize` of `predict`
+and `evaluate`.
+"""
 
 import csv
 import io
@@ -32,8 +34,8 @@ def test_min_probability_abstains(nbtext: Any, model: str) -> None:
 
 
 def test_evaluate_counts_what_was_answered(nbtext: Any, letters: Path, model: str) -> None:
-    """With --min-probability fewer documents have a label, and more of the labels are correct; log-loss does not
-    change.
+    """With --min-probability fewer documents have a label, and more of the labels are correct;
+    log-loss does not change.
     """
     evaluations = [
         nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json", *options).json
@@ -92,8 +94,11 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
 def test_sets_in_a_file_are_evaluated(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
-    """`evaluate --predictions` computes the coverage of the sets in a file, as `evaluate` does with the model."""
-    path, source = str(tmp_path / f"p.{form}"), str(letters / "test")
+    """`evaluate --predictions` computes the coverage of the sets in a file, as `evaluate` does with
+    the model.
+    """
+    path = str(tmp_path / f"p.{form}")
+    source = str(letters / "test")
     nbtext("predict", source, "-m", model, "--to", form, "--coverage", "0.9", "-o", path).ok()
     direct = nbtext("evaluate", source, "-m", model, "--coverage", "0.9", "--to", "json").json
     later = nbtext("evaluate", source, "--predictions", path, "--to", "json").json
@@ -108,7 +113,8 @@ def unbalanced(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for half in ("train", "test"):
         lines = []
         for path in sorted(letters.glob(f"{half}/*/*.txt")):
-            label, number = path.parent.name, int(path.stem)
+            label = path.parent.name
+            number = int(path.stem)
             if label in ("noise", "streets") or number % (1 if half == "test" else 7) == 0:
                 lines.append(json.dumps({"label": label, "text": path.read_text()}))
         (folder / f"{half}.jsonl").write_text("\n".join(lines))
@@ -116,7 +122,9 @@ def unbalanced(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
-    """On letters of which most are to two departments, the shift of --optimize macro_f1 finds more of the others."""
+    """On letters of which most are to two departments, the shift of --optimize macro_f1 finds more
+    of the others.
+    """
     found = {}
     for metric in ("", "macro_f1", "accuracy", "log_loss"):
         options = ["--model", "multinomial", *(["--optimize", metric] if metric else [])]
@@ -131,8 +139,8 @@ def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
 
 
 def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Path) -> None:
-    """With decision offsets, `probability` is that of the predicted label, also if another label has a higher one;
-    folds use offsets, too.
+    """With decision offsets, `probability` is that of the predicted label, also if another label
+    has a higher one; folds use offsets, too.
     """
     nbtext("train", "train.jsonl", "-o", "m", "--optimize", "macro_f1", cwd=unbalanced).ok()
     found = records(nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", cwd=unbalanced).out)

@@ -1,4 +1,6 @@
-"""Parquet and Arrow files as typed: training on them, labeling them, threads, a cluster, a terminal."""
+"""Parquet and Arrow files as typed: training on them, labeling them, threads, a cluster, a
+terminal.
+"""
 
 import csv
 import json
@@ -20,7 +22,8 @@ def folder(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo corpus in several formats, some row groups each, with columns of many types."""
     path = tmp_path_factory.mktemp("arrow")
     files = sorted((letters / "train").glob("*/*")) * 8
-    texts, labels = [file.read_text() for file in files], [file.parent.name for file in files]
+    texts = [file.read_text() for file in files]
+    labels = [file.parent.name for file in files]
     n = len(texts)
     table = pa.table(
         {
@@ -68,7 +71,8 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
         result = nbtext(*ask, "--coverage", "0.9", "--explain", "1", "-j", jobs, "-o", str(out), cwd=folder)
         assert (result.status, result.err) == (0, ""), result.err
     assert (tmp_path / f"1{out.suffix}").read_bytes() == out.read_bytes()
-    old, new = load(folder / name), load(out)
+    old = load(folder / name)
+    new = load(out)
     assert new.select(old.schema.names).equals(old)
     assert new.schema.metadata[b"made by"] == b"a test"
     assert [str(kind) for kind in new.schema.types[6:9]] == ["string", "double", "bool"]

@@ -1,4 +1,6 @@
-"""Counting and predicting on a Dask cluster, with real worker processes on loopback and between network namespaces."""
+"""Counting and predicting on a Dask cluster, with real worker processes on loopback and between
+network namespaces.
+"""
 
 import json
 import os
@@ -102,7 +104,9 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_train_gives_the_same_bytes(
     nbtext: Any, texts: Path, letters: Path, cluster: str, options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """A model that workers counted has the bytes of one that was counted locally, for any options, by URL or path."""
+    """A model that workers counted has the bytes of one that was counted locally, for any options,
+    by URL or path.
+    """
     sources = (f"file://{texts}", str(letters / "train"))
     here = nbtext("train", *sources, "-o", "here", *options)
     options = (*options, "--cluster", cluster, "--shard-bytes", "300000")
@@ -113,8 +117,11 @@ def test_train_gives_the_same_bytes(
 
 @pytest.mark.exhaustive
 def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
-    """Documents with several labels give the same bytes, also if a shard holds none; so do predictions and updates."""
-    draw, names = random.Random(3), ["art", "bio", "car"]
+    """Documents with several labels give the same bytes, also if a shard holds none; so do
+    predictions and updates.
+    """
+    draw = random.Random(3)
+    names = ["art", "bio", "car"]
     lines = []
     for n in range(3000):
         labels = [names[n % 3]] if n < 1500 else draw.sample(names, draw.randint(0, 2))
@@ -152,7 +159,9 @@ def test_processes_of_this_machine(nbtext: Any, texts: Path, tmp_path: Path) -> 
 
 @pytest.mark.exhaustive
 def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
-    """Ctrl-C reaches the processes that were started, too; it is answered by one line, and none of them is left."""
+    """Ctrl-C reaches the processes that were started, too; it is answered by one line, and none of
+    them is left.
+    """
     import psutil
 
     command = (sys.executable, "-m", "nbtext", "train", str(texts), "-o", str(tmp_path / "m"), "--cluster", "local")
@@ -171,8 +180,8 @@ def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
 def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, form: str, tmp_path: Path) -> None:
-    """An output file has the bytes of a local run, line numbers in the ids included; the parts in a folder add up to
-    it.
+    """An output file has the bytes of a local run, line numbers in the ids included; the parts in a
+    folder add up to it.
     """
     ask = ("predict", str(texts), "-m", model, "--to", form)
     here = nbtext(*ask).out
@@ -223,12 +232,14 @@ def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, com
     environment = os.environ | {"PYTHONPATH": str(TOP)}
     with (
         Client(cluster, set_as_default=False) as client,
-        worker(cluster, tmp_path, "--name", "victim", NBTEXT_KERNEL="off") as victim,  # and so it is slow
+        # and so it is slow
+        worker(cluster, tmp_path, "--name", "victim", NBTEXT_KERNEL="off") as victim,
     ):
         client.wait_for_workers(3)
         (address,) = (each for each, known in client.scheduler_info()["workers"].items() if known["name"] == "victim")
         with subprocess.Popen([*there, "--shard-bytes", "10000", "-q"], env=environment) as process:
-            # of what it has counted, reports stay with it; what it has answered may be taken at once
+            # of what it has counted, reports stay with it; what it has answered may be taken at
+            # once
             while not (client.processing()[address] and (command == "predict" or client.has_what()[address])):
                 assert process.poll() is None, "it was done before it could be disturbed"
                 time.sleep(0.005)
@@ -253,12 +264,15 @@ def train_on_workers(source: Path, address: str, **settings: Any) -> TrainedMode
 def test_a_linear_model_that_workers_fit(
     nbtext: Any, texts: Path, cluster: str, lost_at: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It has about the weights of one machine, also if workers are killed while they fit it; it is used as usual."""
+    """It has about the weights of one machine, also if workers are killed while they fit it; it is
+    used as usual.
+    """
     ask = ("train", str(texts), "--model", "nbsvm", "--tf", "log", "--weighting", "tfidf", "-o")
     nbtext(*ask, "here")
     expected = load_model(tmp_path / "here").fitted
     monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 0)
-    run, n_runs = WorkerDocuments.run, []
+    run = WorkerDocuments.run
+    n_runs = []
     with ExitStack() as stack, Client(cluster, set_as_default=False) as client:
         victims = [stack.enter_context(worker(cluster, tmp_path)) for _ in lost_at]
         client.wait_for_workers(2 + len(victims))
@@ -271,7 +285,8 @@ def test_a_linear_model_that_workers_fit(
 
         monkeypatch.setattr(WorkerDocuments, "run", run_or_kill)
         found = train_on_workers(texts, cluster)
-    weights, others = found.fitted.scorer.weights(), expected.scorer.weights()
+    weights = found.fitted.scorer.weights()
+    others = expected.scorer.weights()
     assert np.linalg.norm(weights - others) < 0.01 * np.linalg.norm(others)
     assert not victims and len(n_runs) > 10
     assert found.fitted.estimate.documents == pytest.approx(600, abs=10)  # a fifth
@@ -287,13 +302,15 @@ def test_a_linear_model_that_workers_fit(
 
 def test_several_labels_of_a_linear_model(cluster: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The command fits it to all documents, as on one machine."""
-    source, draw = tmp_path / "t.jsonl", random.Random(2)
+    source = tmp_path / "t.jsonl"
+    draw = random.Random(2)
     lines = [
         {"text": f"{n % 5} w{draw.randrange(99)} {'ab'[n % 2]}x", "label": ["ab"[n % 2], "c"]} for n in range(3000)
     ]
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 0)
-    found, settings = train_on_workers(source, cluster), ModelSettings(model="nbsvm")
+    found = train_on_workers(source, cluster)
+    settings = ModelSettings(model="nbsvm")
     features = FeatureSettings(tf="log", idf="smooth", norm="l2")
     expected = train_on_source(open_source([str(source)], InputSettings()), features, settings)
     assert found.fitted.scorer.deltas.tobytes() == expected.fitted.scorer.deltas.tobytes()
@@ -303,7 +320,9 @@ def test_several_labels_of_a_linear_model(cluster: str, monkeypatch: pytest.Monk
 def test_a_search_on_a_sample(
     texts: Path, cluster: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The search reads a part of a large source, says so, and what it finds is trained on everything."""
+    """The search reads a part of a large source, says so, and what it finds is trained on
+    everything.
+    """
     monkeypatch.setitem(SAMPLE_SIZES, "bytes", texts.stat().st_size // 3)
     train = ["train", str(texts), "--model", "best", "--cluster", cluster, "-o", str(tmp_path / "m")]
     result = CliRunner().invoke(cli, train, catch_exceptions=False)
@@ -322,7 +341,8 @@ def test_a_search_on_a_sample(
 def test_a_search_of_what_fits(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """It is the search without a cluster, which is not started."""
     train = ("train", str(letters / "train"), "--model", "best", "-o")
-    here, there = nbtext(*train, "here"), nbtext(*train, "there", "--cluster", "tcp://127.0.0.1:9")
+    here = nbtext(*train, "here")
+    there = nbtext(*train, "there", "--cluster", "tcp://127.0.0.1:9")
     assert (there.status, there.err.count("searched on a sample")) == (here.status, 0)
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
@@ -330,7 +350,8 @@ def test_a_search_of_what_fits(nbtext: Any, letters: Path, tmp_path: Path) -> No
 @pytest.mark.exhaustive
 def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path) -> None:
     """Each refusal is a line that says what would help, and leaves nothing behind."""
-    train, ask = ("train", str(texts), "-o", str(tmp_path / "m")), ("predict", str(texts), "-m", model)
+    train = ("train", str(texts), "-o", str(tmp_path / "m"))
+    ask = ("predict", str(texts), "-m", model)
     there = ("--cluster", cluster)
     (tmp_path / "without" / "distributed").mkdir(parents=True)
     (tmp_path / "without" / "distributed" / "__init__.py").write_text("raise ImportError")
@@ -367,7 +388,9 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
 
 @pytest.fixture
 def hosts() -> Iterator[tuple[str, str]]:
-    """Two network namespaces with a wire between them, 10.99.7.1 and 10.99.7.2; skipped where none can be made."""
+    """Two network namespaces with a wire between them, 10.99.7.1 and 10.99.7.2; skipped where none
+    can be made.
+    """
     names = (f"nbtext-a{os.getpid()}", f"nbtext-b{os.getpid()}")
     ends = (f"nba{os.getpid() % 100000}", f"nbb{os.getpid() % 100000}")
 
@@ -391,7 +414,9 @@ def hosts() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.exhaustive
 def test_across_hosts(nbtext: Any, texts: Path, hosts: tuple[str, str], tmp_path: Path) -> None:
-    """A scheduler on one host, its worker on another, which share nothing but a wire and files: the same bytes."""
+    """A scheduler on one host, its worker on another, which share nothing but a wire and files: the
+    same bytes.
+    """
     one, other = (("ip", "netns", "exec", name) for name in hosts)
     nbtext("train", str(texts), "-o", str(tmp_path / "here"))
     options = ("--host", "10.99.7.1", "--port", "8786", "--scheduler-file", str(tmp_path / "s"))

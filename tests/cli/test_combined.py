@@ -11,8 +11,11 @@ VIEWS = ("--view", "word:1", "--view", "char_wb:2,3")
 
 
 def test_growth_gives_the_bytes_of_training(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """With retained documents, a model that is updated, merged, or forgets, is the one that was trained at once."""
-    train, test = str(letters / "train"), str(letters / "test")
+    """With retained documents, a model that is updated, merged, or forgets, is the one that was
+    trained at once.
+    """
+    train = str(letters / "train")
+    test = str(letters / "test")
     options = ("--model", "combined", *VIEWS, "--keep-sample", "1000")
     for name, sources in {"whole": (train, test), "part": (train,), "rest": (test,)}.items():
         nbtext("train", *sources, *options, "-o", name).ok()
@@ -25,7 +28,9 @@ def test_growth_gives_the_bytes_of_training(nbtext: Any, letters: Path, tmp_path
 
 
 def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
-    """The summary and `inspect` name the parts with their weights; without documents, an update keeps them."""
+    """The summary and `inspect` name the parts with their weights; without documents, an update
+    keeps them.
+    """
     trained = nbtext("train", str(letters / "train"), "--model", "combined", *VIEWS, "-o", "m").ok()
     shown = nbtext("inspect", "m", "--to", "markdown").out.replace("\\_", "_")
     (line,) = (line for line in shown.splitlines() if line.startswith("- parts: "))
@@ -40,7 +45,9 @@ def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
 
 
 def test_standard_input_is_read_once(nbtext: Any) -> None:
-    """Short texts are counted twice: those of standard input are kept meanwhile, and the model is that of a file."""
+    """Short texts are counted twice: those of standard input are kept meanwhile, and the model is
+    that of a file.
+    """
     rows = b"".join(f"{label},a {label} thing {n}\n".encode() for n in range(9) for label in ("red", "green"))
     table = b"label,text\n" + rows
     Path("table.csv").write_bytes(table)
@@ -61,7 +68,9 @@ def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:
 
 
 def made_rows(n: int, chance: Random, *, each: float) -> list[dict[str, str]]:
-    """Documents of three labels: words that tell them apart, and by chance a code behind each that no other one has."""
+    """Documents of three labels: words that tell them apart, and by chance a code behind each that
+    no other one has.
+    """
     rows = []
     for number in range(n):
         words = []
@@ -76,7 +85,9 @@ def made_rows(n: int, chance: Random, *, each: float) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize(("each", "is_left_out"), [(1.0, True), (0.97, True), (0.7, False)])
 def test_pairs_that_hardly_repeat(nbtext: Any, each: float, is_left_out: bool) -> None:
-    """Behind codes that do not repeat, no pair of words does: the model is that of words, and its estimate holds."""
+    """Behind codes that do not repeat, no pair of words does: the model is that of words, and its
+    estimate holds.
+    """
     chance = Random(2)
     for name, n in (("train", 600), ("test", 1500)):
         lines = [json.dumps(row) for row in made_rows(n, chance, each=each)]
@@ -88,7 +99,8 @@ def test_pairs_that_hardly_repeat(nbtext: Any, each: float, is_left_out: bool) -
         tested = nbtext("evaluate", "test.jsonl", "-m", name, "--to", "json").json
         expected = nbtext("inspect", name, "--to", "json").json["expected"]
         found[name] = trained.err, tested, expected
-    (said, tested, expected), (_, of_words, _) = found["both"], found["words"]
+    said, tested, expected = found["both"]
+    _, of_words, _ = found["words"]
     assert "no better than" not in said
     assert ("left out: " in said) == is_left_out
     if is_left_out:

@@ -9,7 +9,9 @@ import pytest
 
 
 def test_learning_curves(nbtext: Any, letters: Path) -> None:
-    """More documents make better models; the same bytes for any number of jobs, with and without the kernel."""
+    """More documents make better models; the same bytes for any number of jobs, with and without
+    the kernel.
+    """
     command = f"compare {letters}/train --sizes 25,200 --models multinomial,bernoulli --seeds 3".split()
     results = [nbtext(*command, "--to", "json", "-j", "1"), nbtext(*command, "--to", "json", "-j", "3")]
     results.append(nbtext(*command, "--to", "json", NBTEXT_KERNEL="off"))
@@ -65,8 +67,8 @@ def without_time(out: str) -> dict[str, Any]:
 
 
 def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
-    """JSON compares the models; it is the same for any number of jobs, without the kernel, and for both ways to name
-    models.
+    """JSON compares the models; it is the same for any number of jobs, without the kernel, and for
+    both ways to name models.
     """
     test = str(letters / "test")
     command = ("compare", test, "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
@@ -76,7 +78,8 @@ def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
     assert [(result.status, result.err) for result in results] == [(0, "")] * 4
     records = [without_time(result.out) for result in results]
     assert all(record == records[0] for record in records)
-    (pair,), models = records[0]["pairs"], records[0]["models"]
+    (pair,) = records[0]["pairs"]
+    models = records[0]["models"]
     assert [model["size"] for model in models] == [
         (candidates / name).stat().st_size for name in ("a.joblib", "b.joblib")
     ]
@@ -88,7 +91,9 @@ def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown", "tsv", "csv", "jsonl"])
 def test_forms_of_trained_models(nbtext: Any, letters: Path, candidates: Path, form: str) -> None:
-    """Each format names both models; the table fits the width, and a sentence states which model is better."""
+    """Each format names both models; the table fits the width, and a sentence states which model is
+    better.
+    """
     command = ("compare", str(letters / "test"), "-m", "a.joblib", "-m", "b.joblib", "--to", form)
     result = nbtext(*command, cwd=candidates, COLUMNS="80")
     assert (result.status, result.err) == (0, "")
@@ -118,7 +123,9 @@ def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> 
 
 
 def test_learning_curves_as_svg(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> None:
-    """--report FILE.svg writes the charts of learning curves alone, with a line for each model; others are refused."""
+    """--report FILE.svg writes the charts of learning curves alone, with a line for each model;
+    others are refused.
+    """
     curves = ("compare", str(letters / "train"), "--sizes", "25,50", "--models", "multinomial,bernoulli")
     nbtext(*curves, "--report", "curves.SVG").ok()
     drawing = ElementTree.parse(tmp_path / "curves.SVG").getroot()
@@ -142,7 +149,9 @@ def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) ->
 
 @pytest.mark.exhaustive
 def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Each has an interval around its accuracy; the chosen one is the one that `train --model best` trains."""
+    """Each has an interval around its accuracy; the chosen one is the one that `train --model best`
+    trains.
+    """
     nbtext("compare", str(letters / "train"), "--models", "best", "--seed", "1").refused(2, "No such option")
     nbtext("compare", str(letters / "train"), "--models", "best", "-o", "found.json").ok()
     found = json.loads((tmp_path / "found.json").read_text())

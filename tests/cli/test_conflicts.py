@@ -1,4 +1,6 @@
-"""Options that exclude or need each other: every rule of every command, on the command line and in the library."""
+"""Options that exclude or need each other: every rule of every command, on the command line and in
+the library.
+"""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -64,7 +66,9 @@ def cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("command", "rule"), list(cases()))
 def test_each_rule_is_one_line(nbtext: Any, tmp_path: Path, command: Command, rule: Rule) -> None:
-    """The line names both options, says that they exclude or need each other, and nothing is read or written."""
+    """The line names both options, says that they exclude or need each other, and nothing is read
+    or written.
+    """
     (tmp_path / "texts.tsv").write_text("text\tlabel\nred\ta\n")
     (tmp_path / "costs.csv").write_text("a,b,1\n")
     (tmp_path / "words.toml").write_text('a = ["red"]\nb = ["blue"]\n')

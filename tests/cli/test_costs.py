@@ -9,7 +9,9 @@ import pytest
 
 @pytest.fixture(scope="module")
 def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the small corpus of spam, a model of it, and costs: ham among the spam is ten times as bad."""
+    """A folder with the small corpus of spam, a model of it, and costs: ham among the spam is ten
+    times as bad.
+    """
     folder = tmp_path_factory.mktemp("spam")
     (folder / "spam").symlink_to(Path(__file__).parents[2] / "corpora" / "spam")
     (folder / "costs.csv").write_text("true,predicted,cost\nham,spam,10\n")
@@ -25,7 +27,9 @@ def records(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
-    """It is spam only where ten times the probability of ham is less than that of spam, whatever separates columns."""
+    """It is spam only where ten times the probability of ham is less than that of spam, whatever
+    separates columns.
+    """
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
     plain = records(nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=questions, cwd=spam).out)
     for name in ("costs.csv", "costs.tsv", "semicolons.csv"):
@@ -72,7 +76,9 @@ def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
 
 
 def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
-    """The predicted label "" of the file stands for no label: a document has none if that costs least, and a reason."""
+    """The predicted label "" of the file stands for no label: a document has none if that costs
+    least, and a reason.
+    """
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
     ask = ("predict", "-", "-m", "m", "--to", "jsonl", "--cost", "abstain.csv")
     found = [
@@ -80,7 +86,8 @@ def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
     ]
     labels = set()
     for record in found:
-        ham, spam_ = record["scores"]["ham"], record["scores"]["spam"]
+        ham = record["scores"]["ham"]
+        spam_ = record["scores"]["spam"]
         costs = {"ham": spam_, "spam": 10 * ham, None: 0.5 * spam_ + 0.25 * ham}
         assert costs[record["label"]] == pytest.approx(min(costs.values()), abs=1e-6)
         assert (record["label"] is None) == ("abstaining" in (record.get("reason") or ""))

@@ -1,4 +1,6 @@
-"""`--query`: training on a SQLite file, labeling its rows into a table of another file; and databases at URLs."""
+"""`--query`: training on a SQLite file, labeling its rows into a table of another file; and
+databases at URLs.
+"""
 
 import sqlite3
 from contextlib import closing
@@ -35,7 +37,9 @@ def select(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_train_and_evaluate(nbtext: Any, folder: Path, letters: Path, tmp_path: Path) -> None:
-    """The counts are those of the same texts in files; the model remembers the fields, and a file is only read."""
+    """The counts are those of the same texts in files; the model remembers the fields, and a file
+    is only read.
+    """
     before = (folder / "tickets.db").read_bytes()
     models = []
     for source in (("tickets.db", *QUERY), (str(letters / "train"),)):

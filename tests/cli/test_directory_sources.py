@@ -1,4 +1,6 @@
-"""What of a directory is a document and what is not: outputs of nbtext, binary files, and files that cannot be read."""
+"""What of a directory is a document and what is not: outputs of nbtext, binary files, and files
+that cannot be read.
+"""
 
 import os
 import re
@@ -36,7 +38,9 @@ def ids_of(result: Any) -> list[str]:
 
 
 def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
-    """Training twice with the model inside the directory gives the same model, and reports the skipped file."""
+    """Training twice with the model inside the directory gives the same model, and reports the
+    skipped file.
+    """
     first = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
     model = (fruit / "td/a/model.joblib").read_bytes()
     second = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
@@ -49,7 +53,9 @@ def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
 
 
 def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
-    """A matrix is recognized by what it holds; results and exported models are text, which --exclude leaves out."""
+    """A matrix is recognized by what it holds; results and exported models are text, which
+    --exclude leaves out.
+    """
     nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
     nbtext("vectorize", "td", "-q", "-o", "td/a/matrix", cwd=fruit).ok()
     for form in ("c", "js"):
@@ -61,7 +67,9 @@ def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
 
 
 def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
-    """The output of a run is skipped; a file that is already there may be a document, and is not replaced."""
+    """The output of a run is skipped; a file that is already there may be a document, and is not
+    replaced.
+    """
     nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
     arguments = ("predict", "td", "-m", "m.joblib", "-o", "td/out.tsv", "--to", "tsv")
     nbtext(*arguments, cwd=fruit).ok()
@@ -118,7 +126,9 @@ def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
 
 
 def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> None:
-    """Pipes, devices, loops and links to unreadable files are skipped, and the other files are read."""
+    """Pipes, devices, loops and links to unreadable files are skipped, and the other files are
+    read.
+    """
     os.mkfifo(fruit / "td/a/fifo")
     for name, target in {"memory": "/proc/self/mem", "full": "/dev/full", "pipe": "fifo", "loop": "loop"}.items():
         (fruit / "td/a" / name).symlink_to(target)
@@ -149,7 +159,9 @@ def test_html_files_are_reduced_to_text(nbtext: Any, fruit: Path) -> None:
 
 
 def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
-    """A README directly under the directory, beside the folders of labels, is counted and does not stop the run."""
+    """A README directly under the directory, beside the folders of labels, is counted and does not
+    stop the run.
+    """
     (fruit / "td/README.md").write_text("About this corpus.")
     (fruit / "td/LICENSE").write_text("Free.")
     (fruit / "td/a/readme.txt").write_text("red apple")
@@ -161,7 +173,9 @@ def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
 @pytest.mark.skipif(not HAS_KERNEL or shutil.which("strace") is None, reason="needs the kernel and strace")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_document_is_opened_once_by_its_name_in_the_folder(tmp_path: Path, jobs: str) -> None:
-    """Files are opened relative to their open folder, without a stat of each, except for a sample of sizes."""
+    """Files are opened relative to their open folder, without a stat of each, except for a sample
+    of sizes.
+    """
     for label in "ab":
         (tmp_path / "docs" / label).mkdir(parents=True)
         for number in range(320):

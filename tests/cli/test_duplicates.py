@@ -34,11 +34,13 @@ def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
     ("model", "factor"), [("multinomial", 2), ("complement", 2), ("bernoulli", 2), ("dirichlet", 1)]
 )
 def test_two_copies_with_twice_the_smoothing_are_one_with_it(model: str, factor: int) -> None:
-    """All copies leave together: leave-one-out of X X at 2 alpha is that of X at alpha, if alpha adds counts.
+    """All copies leave together: leave-one-out of X X at 2 alpha is that of X at alpha, if alpha
+    adds counts.
 
     The smoothing of dirichlet is relative to the counts, so it is the same for X X.
     """
-    chance, words = random.Random(4), [f"w{n}" for n in range(30)]
+    chance = random.Random(4)
+    words = [f"w{n}" for n in range(30)]
     texts = [" ".join(chance.choices(words, k=chance.randint(1, 20))) for _ in range(200)]
     labels = [chance.choice("abc") for _ in texts]
     texts, labels = list(dict.fromkeys(texts)), labels[: len(dict.fromkeys(texts))]
@@ -53,7 +55,9 @@ def test_two_copies_with_twice_the_smoothing_are_one_with_it(model: str, factor:
 
 @pytest.mark.exhaustive
 def test_two_copies_of_newsgroups(nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path) -> None:
-    """20 Newsgroups, random halves: the estimate of `train X X` is within 0.015 of the test accuracy."""
+    """20 Newsgroups, random halves: the estimate of `train X X` is within 0.015 of the test
+    accuracy.
+    """
     paths = sorted(path for part in ("train", "test") for path in (corpora("20news") / part).glob("*/*"))
     random.Random(1).shuffle(paths)
     lines = [

@@ -90,7 +90,9 @@ def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])
 def test_utf_16_is_named_whatever_the_file_is_called(nbtext: Any, model: str, tmp_path: Path, name: str) -> None:
-    """NULs are valid UTF-8: without this test every word would be cut into letters, and the labels would be chance."""
+    """NULs are valid UTF-8: without this test every word would be cut into letters, and the labels
+    would be chance.
+    """
     text = '{"text": "the bins are full"}\n' if name.endswith("jsonl") else "text\nthe bins are full\n"
     (tmp_path / "d/a").mkdir(parents=True)
     (tmp_path / name).write_bytes(text.encode("utf-16-le"))

@@ -1,4 +1,6 @@
-"""`evaluate --predictions` reads every file that `predict` writes and that has ids, compressed or not."""
+"""`evaluate --predictions` reads every file that `predict` writes and that has ids, compressed or
+not.
+"""
 
 import json
 import random
@@ -14,11 +16,15 @@ from nbtext.evaluation.predicted import PredictionsFile
 
 @pytest.fixture(scope="module")
 def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with models of one label and of several, and documents with odd labels, of which two ids are equal."""
-    folder, chance = tmp_path_factory.mktemp("rows"), random.Random(1)
+    """A folder with models of one label and of several, and documents with odd labels, of which two
+    ids are equal.
+    """
+    folder = tmp_path_factory.mktemp("rows")
+    chance = random.Random(1)
     words = {"a,b": "apple pear", "tab\t|bar": "boat tide", "back\\t": "nail saw", "=plain": "old good"}
     for name, n in (("train", 300), ("test", 40)):
-        one, several = [], []
+        one = []
+        several = []
         for number in range(n):
             labels = chance.sample(sorted(words), chance.choice([0, 1, 1, 2, 3]))
             text = " ".join(chance.choice(words[label].split()) for label in labels for _ in range(3)) or "the of"
@@ -38,7 +44,8 @@ def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.exhaustive(every=3)
 def test_evaluate_reads_what_predict_writes(nbtext: Any, rows: Path, kind: str, suffix: str, form: str) -> None:
     """Every format and compression, of one label and of several, gives the decisions of the model."""
-    source, path = f"{kind}-test.jsonl", f"{kind}.{form}{suffix}"
+    source = f"{kind}-test.jsonl"
+    path = f"{kind}.{form}{suffix}"
     options = ("--id-field", "id", "--to", "json")
     nbtext("predict", source, "-m", kind, "--id-field", "id", "-o", path, cwd=rows).ok()
     direct = nbtext("evaluate", source, "-m", kind, *options, cwd=rows).json
@@ -54,7 +61,9 @@ def test_evaluate_reads_what_predict_writes(nbtext: Any, rows: Path, kind: str, 
 @pytest.mark.parametrize("kind", ["one", "several"])
 @pytest.mark.parametrize("form", ["jsonl", "json", "tsv", "csv"])
 def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) -> None:
-    """A pipe has no suffix, and can be read once; with prediction sets and the most probable labels, too."""
+    """A pipe has no suffix, and can be read once; with prediction sets and the most probable
+    labels, too.
+    """
     source = f"{kind}-test.jsonl"
     extra = ("--coverage", "0.9", "--top-k", "2")
     text = nbtext("predict", source, "-m", kind, "--id-field", "id", "--to", form, *extra, cwd=rows).out
@@ -99,7 +108,9 @@ ODD = ["[1", "{a", "#", '"q"', "'=x", "tab\t", "line\n", "back\\slash\\n", " ", 
 @pytest.mark.parametrize("first", ODD)
 @pytest.mark.parametrize("form", ["jsonl", "json", "tsv", "csv"])
 def test_ids_that_look_like_something_else(nbtext: Any, rows: Path, tmp_path: Path, first: str, form: str) -> None:
-    """The first id may begin as JSON, a comment or a quoted cell does; a blank one is the place of the document."""
+    """The first id may begin as JSON, a comment or a quoted cell does; a blank one is the place of
+    the document.
+    """
     lines = (rows / "one-test.jsonl").read_text().splitlines()
     documents = [json.loads(line) | {"id": f"{first}{number or ''}"} for number, line in enumerate(lines)]
     (tmp_path / "test.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
@@ -114,7 +125,9 @@ def test_ids_that_look_like_something_else(nbtext: Any, rows: Path, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def tables(rows: Path) -> Path:
-    """The test documents as every kind of table to which predictions are added, with the true label in `kind`."""
+    """The test documents as every kind of table to which predictions are added, with the true label
+    in `kind`.
+    """
     import csv
     import sqlite3
 
@@ -149,7 +162,8 @@ def tables(rows: Path) -> Path:
 def test_columns_that_were_added(nbtext: Any, tables: Path, tmp_path: Path, kind: str, form: str, prefix: str) -> None:
     """A file of --add-columns is a file of predictions, and it holds the true labels beside them."""
     plain = form.partition(".")[0]
-    source, out = str(tables / f"{kind}-t.{plain}"), f"out.{form}"
+    source = str(tables / f"{kind}-t.{plain}")
+    out = f"out.{form}"
     labels = ["--label-field", "kind"]
     if kind == "several" and plain in ("csv", "tsv", "db"):
         labels += ["--label-separator", "/"]
@@ -198,7 +212,9 @@ TWO_COLUMNS = "name,true,guess,sure\na,x,x,0.9\nb,x,y,0.6\nc,y,y,0.7\nd,y,,\n"
 
 
 def test_two_columns_of_a_table(nbtext: Any, tmp_path: Path) -> None:
-    """By any program: the labels alone give no figure of probabilities, a column of probabilities gives them."""
+    """By any program: the labels alone give no figure of probabilities, a column of probabilities
+    gives them.
+    """
     (tmp_path / "t.csv").write_text(TWO_COLUMNS)
     ask = ("evaluate", "--label-field", "true", "--predicted-field", "guess", "--to", "json")
     ran = nbtext(*ask, "t.csv").ok()
@@ -272,7 +288,9 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("name", "answers", "message"), ANSWERS)
 def test_answers_that_cannot_be_judged(nbtext: Any, tmp_path: Path, name: str, answers: str, message: str) -> None:
-    """Of predictions that hold no label at all, nothing can be measured; other JSON is not a prediction."""
+    """Of predictions that hold no label at all, nothing can be measured; other JSON is not a
+    prediction.
+    """
     (tmp_path / name).write_text(answers)
     (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "red", "label": "a"}\n')
     assert nbtext("evaluate", "one.jsonl", "--predictions", name).refused(1).err.startswith(f"nbtext: {message}")

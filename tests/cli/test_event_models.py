@@ -16,7 +16,9 @@ OPTIONS = [[model] for model in EVENT_MODELS] + [
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
-    """Model and answers are the same bytes with the kernel and without, and with any number of jobs."""
+    """Model and answers are the same bytes with the kernel and without, and with any number of
+    jobs.
+    """
     for name, jobs, environment in (("a", "1", {}), ("b", "3", {}), ("c", "2", {"NBTEXT_KERNEL": "off"})):
         arguments = ["--model", *options, "-j", jobs, "-o", name]
         trained = nbtext("train", str(letters / "train"), *arguments, **environment).ok()
@@ -31,7 +33,9 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_folds_say_what_the_test_half_says(nbtext: Any, letters: Path, options: list[str]) -> None:
-    """Cross-validation of the training half and the test half give similar accuracies, far above chance."""
+    """Cross-validation of the training half and the test half give similar accuracies, far above
+    chance.
+    """
     model = ["--model", *options]
     folds = nbtext("evaluate", str(letters / "train"), "--folds", "10", *model, "--to", "json")
     nbtext("train", str(letters / "train"), *model, "-o", "model").ok()
@@ -42,7 +46,9 @@ def test_folds_say_what_the_test_half_says(nbtext: Any, letters: Path, options: 
 
 
 def test_categorical_from_a_matrix(nbtext: Any, letters: Path) -> None:
-    """A matrix of counts is as good as the texts, and so is one of weights, which has the counts beside them."""
+    """A matrix of counts is as good as the texts, and so is one of weights, which has the counts
+    beside them.
+    """
     texts = str(letters / "train")
     nbtext("vectorize", texts, "-o", "counts.npz").ok()
     nbtext("vectorize", texts, "--weighting", "tfidf", "-o", "weights.npz").ok()

@@ -1,4 +1,6 @@
-"""`predict --exit-status LABEL`: 0 if each document has the label, 1 if not, and 2 or more where that is not known."""
+"""`predict --exit-status LABEL`: 0 if each document has the label, 1 if not, and 2 or more where
+that is not known.
+"""
 
 import json
 import subprocess
@@ -8,7 +10,8 @@ from typing import Any
 
 import pytest
 
-SPAM, HAM = "free prize money winner", "meeting lunch project notes"
+SPAM = "free prize money winner"
+HAM = "meeting lunch project notes"
 
 
 @pytest.fixture

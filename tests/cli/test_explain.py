@@ -8,7 +8,9 @@ import pytest
 
 
 def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -> None:
-    """Labels and probabilities are those of `predict`, for any number of jobs, and the parts of each record add up."""
+    """Labels and probabilities are those of `predict`, for any number of jobs, and the parts of
+    each record add up.
+    """
     source = str(letters / "test")
     result = nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "1").ok()
     assert nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "3").out == result.out
@@ -23,7 +25,9 @@ def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -
 
 
 def test_one_row_of_a_table_by_its_id(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """The same records as among all rows: by the id column, or by the file and the line that `predict` prints."""
+    """The same records as among all rows: by the id column, or by the file and the line that
+    `predict` prints.
+    """
     rows = "id,text\na-1,my trash\na-2,a parking fine\na-3,noise at night\n"
     (tmp_path / "t.csv").write_text(rows)
     (tmp_path / "plain.csv").write_text(rows.replace("id,", "key,"))
@@ -71,7 +75,9 @@ def test_predictions_with_words(nbtext: Any, model: str) -> None:
 
 
 def test_a_page(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """--html writes one file instead of the result, the same with any number of threads and without the kernel."""
+    """--html writes one file instead of the result, the same with any number of threads and without
+    the kernel.
+    """
     arguments = ("explain", str(letters / "test" / "trash"), "-m", model, "--html", "why.html")
     pages = []
     for more, variables in ((["-j", "1"], {}), (["-j", "3"], {}), ([], {"NBTEXT_KERNEL": "off"})):

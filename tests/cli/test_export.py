@@ -28,7 +28,9 @@ def test_what_is_written(nbtext: Any, model: str) -> None:
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """One line each, and no file: an unknown format, a model that the format cannot hold, no place to write to."""
+    """One line each, and no file: an unknown format, a model that the format cannot hold, no place
+    to write to.
+    """
     hashed = str(tmp_path / "hashed.joblib")
     nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).ok()
     nbtext("export", model, "--to", "pmml").refused(2)

@@ -15,7 +15,9 @@ def lines_of(lines: list[str]) -> str:
 
 
 def test_blank_lines_are_skipped(nbtext: Callable[..., Any], tmp_path: Path) -> None:
-    """They are skipped, as in CSV; the numbers of the other lines stay, and so do the bytes of the file."""
+    """They are skipped, as in CSV; the numbers of the other lines stay, and so do the bytes of the
+    file.
+    """
     (tmp_path / "plain.txt").write_text(lines_of(ONE))
     (tmp_path / "blank.txt").write_text("\n" + lines_of([*ONE[:2], "", " \t ", "\u00a0", *ONE[2:]]) + "\r\n")
     for name in ("plain", "blank"):
@@ -26,7 +28,8 @@ def test_blank_lines_are_skipped(nbtext: Callable[..., Any], tmp_path: Path) -> 
     assert len(ids) == len(ONE)
     (tmp_path / "d.jsonl").write_text('{"id": "blank.txt:7", "decision": "relabel", "label": "b"}\n')
     nbtext("review", "blank.txt", "--apply", "d.jsonl", "-o", "new.txt").ok()
-    old, new = (tmp_path / "blank.txt").read_text(), (tmp_path / "new.txt").read_text()
+    old = (tmp_path / "blank.txt").read_text()
+    new = (tmp_path / "new.txt").read_text()
     assert new == old.replace("__label__a red round", "__label__b red round", 1)
 
 

@@ -1,4 +1,6 @@
-"""Full disks, permissions, files that change, closed pipes, two writers, interrupts, too little memory."""
+"""Full disks, permissions, files that change, closed pipes, two writers, interrupts, too little
+memory.
+"""
 
 import ctypes
 import os
@@ -16,7 +18,9 @@ import pytest
 TOP = Path(__file__).parents[2]
 NBTEXT = [sys.executable, "-m", "nbtext"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(TOP)}
-PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
+PR_CAPBSET_DROP = 24
+CAP_DAC_OVERRIDE = 1
+CAP_DAC_READ_SEARCH = 2
 
 
 def run(*arguments: str, cwd: Path, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
@@ -105,7 +109,9 @@ def test_a_read_only_folder(letters: Path, model: str, tmp_path: Path, permissio
 
 
 def test_permission_denied_within_a_tree(model: str, tmp_path: Path, permissions: Callable[[], None]) -> None:
-    """A file that may not be read is an error where all count, and a record with a reason for predict."""
+    """A file that may not be read is an error where all count, and a record with a reason for
+    predict.
+    """
     for name in ("a/1", "a/2", "b/1", "c/1"):
         (tmp_path / "t" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "t" / name).write_text("my trash was not collected")
@@ -128,7 +134,9 @@ def test_permission_denied_within_a_tree(model: str, tmp_path: Path, permissions
 
 @pytest.mark.exhaustive
 def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> None:
-    """Files vanish, shrink, grow and are replaced: each document has its record or its reason, and no traceback."""
+    """Files vanish, shrink, grow and are replaced: each document has its record or its reason, and
+    no traceback.
+    """
     folder = tmp_path / "t" / "a"
     folder.mkdir(parents=True)
     paths = [folder / f"{number:04}" for number in range(2000)]
@@ -166,7 +174,9 @@ def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> No
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("n_bytes", [0, 1, 100, 4096, 65_536, 200_000])
 def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_path: Path, n_bytes: int) -> None:
-    """If the reader of the output closes the pipe at any time, the status is 0, and nothing is printed."""
+    """If the reader of the output closes the pipe at any time, the status is 0, and nothing is
+    printed.
+    """
     train = [str(letters / "train")] * 3
     for command in (
         ["predict", *train, "-m", model, "--to", "jsonl", "-j", "2"],
@@ -183,13 +193,13 @@ def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_
 
 
 def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> None:
-    """A command that was started without standard input, output or error answers, and does not crash."""
+    """A command that was started without standard input, output or error answers, and does not
+    crash.
+    """
     program = " ".join(NBTEXT)
-    filter_it, read_it, train = (
-        f"predict - -m {model}",
-        f"predict {letters}/test -m {model}",
-        f"train {letters}/train -o m",
-    )
+    filter_it = f"predict - -m {model}"
+    read_it = f"predict {letters}/test -m {model}"
+    train = f"train {letters}/train -o m"
     label = f"label {letters}/test -o answers.jsonl"
     for redirection, command in (
         ("<&-", filter_it), ("<&-", label), (">&-", read_it), ("2>&-", train),
@@ -217,8 +227,9 @@ def test_two_writers(letters: Path, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out"]
 
 
-# Python code: interrupts the process when it has come to a step, or writes the number of its steps. A step is the
-# start or end of a function in the main thread. The first is within the `try` of nbtext/__main__.py.
+# Python code: interrupts the process when it has come to a step, or writes the number of its steps.
+# A step is the start or end of a function in the main thread. The first is within the `try` of
+# nbtext/__main__.py.
 INTERRUPT = """if True:
     import os, signal, sys
     number, end = -1, os._exit
@@ -242,7 +253,9 @@ INTERRUPT = """if True:
 
 
 def interrupt_at_steps(start: Callable[[str], subprocess.CompletedProcess[str]], folder: Path, n_steps: int) -> None:
-    """Interrupt a command at steps that are spread over its life; `start` runs it after some Python code."""
+    """Interrupt a command at steps that are spread over its life; `start` runs it after some Python
+    code.
+    """
     assert start(INTERRUPT.format(step=sys.maxsize)).returncode == 0
     n_all = int((folder / "steps").read_text())
     (folder / "steps").unlink()
@@ -258,7 +271,9 @@ def interrupt_at_steps(start: Callable[[str], subprocess.CompletedProcess[str]],
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("number", range(3))
 def test_an_interrupt_in_every_phase(forker: Any, letters: Path, model: str, tmp_path: Path, number: int) -> None:
-    """Ctrl-C at any step gives status 130 and one line; the old output stays, and no temporary file is left."""
+    """Ctrl-C at any step gives status 130 and one line; the old output stays, and no temporary file
+    is left.
+    """
     command = writers(letters, model)[number]
 
     def start(before: str) -> subprocess.CompletedProcess[str]:
@@ -282,7 +297,8 @@ def test_an_interrupt_during_imports(model: str, tmp_path: Path) -> None:
     interrupt_at_steps(start, tmp_path, 16)
 
 
-# Python code: sends a signal to the process at a step from a finalizer, where Python drops an exception.
+# Python code: sends a signal to the process at a step from a finalizer, where Python drops an
+# exception.
 FROM_A_FINALIZER = INTERRUPT.replace("os.kill(os.getpid(), signal.SIGINT)", "Late()").replace(
     "    def count(",
     """    class Late:
@@ -373,7 +389,9 @@ def test_an_interrupt_while_a_class_is_made() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are not obeyed elsewhere")
 def test_too_little_memory(letters: Path, tmp_path: Path) -> None:
-    """Under any limit of memory a command does its work, or says in one line that there was too little."""
+    """Under any limit of memory a command does its work, or says in one line that there was too
+    little.
+    """
     many = tmp_path / "many.txt"
     many.write_text(
         "".join(f"__label__l{n % 3000} " + " ".join(f"w{n * k}" for k in range(30)) + "\n" for n in range(20_000))
@@ -386,7 +404,8 @@ def test_too_little_memory(letters: Path, tmp_path: Path) -> None:
         statuses.append(result.returncode)
         assert result.returncode in (0, 1), result
         if result.returncode:
-            if "<frozen runpy>" in result.stderr:  # it struck Python itself, before the first line of nbtext
+            # it struck Python itself, before the first line of nbtext
+            if "<frozen runpy>" in result.stderr:
                 assert "nbtext" not in result.stderr, result
             else:
                 # while NumPy is loaded, the library of linear algebra says it in a line of its own

@@ -1,4 +1,6 @@
-"""No command destroys a file that it reads, or replaces a file of another kind, and no writer of a model loses one."""
+"""No command destroys a file that it reads, or replaces a file of another kind, and no writer of a
+model loses one.
+"""
 
 import fcntl
 import os
@@ -91,7 +93,9 @@ OUTPUT_IS_INPUT = [
 @pytest.mark.parametrize("command", OUTPUT_IS_INPUT)
 @pytest.mark.parametrize("force", [False, True], ids=["", "--force"])
 def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: bool) -> None:
-    """Whatever the file is called, and --force changes nothing: one line, status 2, and all files stay."""
+    """Whatever the file is called, and --force changes nothing: one line, status 2, and all files
+    stay.
+    """
     before = contents(folder)
     nbtext(*command.split(), *["--force"] * force, cwd=folder).refused(2, "input")
     assert contents(folder) == before
@@ -149,7 +153,9 @@ def test_a_file_of_another_kind(nbtext: Any, folder: Path, command: str, part: s
 
 
 def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
-    """A model replaces a model, predictions other predictions, and anything an empty file, as of mktemp."""
+    """A model replaces a model, predictions other predictions, and anything an empty file, as of
+    mktemp.
+    """
     (folder / "empty").touch()
     for command in (
         "train d.csv -o n --keep-sample 9", "train d.csv -o empty", "predict d.csv -m m -o p.tsv", "merge m n -o m",
@@ -161,7 +167,9 @@ def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.jsonl", "apple/out.tsv", "apple/out.jsonl"])
 def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> None:
-    """The next run is refused, because nothing tells it from a document; `train` leaves it out by --exclude."""
+    """The next run is refused, because nothing tells it from a document; `train` leaves it out by
+    --exclude.
+    """
     expected = nbtext("predict", "docs", "-m", "m", "--to", name.partition(".")[2], cwd=folder).out
     command = ("predict", "docs", "-m", "m", "-o", f"docs/{name}")
     nbtext(*command, cwd=folder).ok()
@@ -229,7 +237,9 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
      "update n d.csv -o m"],
 )  # fmt: skip
 def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, command: str) -> None:
-    """While another process holds the lock of the file, the command is refused, and the file does not change."""
+    """While another process holds the lock of the file, the command is refused, and the file does
+    not change.
+    """
     before = contents(folder)
     with open(folder / "m", "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -245,7 +255,9 @@ def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, comma
     [("train - -o m", "m"), ("update m -", "m"), ("update n - -o m", "m"), ("train - -o new", "new")],
 )
 def test_a_file_that_changed_meanwhile(forker: Any, folder: Path, command: str, name: str) -> None:
-    """If another program replaced the file without a lock, the command fails and reports it; no change is lost."""
+    """If another program replaced the file without a lock, the command fails and reports it; no
+    change is lost.
+    """
     target = folder / name
     streams = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = forker().popen([*command.split(), "--input-format", "csv"], cwd=folder, **streams)
@@ -267,7 +279,9 @@ def test_a_file_that_changed_meanwhile(forker: Any, folder: Path, command: str, 
 
 @pytest.mark.exhaustive
 def test_merges_at_once(folder: Path) -> None:
-    """Of contributions merged into one model at the same time, each is in it, or its command failed."""
+    """Of contributions merged into one model at the same time, each is in it, or its command
+    failed.
+    """
     commands = [("merge", "m", "n", "-o", "m") for _ in range(6)]
     processes = [start(folder, *command) for command in commands]
     for process in processes:

@@ -22,16 +22,21 @@ def made(n: int) -> list[tuple[str, str]]:
 
 
 def test_nothing_is_said_of_good_data(nbtext: Any, tmp_path: Path) -> None:
-    data, out = write(tmp_path / "t.jsonl", made(60)), str(tmp_path / "m")
+    data = write(tmp_path / "t.jsonl", made(60))
+    out = str(tmp_path / "m")
     assert len(nbtext("train", data, *TRAINED, "-o", out).err.splitlines()) == 1
     assert nbtext("evaluate", data, "-m", out).err == nbtext("evaluate", data, "--folds", "3", *TRAINED).err == ""
 
 
 def test_empty_rare_and_repeated_texts_are_counted(nbtext: Any, tmp_path: Path) -> None:
-    """By `train`, and by `evaluate --folds`; `evaluate -m` counts what it predicts, without keeping the texts."""
+    """By `train`, and by `evaluate --folds`; `evaluate -m` counts what it predicts, without keeping
+    the texts.
+    """
     rows = [*made(60), *[("", "a"), ("?!", "b")] * 2, *made(30), ("something else", "c"), ("a word", "d")]
-    data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
-    empty, single = "4 of 96 documents hold no token", "2 labels with only one document: c, d"
+    data = write(tmp_path / "t.jsonl", rows)
+    out = str(tmp_path / "m")
+    empty = "4 of 96 documents hold no token"
+    single = "2 labels with only one document: c, d"
     repeated = "33% of the documents repeat the words of another one; nbtext review lists them, and near duplicates"
     for command in (("train", data, *TRAINED, "-o", out), ("evaluate", data, "--folds", "3", *TRAINED)):
         lines = nbtext(*command).err.splitlines()[-3:]
@@ -44,7 +49,9 @@ def test_empty_rare_and_repeated_texts_are_counted(nbtext: Any, tmp_path: Path) 
 
 
 def test_the_largest_label_is_compared(nbtext: Any, tmp_path: Path) -> None:
-    """With 9 of 10 texts of one label, accuracy says little; where the words say nothing, it is no better."""
+    """With 9 of 10 texts of one label, accuracy says little; where the words say nothing, it is no
+    better.
+    """
     skewed = [
         (f"{text} {'spamword' if i % 10 == 0 else 'hamword'}", "ab"[i % 10 == 0])
         for i, (text, _) in enumerate(made(200))
@@ -56,7 +63,8 @@ def test_the_largest_label_is_compared(nbtext: Any, tmp_path: Path) -> None:
         (skewed, f"{always}, has the accuracy 0.9000"),
         (useless, f"is no better than 0.9000, that of {always}"),
     ):
-        data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
+        data = write(tmp_path / "t.jsonl", rows)
+        out = str(tmp_path / "m")
         assert line in nbtext("train", data, *TRAINED, "-o", out).err
         assert line in nbtext("evaluate", data, "--folds", "5", *TRAINED).err
     assert always in nbtext("evaluate", data, "-m", out).err
@@ -129,11 +137,14 @@ def nearly_again(words: list[str], chance: random.Random) -> list[str]:
 
 @pytest.mark.parametrize("model", [TRAINED, ("--model", "svm"), ("--model", "combined")])
 def test_texts_that_are_nearly_equal(nbtext: Any, tmp_path: Path, model: tuple[str, str]) -> None:
-    """Where each text is there again but one word, `train` and `evaluate --folds` say so, and what it means."""
+    """Where each text is there again but one word, `train` and `evaluate --folds` say so, and what
+    it means.
+    """
     chance = random.Random(1)
     once = [text_of(chance) for _ in range(60)]
     rows = [(" ".join(words), "ab"[i % 2]) for i, words in enumerate(once)]
-    data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
+    data = write(tmp_path / "t.jsonl", rows)
+    out = str(tmp_path / "m")
     assert "nearly equal" not in nbtext("train", data, *model, "-o", out).ok().err
     rows += [(" ".join(nearly_again(words, chance)), "ab"[i % 2]) for i, words in enumerate(once)]
     data = write(tmp_path / "t.jsonl", rows)
@@ -153,6 +164,7 @@ def test_most_texts_that_are_nearly_equal_are_not_retained(nbtext: Any, tmp_path
     once = [text_of(chance) for _ in range(6000)]
     again = [nearly_again(words, chance) for words in once[:3000]]
     rows = [(" ".join(words), "ab"[i % 2]) for i, words in enumerate(once + again)]
-    data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
+    data = write(tmp_path / "t.jsonl", rows)
+    out = str(tmp_path / "m")
     (line,) = (each for each in nbtext("train", data, "-o", out).ok().err.splitlines() if "nearly equal" in each)
     assert 40 <= int(line.removeprefix("about ").partition("%")[0]) <= 75  # 67

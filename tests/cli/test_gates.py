@@ -1,4 +1,6 @@
-"""Thresholds of --fail-under in a Makefile: where one is missed, no file says that the gate was passed."""
+"""Thresholds of --fail-under in a Makefile: where one is missed, no file says that the gate was
+passed.
+"""
 
 import os
 import subprocess
@@ -26,7 +28,9 @@ def write_documents(folder: Path, n_labels: int) -> None:
 def test_a_gate_that_fails_writes_no_file(
     nbtext: Any, tmp_path: Path, subject: str, n_labels: int, suffix: str
 ) -> None:
-    """The whole result and what fell short go to standard error; an older file stays, and the next run fails again."""
+    """The whole result and what fell short go to standard error; an older file stays, and the next
+    run fails again.
+    """
     write_documents(tmp_path, n_labels)
     read = ["--label-separator", ";"] if n_labels == 2 else []
     nbtext("train", "d.csv", *read, "-q", "-o", "m").ok()
@@ -51,7 +55,8 @@ def test_a_gate_that_fails_writes_no_file(
         Path(name).unlink()
     assert nbtext(*command, *gate, "-o", output, *page) == missed
     assert not any(Path(name).exists() for name in before)
-    assert nbtext(*command, *gate).out == nbtext(*command).out  # standard output is not a target of make
+    # standard output is not a target of make
+    assert nbtext(*command, *gate).out == nbtext(*command).out
 
 
 def test_a_metric_that_was_not_measured_writes_no_file(nbtext: Any, tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 @pytest.fixture(scope="module")
 def threads(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The letters, each three times with another last word, as a thread; as JSON lines, as a table and as mails."""
+    """The letters, each three times with another last word, as a thread; as JSON lines, as a table
+    and as mails.
+    """
     folder = tmp_path_factory.mktemp("threads")
     rows = [
         {
@@ -74,7 +76,9 @@ def test_every_format_and_number_of_threads(nbtext: Any, threads: Path, options:
 
 
 def test_forward_in_time(nbtext: Any, threads: Path) -> None:
-    """Ten steps judge about ten elevenths, three steps three quarters; a label of the last days only is never known."""
+    """Ten steps judge about ten elevenths, three steps three quarters; a label of the last days
+    only is never known.
+    """
     ten = evaluation(nbtext("evaluate", "letters.jsonl", "--order-field", "day", "--to", "json", cwd=threads))
     assert 252 * 9 / 11 < ten["documents"] <= 252 * 10 / 11 + 7
     options = ("--order-field", "day", "--folds", "3", "--coverage", "0.8", "--to", "json")

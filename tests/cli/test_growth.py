@@ -36,7 +36,9 @@ def halves(nbtext: Any, letters: Path, folder: Path, *options: str) -> None:
     ids=" ".join,
 )
 def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
-    """Merging, updating and forgetting give the file that training at once gives, with any number of jobs."""
+    """Merging, updating and forgetting give the file that training at once gives, with any number
+    of jobs.
+    """
     halves(nbtext, letters, tmp_path, *options)
     whole = (tmp_path / "ab.joblib").read_bytes()
     nbtext("merge", "a.joblib", "b.joblib", "-o", "m.joblib").ok()
@@ -52,8 +54,8 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
 
 
 def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Without a sample the counts are exact, and smoothing and calibration do not change, which a line reports;
-    calibrate refits them.
+    """Without a sample the counts are exact, and smoothing and calibration do not change, which a
+    line reports; calibrate refits them.
     """
     halves(nbtext, letters, tmp_path)
     updated = nbtext("update", "a.joblib", str(letters / "test"), "-o", "u.joblib")
@@ -99,7 +101,9 @@ def test_labels_stay_numbers(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_forgetting_other_documents(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Forgetting other documents than those of the training set is one line, and does not change the file."""
+    """Forgetting other documents than those of the training set is one line, and does not change
+    the file.
+    """
     path = tmp_path / "m.joblib"
     path.write_bytes(Path(model).read_bytes())
     for _ in range(2):
@@ -117,8 +121,11 @@ def test_a_sample_that_lost_documents(nbtext: Any, letters: Path, tmp_path: Path
 
 
 def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A matrix of some features has the counts of all, so that its model grows as one of the texts does."""
-    texts, more = str(letters / "train"), str(letters / "test")
+    """A matrix of some features has the counts of all, so that its model grows as one of the texts
+    does.
+    """
+    texts = str(letters / "train")
+    more = str(letters / "test")
     nbtext("vectorize", texts, "--min-df", "3", "-o", "m.npz").ok()
     nbtext("train", "m.npz", "-o", "m.joblib").ok()
     nbtext("train", texts, "--min-df", "3", "-o", "t.joblib").ok()
@@ -183,7 +190,9 @@ def wait_for_lock(path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Readers see the old model or the new one, whole, while updaters take turns; no update is lost."""
+    """Readers see the old model or the new one, whole, while updaters take turns; no update is
+    lost.
+    """
     path = tmp_path / "m.joblib"
     path.write_bytes(Path(model).read_bytes())
     line = b'{"text": "the bins again", "label": "trash"}\n'

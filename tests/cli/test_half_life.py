@@ -16,8 +16,8 @@ def folder(nbtext: Any, tmp_path: Path) -> Path:
 
 
 def test_old_documents_weigh_less(nbtext: Any, folder: Path) -> None:
-    """Two half-lives reduce the weight of old documents to a quarter; new meanings of a word win, and `inspect` reports
-    it.
+    """Two half-lives reduce the weight of old documents to a quarter; new meanings of a word win,
+    and `inspect` reports it.
     """
     for name, how in (("plain", ()), ("faded", ("--half-life", "12h", "--elapsed", "1d"))):
         result = nbtext("update", "old.joblib", "new.csv", *how, "-o", f"{name}.joblib", cwd=folder)
@@ -36,7 +36,9 @@ def test_old_documents_weigh_less(nbtext: Any, folder: Path) -> None:
 
 
 def test_the_same_bytes(nbtext: Any, folder: Path) -> None:
-    """The result depends on what was typed: not on the clock, the jobs or the kernel. A week is 7 days."""
+    """The result depends on what was typed: not on the clock, the jobs or the kernel. A week is 7
+    days.
+    """
     models = []
     for elapsed, jobs, kernel in (("1w", "1", {}), ("7d", "3", {}), ("168h", "2", {"NBTEXT_KERNEL": "off"})):
         how = ("--half-life", "30d", "--elapsed", elapsed, "-j", jobs, "-q", "-o", "faded.joblib")
@@ -46,7 +48,9 @@ def test_the_same_bytes(nbtext: Any, folder: Path) -> None:
 
 
 def test_what_decayed_models_refuse(nbtext: Any, folder: Path) -> None:
-    """Decayed models can be updated and calibrated; merge and forget are refused in one line, and change nothing."""
+    """Decayed models can be updated and calibrated; merge and forget are refused in one line, and
+    change nothing.
+    """
     how = ("--half-life", "30d", "--elapsed", "7d")
     nbtext("update", "old.joblib", "new.csv", *how, cwd=folder).ok()
     before = (folder / "old.joblib").read_bytes()

@@ -44,7 +44,9 @@ def test_a_pipe_with_the_columns_of_the_model_needs_no_word(nbtext: Any, folder:
 
 @pytest.mark.parametrize("end", [".csv", ".tsv", ".txt"])
 def test_a_header_among_numbers(nbtext: Any, folder: Path, end: str) -> None:
-    """With fields that are numbers, the first row is a document, which a message says if it looks like a header."""
+    """With fields that are numbers, the first row is a document, which a message says if it looks
+    like a header.
+    """
     separator = "\t" if end == ".tsv" else ","
     path = folder / f"t{end}"
     path.write_text((folder / "named.csv").read_text().replace(",", separator))
@@ -85,7 +87,8 @@ def test_each_of_several_files_has_its_own_header(nbtext: Any, folder: Path) -> 
     ran = nbtext("predict", "named.csv", "other.csv", "-m", "m", "--text-field", "1").ok()
     assert ran.out.count("\n") == 5
     ran = nbtext("predict", "plain.csv", "named.csv", "other.csv", "-m", "m", *NUMBERS).ok()
-    assert [line.partition(":")[0] for line in ran.err.splitlines()] == ["nbtext"] * 2  # the two with a header
+    # the two with a header
+    assert [line.partition(":")[0] for line in ran.err.splitlines()] == ["nbtext"] * 2
 
 
 def test_without_a_header_there_are_no_names(nbtext: Any, folder: Path) -> None:
@@ -155,7 +158,9 @@ MYSQL = 'text\tlabel\nwin "a\\\tb\\\nc\tspam\n"hi" he said\\\\\tham\n\\N\t\\N\n"
 def test_a_backslash_escapes(
     nbtext: Any, folder: Path, name: str, content: str, texts: list[str], labels: list[str | None]
 ) -> None:
-    """Tables of Spark and MySQL are read, and the columns that are added leave the others as they are."""
+    """Tables of Spark and MySQL are read, and the columns that are added leave the others as they
+    are.
+    """
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import open_source
 

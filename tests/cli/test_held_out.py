@@ -1,4 +1,6 @@
-"""`evaluate --folds N --held-out FILE`: what each document was predicted to be by a model that did not see it."""
+"""`evaluate --folds N --held-out FILE`: what each document was predicted to be by a model that did
+not see it.
+"""
 
 import csv
 import gzip
@@ -45,10 +47,13 @@ def read_table(path: str) -> list[dict[str, Any]]:
 
 
 def test_every_format(nbtext: Any, tmp_path: Path) -> None:
-    """The rows are in the order of the documents, and count the metrics; -o is as without the option."""
+    """The rows are in the order of the documents, and count the metrics; -o is as without the
+    option.
+    """
     write_documents(tmp_path)
     plain = nbtext("evaluate", "d.csv", "--folds", "3", "--to", "json").ok()
-    found, probabilities = {}, {}
+    found = {}
+    probabilities = {}
     for name in ("h.csv", "h.tsv", "h.md", "h.jsonl", "h.json", "h.csv.gz", "h"):
         for jobs in ("1", "3"):
             done = nbtext("evaluate", "d.csv", "--folds", "3", "--to", "json", "--held-out", name, "-j", jobs).ok()
@@ -56,7 +61,8 @@ def test_every_format(nbtext: Any, tmp_path: Path) -> None:
             rows = read_table("h.tsv" if name == "h" else name)
             found[name, jobs] = [[str(row[column]) for column in COLUMNS if column != "probability"] for row in rows]
             probabilities[name, jobs] = [float(row["probability"]) for row in rows]
-    rows, first = found["h.csv", "1"], probabilities["h.csv", "1"]
+    rows = found["h.csv", "1"]
+    first = probabilities["h.csv", "1"]
     assert all(each == rows for each in found.values())
     assert all(each == pytest.approx(first, abs=1e-6) for each in probabilities.values())
     assert [row[0] for row in rows] == [f"{'=' * (n == 7)}d{n}" for n in range(60)]
@@ -70,7 +76,9 @@ def test_every_format(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_each_way_to_split_and_to_train(nbtext: Any, tmp_path: Path) -> None:
-    """A group is in one fold; of a time-series split, the earliest part is not held out; a search has rows, too."""
+    """A group is in one fold; of a time-series split, the earliest part is not held out; a search
+    has rows, too.
+    """
     write_documents(tmp_path)
     for options, n_rows, n_folds in (
         ("--group-field author", 60, 4),
@@ -107,7 +115,8 @@ def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
     plain = nbtext(*command, "--to", "json").ok()
     for name in ("h.csv", "h.jsonl"):
         nbtext(*command, "--held-out", name).ok()
-    rows, records = read_table("h.csv"), read_table("h.jsonl")
+    rows = read_table("h.csv")
+    records = read_table("h.jsonl")
     assert list(rows[0]) == ["id", "labels", "probabilities", "true_labels", "fold"]
     assert [row["true_labels"].split(";") for row in rows] == [record["true_labels"] for record in records]
     assert rows[0]["true_labels"] == "fruit;sold"

@@ -47,9 +47,12 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("serve", "label")])  # these run on
+# these run on
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("serve", "label")])
 def test_the_example_works(nbtext_alone: Any, folder: Path, name: str, tmp_path: Path) -> None:
-    """The example of the help can be copied and run, by a new process that imports what the command needs."""
+    """The example of the help can be copied and run, by a new process that imports what the command
+    needs.
+    """
     shutil.copytree(folder, tmp_path / "here", symlinks=True)
     program, *arguments = command_of(name).example.split()
     assert (program, arguments[0]) == ("nbtext", name)
@@ -58,8 +61,11 @@ def test_the_example_works(nbtext_alone: Any, folder: Path, name: str, tmp_path:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_help(nbtext: Any, name: str) -> None:
-    """It begins with what the command does, names every option with its meaning, and ends in the example."""
-    shown, command = nbtext(name, "--help", COLUMNS="80").out, command_of(name)
+    """It begins with what the command does, names every option with its meaning, and ends in the
+    example.
+    """
+    shown = nbtext(name, "--help", COLUMNS="80").out
+    command = command_of(name)
     lines = {name: line for commands in COMMANDS.values() for name, line in commands.items()}
     assert " ".join(shown.split("\n\n")[1].split()).startswith(lines[name].rstrip("."))
     assert shown.rstrip().splitlines()[-2:] == ["Example:", f"  {command.example}"]
@@ -78,7 +84,9 @@ def test_help(nbtext: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_short_help(nbtext: Any, name: str) -> None:
-    """`-h` has at most 24 lines of options on a terminal of 80 columns, and all of it fits on a screen."""
+    """`-h` has at most 24 lines of options on a terminal of 80 columns, and all of it fits on a
+    screen.
+    """
     shown = nbtext(name, "-h", COLUMNS="80")
     assert (shown.status, shown.err) == (0, "")
     options = shown.out.partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
@@ -115,7 +123,9 @@ def test_order_of_commands(nbtext: Any) -> None:
     ],
 )
 def test_a_model_is_an_argument_or_an_option(nbtext: Any, model: str, tmp_path: Path, command: str) -> None:
-    """MODEL and -m MODEL mean the same in all commands that take one model; without any, the error says so."""
+    """MODEL and -m MODEL mean the same in all commands that take one model; without any, the error
+    says so.
+    """
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
     name, *others = command.split()
@@ -166,7 +176,9 @@ def test_the_suffix_implies_the_format(nbtext: Any, model: str, tmp_path: Path, 
 
 
 def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Export must know the format; a result is TSV in a file of any name, and what --to says in each file."""
+    """Export must know the format; a result is TSV in a file of any name, and what --to says in
+    each file.
+    """
     nbtext("export", model, "-o", "x").refused(2, "--to: is needed, because the suffix of -o does not name a format")
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
     for name, more in (("x", ()), ("x.out", ()), ("x.tab", ()), ("x.parquet", ("--to", "tsv"))):
@@ -191,7 +203,9 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
 def test_an_output_is_never_plain_under_the_name_of_a_compression(
     nbtext: Any, model: str, tmp_path: Path, command: str, option: str, suffix: str
 ) -> None:
-    """Results are compressed; models, matrices, pages and exported models are not, so the name is refused."""
+    """Results are compressed; models, matrices, pages and exported models are not, so the name is
+    refused.
+    """
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
     result = nbtext(*command.split()).refused(2)
@@ -236,7 +250,9 @@ def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
 
 
 def test_topics(nbtext: Any) -> None:
-    """Each group that evaluate and compare refer to is shown once, with every option that these have."""
+    """Each group that evaluate and compare refer to is shown once, with every option that these
+    have.
+    """
     listed = nbtext("help", COLUMNS="80").ok().out
     assert nbtext("help", "-h").ok()
     for topic in ("input", "features", "model", "output", "running"):
@@ -252,7 +268,9 @@ def test_topics(nbtext: Any) -> None:
 
 
 def test_help_of_a_command(nbtext: Any) -> None:
-    """`nbtext help COMMAND` is `nbtext COMMAND --help`; all commands are listed, and a wrong name is one line."""
+    """`nbtext help COMMAND` is `nbtext COMMAND --help`; all commands are listed, and a wrong name
+    is one line.
+    """
     listed = nbtext("help").ok().out
     for name in NAMES:
         assert nbtext("help", name) == nbtext(name, "--help")
@@ -286,7 +304,9 @@ def completed(*words: str) -> list[str]:
 
 
 def test_tab(model: str) -> None:
-    """Completes commands, options, formats, models between commas, and the labels of the model that is named."""
+    """Completes commands, options, formats, models between commas, and the labels of the model that
+    is named.
+    """
     assert completed("nbtext", "exp") == ["explain", "export"]
     assert completed("nbtext", "he") == ["help"]
     assert completed("nbtext", "help", "e") == ["evaluate", "explain", "export"]

@@ -31,8 +31,11 @@ def parts(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_is_training_and_evaluating(
     nbtext: Any, letters: Path, parts: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """The model is that of the rest, and the metrics are those of `evaluate` on the documents that were held out."""
-    one, other = str(tmp_path / "one"), str(tmp_path / "other")
+    """The model is that of the rest, and the metrics are those of `evaluate` on the documents that
+    were held out.
+    """
+    one = str(tmp_path / "one")
+    other = str(tmp_path / "other")
     found = nbtext("train", str(letters / "train"), "--holdout", str(SHARE), "-o", one, *options)
     n_held_out = len(list((parts / "held").rglob("*.txt")))
     assert found.status == 0

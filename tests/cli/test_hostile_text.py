@@ -40,7 +40,9 @@ def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_path: Path) -> None:
-    """Escape sequences in labels, ids, paths and column names are spelled out in all that is said to people."""
+    """Escape sequences in labels, ids, paths and column names are spelled out in all that is said
+    to people.
+    """
     records = [{"text": f"word{n % 3} more", "label": HOSTILE + str(n % 2), "id": HOSTILE} for n in range(20)]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
@@ -95,7 +97,9 @@ JSON_LINES: list[tuple[str, str]] = [
 
 
 def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Duplicate keys, huge numbers, lone surrogates, depth: a record each, and a reason where it cannot be read."""
+    """Duplicate keys, huge numbers, lone surrogates, depth: a record each, and a reason where it
+    cannot be read.
+    """
     (tmp_path / "t.jsonl").write_text("\n".join(line for line, _ in JSON_LINES))
     result = nbtext("predict", "t.jsonl", "-m", model, "--to", "jsonl")
     assert (result.status, result.err.count("\n")) == (0, 1)
@@ -125,7 +129,9 @@ def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Pat
 
 
 def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Parts nested 1,000 deep, boundaries that are missing, charsets that do not exist, headers without end."""
+    """Parts nested 1,000 deep, boundaries that are missing, charsets that do not exist, headers
+    without end.
+    """
     deep = "".join(f'Content-Type: multipart/mixed; boundary="{n}"\n\n--{n}\n' for n in range(1000)) + "\nparking fine"
     mails = {
         "deep": deep,
@@ -168,7 +174,8 @@ def test_data_shown_on_a_terminal_are_harmless(
 def test_a_terminal_by_another_name(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
     """It is spared what it would obey as /dev/stdout too."""
     (tmp_path / "t.jsonl").write_text(json.dumps({"text": "red", "label": HOSTILE, "id": HOSTILE}) + "\n")
-    model, texts = str(tmp_path / "m"), str(tmp_path / "t.jsonl")
+    model = str(tmp_path / "m")
+    texts = str(tmp_path / "t.jsonl")
     nbtext("train", texts, "-o", model).ok()
     for form in ("jsonl", "csv"):
         shown = on_a_terminal("predict", texts, "-m", model, "--to", form, "-o", "/dev/stdout", TERM="dumb")

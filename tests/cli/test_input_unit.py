@@ -1,4 +1,6 @@
-"""A model stores what one document was: a single file is read as the files of the training directory were."""
+"""A model stores what one document was: a single file is read as the files of the training
+directory were.
+"""
 
 import json
 from pathlib import Path
@@ -65,7 +67,9 @@ def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
 
 
 def test_fields_that_are_typed_hold_for_sources_of_another_kind(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A model of files predicts a table if its column is named; only the stored fields apply to files alone."""
+    """A model of files predicts a table if its column is named; only the stored fields apply to
+    files alone.
+    """
     (tmp_path / "t.csv").write_text("body,kind\nthe bins,trash\n")
     asked = ("t.csv", "-m", model, "--text-field", "body")
     assert nbtext("predict", *asked).out.startswith("t.csv:2\ttrash\t")
@@ -74,7 +78,9 @@ def test_fields_that_are_typed_hold_for_sources_of_another_kind(nbtext: Any, mod
 
 @pytest.mark.parametrize("envelope", ["", "From ada@example.org Thu Nov 21 03:37:00 2024\n"])
 def test_a_raw_mail_is_read_as_in_its_directory(nbtext: Any, tmp_path: Path, envelope: str) -> None:
-    """A model of files learned the headers, so it gets them from a single file and from standard input, too."""
+    """A model of files learned the headers, so it gets them from a single file and from standard
+    input, too.
+    """
     for name, words in (("a/1", "red apple"), ("a/2", "green apple"), ("b/1", "yellow banana"), ("b/2", "banana")):
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         mail = f"{envelope}From: {name[0]}@example.org\nSubject: fruit\nX-Farm: {name[0]}land\n\n{words}\n"

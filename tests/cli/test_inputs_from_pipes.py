@@ -1,4 +1,6 @@
-"""Every file that a command reads may be a pipe, such as <(command): it is read once, from its front."""
+"""Every file that a command reads may be a pipe, such as <(command): it is read once, from its
+front.
+"""
 
 import os
 import threading
@@ -114,7 +116,9 @@ def folder(nbtext: Any, tmp_path: Path) -> Path:
 
 
 def feed(path: Path, content: bytes, run: Callable[[], Any]) -> Any:
-    """Return what a function returns that reads a FIFO; who opens it again finds its end, as of a pipe."""
+    """Return what a function returns that reads a FIFO; who opens it again finds its end, as of a
+    pipe.
+    """
     os.mkfifo(path)
     is_ended = threading.Event()
 
@@ -161,7 +165,8 @@ def test_a_pipe_is_read_like_a_file(nbtext: Any, folder: Path, command: str) -> 
 def test_a_picture_from_a_pipe_is_refused_like_a_file(nbtext: Any, folder: Path, command: str) -> None:
     """Naming what it is opens it no second time."""
     name = command[command.index("{") + 1 : command.index("}")]
-    path, content = folder / name, (folder / "picture").read_bytes()
+    path = folder / name
+    content = (folder / "picture").read_bytes()
     path.write_bytes(content)
     expected = answers(nbtext, folder, command, name)
     assert expected[0] == 1

@@ -9,7 +9,9 @@ import pytest
 
 
 def test_what_it_says(nbtext: Any, model: str) -> None:
-    """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the criterion."""
+    """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the
+    criterion.
+    """
     record = nbtext("inspect", model, "--to", "json", "--by", "mi", "--features", "3").json
     assert (record["model"], record["documents"], record["n_labels"]) == ("multinomial", 336, 6)
     assert record["chosen_by"] == "leave-one-out"
@@ -26,8 +28,9 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
 
 
 def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """The labels that left-out documents were taken for, in the table, in Markdown and in JSON; the same for any number
-    of threads, and without the kernel."""
+    """The labels that left-out documents were taken for, in the table, in Markdown and in JSON; the
+    same for any number of threads, and without the kernel.
+    """
     options = ("train", str(letters / "train"), "--max-features", "30", "-q")
     for name, more, variables in (
         ("1", ["--jobs", "1"], {}),
@@ -67,8 +70,8 @@ def test_a_word(nbtext: Any, model: str) -> None:
 
 
 def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
-    """A model that was updated without a sample names the parameters that were fitted before, and shows no confusions;
-    after calibration on labeled texts it does.
+    """A model that was updated without a sample names the parameters that were fitted before, and
+    shows no confusions; after calibration on labeled texts it does.
     """
     nbtext("update", model, str(letters / "test"), "-q", "-o", "m").ok()
     record = nbtext("inspect", "m", "--to", "json").json
@@ -83,7 +86,9 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
 
 
 def test_an_unknown_word_is_a_row(nbtext: Any, model: str) -> None:
-    """In rows of fields, a word that the model does not know has one row, whose other fields are empty."""
+    """In rows of fields, a word that the model does not know has one row, whose other fields are
+    empty.
+    """
     assert nbtext("inspect", model, "--word", "zebra").ok().out == "zebra" + "\t" * 8 + "\n"
     rows = nbtext("inspect", model, "--word", "zebra", "--word", "parking", "--to", "csv").ok().rows
     assert [row[:3] for row in rows[:3]] == [
@@ -95,8 +100,9 @@ def test_an_unknown_word_is_a_row(nbtext: Any, model: str) -> None:
 
 
 def test_hashed_words(nbtext: Any, letters: Path) -> None:
-    """A model does not keep the words that it hashed, and says so; the texts name them, as the words of the same model
-    without hashing; with and without the kernel."""
+    """A model does not keep the words that it hashed, and says so; the texts name them, as the
+    words of the same model without hashing; with and without the kernel.
+    """
     train = str(letters / "train")
     for name, more in (("hashed", ["--hash-bits", "16"]), ("plain", [])):
         nbtext("train", train, "--smoothing", "1", "-q", "-o", name, *more).ok()
@@ -134,7 +140,9 @@ def test_a_matrix(nbtext: Any, letters: Path) -> None:
     "options", [["--analyzer", "char_wb", "--ngrams", "2,4"], ["--analyzer", "char", "--ngrams", "2,3"]]
 )
 def test_a_blank_among_characters_is_shown(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
-    """As ␣, in the tables of inspect, explain and diff; records keep the feature, and word pairs their blank."""
+    """As ␣, in the tables of inspect, explain and diff; records keep the feature, and word pairs
+    their blank.
+    """
     path = str(tmp_path / "m")
     nbtext("train", str(letters / "train"), *options, "-o", path).ok()
     other = str(tmp_path / "other")
@@ -150,7 +158,9 @@ def test_a_blank_among_characters_is_shown(nbtext: Any, letters: Path, tmp_path:
 
 
 def test_two_models(nbtext: Any, letters: Path, model: str) -> None:
-    """The result has sizes, settings, and features whose log-odds changed; it is the same without the kernel."""
+    """The result has sizes, settings, and features whose log-odds changed; it is the same without
+    the kernel.
+    """
     halves = [str(letters / half) for half in ("train", "test")]
     nbtext("train", *halves, "--ngrams", "1,2", "-q", "-o", "b.joblib").ok()
     result = nbtext("diff", model, "b.joblib", "--features", "2")

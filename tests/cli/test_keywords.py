@@ -31,8 +31,10 @@ def expected_weights(texts: list[str], keywords: dict[str, list[str]], *, is_bin
     """Return log P(word | label) as the definition says, written independently."""
     vectorizer = CountVectorizer()
     counts = vectorizer.fit_transform(texts).toarray()
-    n, labels = len(texts), sorted(keywords)
-    scores, is_keyword = np.zeros((n, len(labels))), np.zeros((len(labels), counts.shape[1]))
+    n = len(texts)
+    labels = sorted(keywords)
+    scores = np.zeros((n, len(labels)))
+    is_keyword = np.zeros((len(labels), counts.shape[1]))
     for k, label in enumerate(labels):
         for word in keywords[label]:
             j = vectorizer.vocabulary_[word]
@@ -62,7 +64,9 @@ def test_the_definition(nbtext: Any, tmp_path: Path, options: tuple[str, ...]) -
 
 
 def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
-    """It predicts, is inspected, evaluated, updated with labels, calibrated, and is the same for all threads."""
+    """It predicts, is inspected, evaluated, updated with labels, calibrated, and is the same for
+    all threads.
+    """
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
     keywords = write_toml(tmp_path)
     for jobs in ("1", "3"):
@@ -98,14 +102,17 @@ def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_characters_that_end_a_line_elsewhere(tmp_path: Path, character: str, end: str) -> None:
     """A label and a phrase may contain them."""
-    label, phrase = f"sp{character}am", f"prize{character}money"
+    label = f"sp{character}am"
+    phrase = f"prize{character}money"
     lines = [f"{label},free,{phrase}", "ham,lunch", ""]
     (tmp_path / "k.csv").write_bytes(end.join(lines).encode())
     assert read_keywords(str(tmp_path / "k.csv")) == {"ham": ("lunch",), label: ("free", phrase)}
 
 
 def test_labeled_documents_join(nbtext: Any, tmp_path: Path) -> None:
-    """With --unlabeled, SOURCE is labeled: its counts are added, and its documents calibrate the model."""
+    """With --unlabeled, SOURCE is labeled: its counts are added, and its documents calibrate the
+    model.
+    """
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
     rows = ["sport\tsave the goal", "money\trates of the bank", "sport\ta save and a match", "money\tthe market"] * 3
     (tmp_path / "l.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
@@ -131,11 +138,14 @@ def test_expectation_maximization(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_a_warning_where_em_harms(nbtext: Any, tmp_path: Path) -> None:
-    """Two topics that the keywords do not mean are larger than those that they mean: EM finds the topics."""
+    """Two topics that the keywords do not mean are larger than those that they mean: EM finds the
+    topics.
+    """
     rng = np.random.default_rng(0)
     lines = []
     for _ in range(600):
-        topic, label = rng.integers(2), rng.integers(2)
+        topic = rng.integers(2)
+        label = rng.integers(2)
         words = [f"topic{topic}x{rng.integers(5)}" for _ in range(30)]
         words += [f"sign{label}x{rng.integers(4)}" for _ in range(2)]
         lines.append(" ".join(words))
@@ -186,7 +196,9 @@ def test_wrong_files(nbtext: Any, tmp_path: Path, name: str, content: str, messa
 def test_keywords_of_two_labels_that_become_one_feature(
     nbtext: Any, tmp_path: Path, one: str, other: str, options: tuple[str, ...]
 ) -> None:
-    """The error names both labels and both words, whether or not they occur; no label wins silently."""
+    """The error names both labels and both words, whether or not they occur; no label wins
+    silently.
+    """
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     keywords = write_toml(tmp_path, {"spam": [one, "bank"], "ham": [other, "goal and"]})
     nbtext("train", "texts.txt", "--keywords", keywords, *options, "-o", "m").refused(
@@ -217,7 +229,9 @@ def test_a_keyword_that_does_not_occur(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_keywords_of_characters(nbtext: Any, tmp_path: Path) -> None:
-    """With --analyzer char, a text contains a keyword if it has its characters in a row, as without spaces."""
+    """With --analyzer char, a text contains a keyword if it has its characters in a row, as without
+    spaces.
+    """
     texts = ["อาหารอร่อยมาก", "ร้านนี้อร่อยและถูก", "รสชาติแย่มาก", "บริการแย่", "อาหารไม่อร่อย", "เปิดวันนี้"]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
     keywords = write_toml(tmp_path, {"neg": ["แย่", "ไม่อร่อย"], "pos": ["อร่อย"]})
@@ -226,7 +240,8 @@ def test_keywords_of_characters(nbtext: Any, tmp_path: Path) -> None:
     assert "only a part" not in result.err
     model = load_model(str(tmp_path / "m"))
     assert model.predict(["ของแย่", "ขนมอร่อย", "ขนมไม่อร่อย"]).tolist() == ["neg", "pos", "neg"]
-    n, scores = len(texts), np.zeros((6, 2))
+    n = len(texts)
+    scores = np.zeros((6, 2))
     vectorizer = CountVectorizer(analyzer="char", ngram_range=(1, 4))
     counts = vectorizer.fit_transform(texts).toarray() > 0
     pseudo = np.zeros((2, counts.shape[1]))
@@ -270,7 +285,8 @@ def test_real_corpora(
     nbtext: Any, corpora: Callable[[str], Path], name: str, source: str, options: Any, minimum: float
 ) -> None:
     """The keyword files in corpora/keywords reach the accuracy that the guide names."""
-    folder, file = corpora(name), "reviews" if name.startswith("rt-") else name
+    folder = corpora(name)
+    file = "reviews" if name.startswith("rt-") else name
     keywords = str(TOP / "corpora" / "keywords" / f"{file}.toml")
     ask = ("train", str(folder / source.format("train")), *options, "--keywords", keywords, "-q", "-o", "m")
     nbtext(*ask).ok()

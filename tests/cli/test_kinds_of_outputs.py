@@ -1,4 +1,6 @@
-"""What an output may be: a file is replaced, a pipe or a character device is written to, anything else is refused."""
+"""What an output may be: a file is replaced, a pipe or a character device is written to, anything
+else is refused.
+"""
 
 import os
 import shutil
@@ -69,13 +71,15 @@ def test_a_pipe_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> 
     nbtext(*complete(command, f"file{suffix}"), cwd=folder).ok()
     expected = (folder / f"file{suffix}").read_bytes()
     (folder / f"file{suffix}").unlink()
-    fifo, link = folder / f"pipe{suffix}", folder / f"link{suffix}"
+    fifo = folder / f"pipe{suffix}"
+    link = folder / f"link{suffix}"
     os.mkfifo(fifo)
     link.symlink_to(fifo.name)
     before = contents(folder)
     for name in (fifo, link):
         found = received(fifo, lambda name=name: nbtext(*complete(command, name.name), cwd=folder).ok())
-        assert found == expected or (command[0] == "compare" and len(found) > len(expected) // 2)  # it shows times
+        # it shows times
+        assert found == expected or (command[0] == "compare" and len(found) > len(expected) // 2)
         assert stat.S_ISFIFO(fifo.lstat().st_mode)
         assert link.is_symlink()
         assert contents(folder) == before
@@ -85,7 +89,8 @@ def test_a_pipe_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> 
 def test_a_character_device_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> None:
     """A copy of the null device, and a link to it, stay what they are."""
     suffix = suffix_of(command)
-    device, link = folder / f"null{suffix}", folder / f"link{suffix}"
+    device = folder / f"null{suffix}"
+    link = folder / f"link{suffix}"
     make_device(device, stat.S_IFCHR, os.makedev(1, 3))
     link.symlink_to(device.name)
     before = contents(folder)
@@ -104,7 +109,8 @@ def test_a_character_device_is_written_to(nbtext: Any, folder: Path, command: li
 def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str], kind: str) -> None:
     """One line says what it is; it stays, and so does all else."""
     suffix = suffix_of(command)
-    special, link = folder / f"special{suffix}", folder / f"link{suffix}"
+    special = folder / f"special{suffix}"
+    link = folder / f"link{suffix}"
     with socket.socket(socket.AF_UNIX) as server:
         if kind == "socket":
             server.bind(special.name)
@@ -113,7 +119,8 @@ def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str],
         else:
             make_device(special, stat.S_IFBLK, os.makedev(240, 77))
         link.symlink_to(special.name)
-        before, status = contents(folder), special.stat()
+        before = contents(folder)
+        status = special.stat()
         for name in (special, link):
             ran = nbtext(*complete(command, name.name), cwd=folder)
             if kind == "directory" and command[0] == APPENDED:
@@ -134,7 +141,9 @@ def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str],
     ],
 )
 def test_an_open_file_is_written_to(folder: Path, command: str) -> None:
-    """`/dev/fd/N`, as of a process substitution, is a pipe or a file that the shell has opened, also after it went."""
+    """`/dev/fd/N`, as of a process substitution, is a pipe or a file that the shell has opened,
+    also after it went.
+    """
     arguments = [sys.executable, "-m", "nbtext", *complete(command.split(), "{}")]
 
     def run(output: str, descriptor: int) -> None:

@@ -1,4 +1,6 @@
-"""`nbtext label` in a real pseudo-terminal: its keys, its screen, and what it leaves when it is ended."""
+"""`nbtext label` in a real pseudo-terminal: its keys, its screen, and what it leaves when it is
+ended.
+"""
 
 import fcntl
 import json
@@ -64,7 +66,9 @@ class Terminal:
         return ANSI.sub("", self.shown.rpartition("\x1b[H")[2]).split("\r\n")
 
     def wait(self, text: str) -> list[str]:
-        """Read until the last complete screen, or the rest, contains a text; return the lines of the screen."""
+        """Read until the last complete screen, or the rest, contains a text; return the lines of
+        the screen.
+        """
         end = time.monotonic() + SECONDS
         while not (text in "\n".join(self.screen()) and ("\x1b[J" in self.shown.rpartition("\x1b[H")[2])):
             assert time.monotonic() < end, f"{text!r} is not in {self.screen()}"
@@ -78,7 +82,9 @@ class Terminal:
         return self.wait(text)
 
     def end(self, keys: str = "") -> int:
-        """Press keys, and return the status when the program has ended; `shown` has the last output."""
+        """Press keys, and return the status when the program has ended; `shown` has the last
+        output.
+        """
         if keys:
             os.write(self.main, keys.encode())
         end = time.monotonic() + SECONDS
@@ -131,7 +137,9 @@ def shown_id(screen: list[str]) -> str:
 
 
 def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
-    """Labels by key and by name, Enter, skip, undo, search, scroll, help, quit; then the file trains a model."""
+    """Labels by key and by name, Enter, skip, undo, search, scroll, help, quit; then the file
+    trains a model.
+    """
     terminal = start("--labels", "sport,baking")
     screen = terminal.wait("no prediction yet")
     assert len(screen) <= 24
@@ -179,7 +187,9 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("ending", ["\x03", "hangup", "kill", "lost"])
 def test_nothing_is_lost(start: Start, tmp_path: Path, ending: str) -> None:
-    """An answer survives Ctrl-C, SIGHUP, kill -9 and a lost terminal; the next run goes on, and can undo it."""
+    """An answer survives Ctrl-C, SIGHUP, kill -9 and a lost terminal; the next run goes on, and can
+    undo it.
+    """
     terminal = start("--labels", "sport,baking")
     name = shown_id(terminal.wait("no prediction yet"))
     following = shown_id(terminal.press("1", "1 answer"))
@@ -221,7 +231,9 @@ def test_several_labels(start: Start, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 60), (20, 8)])
 def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -> None:
-    """Control and bidirectional characters are escaped, and no line is longer than the terminal, whatever its size."""
+    """Control and bidirectional characters are escaped, and no line is longer than the terminal,
+    whatever its size.
+    """
     path = tmp_path / "hostile.jsonl"
     path.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in HOSTILE.items()))
     terminal = start("--labels", "a\x1b[2Jb," + ",".join(f"label {n}" for n in range(70)), source="hostile.jsonl",
@@ -287,7 +299,9 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
 def test_the_command_at_the_end(
     start: Start, tmp_path: Path, nbtext: Any, options: tuple[str, ...], command: str
 ) -> None:
-    """It trains on the answers, and on the model or the keywords with which the session started; it works."""
+    """It trains on the answers, and on the model or the keywords with which the session started; it
+    works.
+    """
     lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
     others = [{"title": "a", "body": line["text"], "text": line["text"], "kind": line["label"]} for line in lines]
     documents = [{"id": name, "title": "a", "text": text} for name, text in DOCUMENTS.items()]
@@ -307,7 +321,8 @@ def test_the_command_at_the_end(
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
     terminal = start("--labels", "sport,baking", *options)
     terminal.wait("left")
-    keys = ("\r", "\r") if "c.joblib" in options else ("1", "2")  # of several labels, Enter saves an answer
+    # of several labels, Enter saves an answer
+    keys = ("\r", "\r") if "c.joblib" in options else ("1", "2")
     terminal.press(keys[0], "1 answer")
     terminal.press(keys[1], "2 answers")
     assert terminal.end("q") == 0
@@ -319,7 +334,9 @@ def test_the_command_at_the_end(
 
 @pytest.mark.exhaustive
 def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
-    """Each is one line, and nothing is written: no terminal, an empty source, another file, a file in use."""
+    """Each is one line, and nothing is written: no terminal, an empty source, another file, a file
+    in use.
+    """
     result = nbtext("label", "docs.jsonl", "-o", "labels.jsonl").refused(2)
     assert result.err.startswith("nbtext: label needs a terminal, and standard input is not one")
     assert not (tmp_path / "labels.jsonl").exists()

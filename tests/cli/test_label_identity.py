@@ -38,7 +38,9 @@ def rows_of(values: list[Any]) -> list[dict[str, Any]]:
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as programs do: the missing values are empty cells of a text file, and nulls elsewhere."""
+    """Write rows as programs do: the missing values are empty cells of a text file, and nulls
+    elsewhere.
+    """
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -70,8 +72,9 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_format_gives_the_same_labels(nbtext: Callable[..., Any], tmp_path: Path, kind: str) -> None:
-    """The models of one table are equal to the byte, whatever the format, with and without the kernel, and the labels
-    are those of Python."""
+    """The models of one table are equal to the byte, whatever the format, with and without the
+    kernel, and the labels are those of Python.
+    """
     values, labels = TABLES[kind]
     rows = rows_of(values)
     models = {}
@@ -113,7 +116,9 @@ def test_predictions_are_compared_with_the_labels_of_any_format(
 
 
 def test_lists_of_any_values(nbtext: Callable[..., Any], tmp_path: Path) -> None:
-    """A list holds several labels, in Parquet, Arrow, JSON and Python; its missing items are left out."""
+    """A list holds several labels, in Parquet, Arrow, JSON and Python; its missing items are left
+    out.
+    """
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet
 
@@ -143,7 +148,8 @@ def test_a_missing_label_of_python_is_an_error(missing: Any) -> None:
 
 def test_columns_of_python(tmp_path: Path) -> None:
     """Columns of pandas and Polars and arrays of NumPy give the labels that a file of them gives."""
-    np, pd = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    np = pytest.importorskip("numpy")
+    pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
     texts = ["red round", "blue long"] * 4
     for column, labels in (
@@ -195,7 +201,9 @@ def test_folders_and_headers_are_trimmed(nbtext: Callable[..., Any], tmp_path: P
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
 def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
-    """Columns of --label-fields hold 1, 1.0 or True; a row whose cells are all missing has no labels that are known."""
+    """Columns of --label-fields hold 1, 1.0 or True; a row whose cells are all missing has no
+    labels that are known.
+    """
     rows = [{"text": f"w{n} w", "a": n % 2, "b": float(n % 3 == 0), "c": n % 5 == 0} for n in range(20)]
     written = [*rows, {"text": "w", "a": None, "b": None, "c": None}]
     if name == "t.jsonl":
@@ -215,7 +223,9 @@ def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str
 
 @pytest.mark.parametrize("kernel", ["", "off"])
 def test_ids_and_typed_labels_are_trimmed(nbtext: Callable[..., Any], tmp_path: Path, kernel: str) -> None:
-    """Ids have the same spelling as labels, with and without the kernel; a blank one is the place of the document."""
+    """Ids have the same spelling as labels, with and without the kernel; a blank one is the place
+    of the document.
+    """
     ids = [" a\\t", "\u00a0b ", "c\\u2003", "\\u00a0", "", "  ", "\u00e9 \u00e9 "]
     values = [*(f'"{each}"' for each in ids), "1.50", "true", "null", "-0"]
     (tmp_path / "t.jsonl").write_text("".join(f'{{"text": "red", "id": {value}}}\n' for value in values))

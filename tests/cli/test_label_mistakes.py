@@ -1,4 +1,6 @@
-"""Labels that are almost certainly mistakes are named: in training, evaluation, calibration and growth."""
+"""Labels that are almost certainly mistakes are named: in training, evaluation, calibration and
+growth.
+"""
 
 import itertools
 import json

@@ -1,4 +1,6 @@
-"""A fault in a later source, or in the middle of one: outputs and the error are the same for any number of threads."""
+"""A fault in a later source, or in the middle of one: outputs and the error are the same for any
+number of threads.
+"""
 
 import gzip
 import json

@@ -1,4 +1,6 @@
-"""Documents that are left out: each is named, has a record, or is left out because an option says so."""
+"""Documents that are left out: each is named, has a record, or is left out because an option says
+so.
+"""
 
 import zipfile
 from pathlib import Path

@@ -24,7 +24,9 @@ LINEAR = [
 @pytest.mark.exhaustive(plain=2)
 @pytest.mark.parametrize("options", LINEAR, ids=" ".join)
 def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """The model is the same for any number of threads, is accurate, and not worse than its estimate."""
+    """The model is the same for any number of threads, is accurate, and not worse than its
+    estimate.
+    """
     models = [tmp_path / f"{jobs}.joblib" for jobs in (1, 3)]
     for jobs, model in zip(("1", "3"), models, strict=True):
         trained = nbtext("train", str(letters / "train"), "-o", str(model), "-j", jobs, "--model", *options)
@@ -39,7 +41,9 @@ def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options:
 
 
 def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """`--C auto` reports the selected C, and its estimated loss is not higher than that of the default."""
+    """`--C auto` reports the selected C, and its estimated loss is not higher than that of the
+    default.
+    """
 
     def loss(C: str) -> tuple[str, float]:
         options = ["--model", "nbsvm", "--weighting", "binary", "--max-features", "300", "--C", C]
@@ -59,7 +63,9 @@ def test_folds(nbtext: Any, letters: Path) -> None:
 
 
 def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> None:
-    """A saved model of two labels, which has one hyperplane, predicts as before; linear models find no outliers."""
+    """A saved model of two labels, which has one hyperplane, predicts as before; linear models find
+    no outliers.
+    """
     (tmp_path / "texts.jsonl").write_text(
         "".join(
             json.dumps({"text": text, "label": label}) + "\n"
@@ -75,7 +81,9 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and Newton's method stops elsewhere")
 def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
-    """Once, when it is trained, not with --quiet; `inspect` shows it. Two passes are too few for a large C."""
+    """Once, when it is trained, not with --quiet; `inspect` shows it. Two passes are too few for a
+    large C.
+    """
     limit = (
         "import sys; from nbtext.linear.data import SolverSettings; new = SolverSettings.__new__; "
         "new.__defaults__ = (new.__defaults__[0], 2, *new.__defaults__[2:]); "
@@ -162,7 +170,9 @@ def test_the_bytes_do_not_depend_on_the_threads_of_blas(nbtext: Any, letters: Pa
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 @pytest.mark.parametrize("model", ["svm", "nbsvm"])
 def test_without_the_kernel_the_same_accuracy(letters: Path, tmp_path: Path, model: str) -> None:
-    """Newton's method in place of coordinate descent: it converges, and `--C auto` estimates the same accuracy."""
+    """Newton's method in place of coordinate descent: it converges, and `--C auto` estimates the
+    same accuracy.
+    """
     found = []
     for kernel in ("require", "off"):
         command = [sys.executable, "-m", "nbtext", "train", str(letters / "train"), "--model", model, "--C", "auto"]

@@ -12,7 +12,8 @@ WORDS = {"animals": "cat dog horse cow", "cities": "paris rome street bridge", "
 
 def write(path: Path, n: int, seed: int) -> None:
     """Write texts with the words of their labels: two, one or none of three."""
-    rng, lines = random.Random(seed), []
+    rng = random.Random(seed)
+    lines = []
     for _ in range(n):
         labels = sorted(rng.sample(sorted(WORDS), rng.choice((0, 1, 1, 1, 2, 2))))
         words = [word for label in labels for word in rng.sample(WORDS[label].split(), 2)]

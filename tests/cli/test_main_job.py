@@ -15,7 +15,9 @@ import pytest
 
 
 def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Training writes the model, and one summary line to standard error; nothing goes to standard output."""
+    """Training writes the model, and one summary line to standard error; nothing goes to standard
+    output.
+    """
     result = nbtext("train", str(letters / "train"), "-o", "model.joblib")
     assert (result.status, result.out) == (0, "")
     assert result.err.startswith("complement: 336 documents, 6 labels, ")
@@ -57,7 +59,9 @@ def test_predict_gives_one_record_for_each_document_in_order(nbtext: Any, letter
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
 def test_predict_lines(nbtext: Any, model: str, end: bytes) -> None:
-    """Lines from standard input, with and without a last line end; an empty line gets its record too."""
+    """Lines from standard input, with and without a last line end; an empty line gets its record
+    too.
+    """
     result = nbtext(
         "predict", "-", "-m", model, "--to", "jsonl", input=b"my trash was not collected\n\nparking fine" + end
     )
@@ -99,7 +103,9 @@ def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
 
 
 def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
-    """A threshold that is met gives status 0. One that is missed gives the same result, one line, and status 3."""
+    """A threshold that is met gives status 0. One that is missed gives the same result, one line,
+    and status 3.
+    """
     nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5").ok()
     missed = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.999")
     assert missed.status == 3
@@ -109,7 +115,9 @@ def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
 
 
 def test_fail_under_names_any_label(nbtext: Any, tmp_path: Path) -> None:
-    r"""A label may contain `,`, typed as `\,`, and `:`, `=` and `\`, typed as they are; so may the name of a column."""
+    r"""A label may contain `,`, typed as `\,`, and `:`, `=` and `\`, typed as they are; so may the
+    name of a column.
+    """
     rows = [("red", "a,b"), ("blue", "c:d=e"), ("green", "f\\g")]
     with (tmp_path / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("title, long", "label"), *rows * 3])
@@ -132,7 +140,9 @@ def test_fail_under_names_any_label(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_evaluate_folds(nbtext: Any, letters: Path) -> None:
-    """Ten folds, without a model: near to what the test half says, and the same for any number of jobs."""
+    """Ten folds, without a model: near to what the test half says, and the same for any number of
+    jobs.
+    """
     outs = {nbtext("evaluate", str(letters / "train"), "--folds", "10", "-j", jobs).out for jobs in ("1", "3")}
     assert len(outs) == 1
     figures = dict(line.split("\t")[:2] for line in outs.pop().splitlines())
@@ -150,7 +160,8 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         file.writelines(json.dumps({"label": label, "text": text}) + "\n" for label, text in reversed(documents))
     with (tmp_path / "letters.csv").open("w", encoding="utf-8", newline="") as table:
         csv.writer(table).writerows([("text", "label"), *((text, label) for label, text in documents)])
-    for path in random.Random(7).sample(sorted(letters.glob("train/*/*.txt")), 336):  # another order in the folder
+    # another order in the folder
+    for path in random.Random(7).sample(sorted(letters.glob("train/*/*.txt")), 336):
         copy = tmp_path / "shuffled" / path.parent.name / path.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
@@ -165,7 +176,8 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     for number, (source, environment, jobs) in enumerate(sources):
         nbtext("train", source, "-j", jobs, "-o", f"{number}.joblib", **environment).ok()
     models = [(tmp_path / f"{number}.joblib").read_bytes() for number in range(len(sources))]
-    rows, files = models[3:5], models[:3] + models[5:]
+    rows = models[3:5]
+    files = models[:3] + models[5:]
     assert (len(set(rows)), len(set(files))) == (1, 1)
     of_rows, of_files = (joblib.load(tmp_path / f"{number}.joblib") for number in (3, 0))
     assert (of_rows["data"] == of_files["data"]).all()
@@ -178,7 +190,8 @@ def test_vectorize_and_train_from_the_matrix(nbtext: Any, letters: Path, tmp_pat
     """A matrix file trains a model that answers raw text as one trained from the texts does."""
     from scipy.sparse import load_npz
 
-    texts, matrix = str(letters / "train"), "matrix.npz"
+    texts = str(letters / "train")
+    matrix = "matrix.npz"
     nbtext("vectorize", texts, "-o", matrix).ok()
     assert load_npz(tmp_path / matrix).shape[0] == 336
     nbtext("train", matrix, "--model", "bernoulli", "-o", "a.joblib").ok()
@@ -196,14 +209,18 @@ def test_csv_is_read_back(nbtext: Any, letters: Path, model: str) -> None:
 
 @pytest.mark.skipif(find_spec("nbtext._kernel") is None, reason="the kernel is not compiled")
 def test_several_labels_with_and_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """The same model and the same records, byte for byte; of a linear model the same probabilities, almost."""
+    """The same model and the same records, byte for byte; of a linear model the same probabilities,
+    almost.
+    """
     for half in ("train", "test"):
         with (tmp_path / f"{half}.jsonl").open("w", encoding="utf-8") as file:
             for number, path in enumerate(sorted(letters.glob(f"{half}/*/*.txt"))):
                 text = path.read_text(encoding="utf-8")
                 labels = [path.parent.name] * (number % 7 > 0) + ["street"] * ("street" in text)
                 file.write(json.dumps({"text": text, "label": labels}) + "\n")
-    models, outputs, linear = [], [], []
+    models = []
+    outputs = []
+    linear = []
     for kernel in ("require", "off"):
         options = ("--model", "svm", "--C", "1", "-q", "-o", f"{kernel}.svm")
         nbtext("train", "train.jsonl", *options, NBTEXT_KERNEL=kernel).ok()

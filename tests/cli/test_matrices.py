@@ -1,4 +1,6 @@
-"""Matrices go through every command: what a command says of texts, it says of their matrix, in each format."""
+"""Matrices go through every command: what a command says of texts, it says of their matrix, in each
+format.
+"""
 
 import io
 import json
@@ -11,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-# what each command with a SOURCE does with a matrix in its place; an output is compared, or the model that is written
+# what each command with a SOURCE does with a matrix in its place; an output is compared, or the
+# model that is written
 JOBS = {
     "predict": "predict SOURCE -m m.joblib --to jsonl",
     "evaluate": "evaluate SOURCE -m m.joblib --to json",
@@ -26,7 +29,8 @@ JOBS = {
     "vectorize": "vectorize SOURCE --like m.joblib -o out",
 }
 REFUSED = {"label", "sample", "demo"}  # labeling shows texts; these write some
-WITHOUT_LABELS = ["predict", "explain", "prevalence", "review", "vectorize"]  # which .mtx does not hold
+# which .mtx does not hold
+WITHOUT_LABELS = ["predict", "explain", "prevalence", "review", "vectorize"]
 OTHER_WITH_NUMBERS = {"train", "review"}  # their models are of columns; see below
 
 
@@ -47,7 +51,9 @@ def assert_alike(one: str, other: str) -> None:
 
 @pytest.fixture
 def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
-    """A model of the training letters and some test letters, another one, and matrices of the test letters."""
+    """A model of the training letters and some test letters, another one, and matrices of the test
+    letters.
+    """
     nbtext("train", str(letters / "train"), str(letters / "test"), "--keep-sample", "500", "-o", "m.joblib").ok()
     nbtext("train", str(letters / "train"), str(letters / "test"), "--model", "bernoulli", "-o", "o.joblib").ok()
     for suffix in ("npz", "svmlight", "mtx"):
@@ -103,7 +109,9 @@ def test_a_model_of_a_matrix_is_that_of_its_texts(nbtext: Any, letters: Path, tm
 @pytest.mark.parametrize("suffix", ["svmlight", "mtx"])
 @pytest.mark.parametrize("job", [job for job in JOBS if job not in OTHER_WITH_NUMBERS])
 def test_columns_with_numbers(nbtext: Any, letters: Path, project: Path, job: str, suffix: str) -> None:
-    """Columns are matched by number: the answers and models are the same; a warning says what is not known."""
+    """Columns are matched by number: the answers and models are the same; a warning says what is
+    not known.
+    """
     if suffix == "mtx" and job not in WITHOUT_LABELS:
         done = nbtext(*JOBS[job].replace("SOURCE", "x.mtx").split())
         assert (done.status, "the document has no label" in done.err) == (1, True)
@@ -114,7 +122,8 @@ def test_columns_with_numbers(nbtext: Any, letters: Path, project: Path, job: st
     assert "columns are matched by their numbers" in done.err
     if job in ("predict", "explain"):
         for line, other in zip(of_texts.splitlines(), done.out.splitlines(), strict=True):
-            mine, theirs = json.loads(line), json.loads(other)
+            mine = json.loads(line)
+            theirs = json.loads(other)
             assert (mine["label"], mine["probability"]) == (theirs["label"], pytest.approx(theirs["probability"]))
     elif job == "vectorize":
         with np.load(project / "out") as written, np.load(io.BytesIO(model)) as expected:
@@ -134,7 +143,9 @@ def test_a_review_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
 
 @pytest.mark.parametrize("command", ["predict x.mtx -m m.joblib", "predict x.mtx -m c.joblib"])
 def test_a_declared_width_is_that_of_the_model(nbtext: Any, project: Path, command: str) -> None:
-    """A file that says how many columns it has is refused if the model has more; svmlight does not say it."""
+    """A file that says how many columns it has is refused if the model has more; svmlight does not
+    say it.
+    """
     entries = "1 1 1\n2 3 2\n"
     (project / "x.mtx").write_text(f"%%MatrixMarket matrix coordinate integer general\n2 3 2\n{entries}")
     (project / "x.svmlight").write_text("0 1:1\n1 3:2\n")
@@ -187,7 +198,9 @@ def test_what_a_matrix_cannot_do(nbtext: Any, letters: Path, project: Path, comm
 
 
 def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path: Path) -> None:
-    """Several labels of a document go through .npz and svmlight; a model that was made smaller has columns, too."""
+    """Several labels of a document go through .npz and svmlight; a model that was made smaller has
+    columns, too.
+    """
     lines = [
         {"text": f"{'red ' * (n % 3)}{'blue ' * (n % 2)}word{n % 7} word{n % 5}",
          "label": ["red"] * (n % 3 > 0) + ["blue"] * (n % 2)}
@@ -256,7 +269,9 @@ def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_pa
 
 
 def test_make_builds_each_step_once(letters: Path, tmp_path: Path) -> None:
-    """The Makefile of the guide, with files between the steps: two jobs, twice, and with a changed document."""
+    """The Makefile of the guide, with files between the steps: two jobs, twice, and with a changed
+    document.
+    """
     import os
     import shutil
 

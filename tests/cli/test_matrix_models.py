@@ -1,4 +1,6 @@
-"""Models of matrices: the commands, which have texts; texts, their matrix, and its rows in any order."""
+"""Models of matrices: the commands, which have texts; texts, their matrix, and its rows in any
+order.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,9 @@ def test_what_needs_no_text_works(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_texts_and_matrices_select_the_same(nbtext: Any, tmp_path: Path) -> None:
-    """Smoothing and expectation of the texts, of their matrix, and of that of the texts in another order."""
+    """Smoothing and expectation of the texts, of their matrix, and of that of the texts in another
+    order.
+    """
     random = np.random.default_rng(5)
     words = [f"w{number}" for number in range(60)]
     lines = [
@@ -48,7 +52,9 @@ def test_texts_and_matrices_select_the_same(nbtext: Any, tmp_path: Path) -> None
 
 
 def test_negative_idf_is_refused(nbtext: Any, tmp_path: Path) -> None:
-    """A word in every document makes `--idf plus-one` negative; training says so instead of running for ever."""
+    """A word in every document makes `--idf plus-one` negative; training says so instead of running
+    for ever.
+    """
     (tmp_path / "a.tsv").write_text(
         "text\tlabel\nred one\ta\nred two\tb\nred three\ta\nred four\tb\n", encoding="utf-8"
     )

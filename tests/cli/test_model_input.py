@@ -29,7 +29,8 @@ def test_the_columns_of_training_are_the_default(nbtext: Any, folder: Path) -> N
         ("explain", "a.csv", "-m", "m", "--to", "jsonl"),
         ("compare", "a.csv", "-m", "m", "-m", "m", "--to", "tsv"),
     ):
-        plain, typed = nbtext(*command, cwd=folder), nbtext(*command, *fields, cwd=folder)
+        plain = nbtext(*command, cwd=folder)
+        typed = nbtext(*command, *fields, cwd=folder)
         assert plain.status == 0, plain.err
         if command[0] != "compare":  # which reports times
             assert plain.out == typed.out
@@ -238,7 +239,9 @@ def test_columns_by_number_from_a_pipe(nbtext: Any, folder: Path) -> None:
 
 
 def test_lines_that_may_be_something_else_are_said(nbtext: Any, folder: Path) -> None:
-    """A model of rows or files gets lines from a pipe; only what looks like one of its documents is said."""
+    """A model of rows or files gets lines from a pipe; only what looks like one of its documents is
+    said.
+    """
     for text, is_said in ((b"a,b\nc,d\n", True), (b"win a prize\n", False), (b"hello, you\nwin\n", False)):
         ran = nbtext("predict", "-", "-m", "m", input=text, cwd=folder)
         said = "standard input: each line is a document, and the model was trained on rows; give --input-format csv"
@@ -248,7 +251,9 @@ def test_lines_that_may_be_something_else_are_said(nbtext: Any, folder: Path) ->
 
 
 def test_one_header_line_for_each_mail(nbtext: Any, tmp_path: Path) -> None:
-    """`--to header` reads standard input as one mail, whatever headers it has and whatever the model was trained on."""
+    """`--to header` reads standard input as one mail, whatever headers it has and whatever the
+    model was trained on.
+    """
     for n in range(4):
         (tmp_path / "td" / "ab"[n % 2]).mkdir(parents=True, exist_ok=True)
         (tmp_path / "td" / "ab"[n % 2] / f"{n}.txt").write_text(f"Subject: {'ab'[n % 2]}word\nnumber {n}\n")

@@ -14,7 +14,8 @@ MISSING = ("needs the counts of the training documents", "--keep-sample")
 @pytest.fixture
 def models(nbtext: Any, letters: Path, tmp_path: Path) -> tuple[str, str]:
     """A linear model, and one that keeps counts."""
-    model, kept = str(tmp_path / "model.joblib"), str(tmp_path / "kept.joblib")
+    model = str(tmp_path / "model.joblib")
+    kept = str(tmp_path / "kept.joblib")
     for path, options in ((model, ()), (kept, ("--keep-sample", "1"))):
         nbtext("train", str(letters / "train"), "--model", "svm", *options, "-o", path, "-q").ok()
     return model, kept
@@ -50,8 +51,11 @@ def test_commands_that_need_no_counts(nbtext: Any, letters: Path, models: tuple[
 
 
 def test_train_a_model_of_a_limited_size(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """The report says what it cost; the estimates are those of the same documents, and of new ones, nearly."""
-    model, full = tmp_path / "model.joblib", tmp_path / "full.joblib"
+    """The report says what it cost; the estimates are those of the same documents, and of new ones,
+    nearly.
+    """
+    model = tmp_path / "model.joblib"
+    full = tmp_path / "full.joblib"
     options = ("--model", "nbsvm", "--ngrams", "1,2", "--weighting", "binary-tfidf")
     said = nbtext("train", str(letters / "train"), *options, "--max-model-bytes", "20KB", "-o", str(model)).ok().err
     found = re.search(
@@ -77,7 +81,8 @@ def test_train_a_model_of_a_limited_size(nbtext: Any, letters: Path, tmp_path: P
 
 def test_a_model_that_is_small_enough(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """It is saved in full, with its counts."""
-    model, full = tmp_path / "model.joblib", tmp_path / "full.joblib"
+    model = tmp_path / "model.joblib"
+    full = tmp_path / "full.joblib"
     said = nbtext("train", str(letters / "train"), "--max-model-bytes", "1.5MiB", "-o", str(model)).ok().err
     nbtext("train", str(letters / "train"), "-q", "-o", str(full)).ok()
     assert model.read_bytes() == full.read_bytes()
@@ -110,7 +115,9 @@ def test_a_smaller_model_cannot_grow(nbtext: Any, letters: Path) -> None:
 
 
 def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """With labeled documents it is calibrated and estimated on them; without, it keeps its calibration."""
+    """With labeled documents it is calibrated and estimated on them; without, it keeps its
+    calibration.
+    """
     nbtext("train", str(letters / "train"), "--model", "nbsvm", "-o", "full", "-q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB")
     said = nbtext(*command, "--documents", str(letters / "test")).ok().err
@@ -126,7 +133,9 @@ def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> Non
 
 
 def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Documents with several labels are refused, and so are a label that the model lacks, and none at all."""
+    """Documents with several labels are refused, and so are a label that the model lacks, and none
+    at all.
+    """
     nbtext("train", str(letters / "train"), "--model", "svm", "-o", "full", "-q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB", "--documents")
     (tmp_path / "lists.jsonl").write_text('{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii")

@@ -1,4 +1,6 @@
-"""Several labels for one document, as a user would use them: input, training, predictions, evaluation, pages."""
+"""Several labels for one document, as a user would use them: input, training, predictions,
+evaluation, pages.
+"""
 
 import csv
 import io
@@ -66,7 +68,9 @@ def records(nbtext: Any, folder: Path, *arguments: str) -> list[dict[str, Any]]:
 
 
 def test_train_says_so(nbtext: Any, folder: Path) -> None:
-    """The summary says that documents have several labels; the model is the same for any number of threads."""
+    """The summary says that documents have several labels; the model is the same for any number of
+    threads.
+    """
     done = nbtext("train", "train.jsonl", "-o", "other", "-j", "2", cwd=folder)
     n_labels = sum(len(labels) for _, labels in documents(150, 1))
     assert f"multi-label: 150 documents, 3 labels ({n_labels / 150:.2f} per document)" in done.err
@@ -76,9 +80,12 @@ def test_train_says_so(nbtext: Any, folder: Path) -> None:
 
 
 def test_texts_that_are_much_shorter_than_the_training_documents(nbtext: Any, tmp_path: Path) -> None:
-    """A word, or a sentence with a clear word, gets its label from a model of letters of 50 words or more."""
+    """A word, or a sentence with a clear word, gets its label from a model of letters of 50 words
+    or more.
+    """
     nbtext("demo").ok()
-    letters, rng = sorted((tmp_path / "letters" / "train").glob("*/*.txt")), random.Random(1)
+    letters = sorted((tmp_path / "letters" / "train").glob("*/*.txt"))
+    rng = random.Random(1)
     rng.shuffle(letters)
     joined: Documents = []
     while letters:
@@ -106,13 +113,16 @@ def test_texts_that_are_much_shorter_than_the_training_documents(nbtext: Any, tm
     assert [each["labels"] for each in records(nbtext, tmp_path, "short.jsonl", "-m", "m")] == list(short.values())
     write_jsonl(tmp_path / "none.jsonl", [("the", []), ("it is", []), ("zzz", [])])
     shares = {name: sum(name in labels for _, labels in joined) / len(joined) for (name,) in short.values()}
-    for each in records(nbtext, tmp_path, "none.jsonl", "-m", "m"):  # hardly any evidence: the shares of the labels
+    # hardly any evidence: the shares of the labels
+    for each in records(nbtext, tmp_path, "none.jsonl", "-m", "m"):
         assert each["labels"] == []
         assert all(abs(each["scores"][label] - share) < 0.08 for label, share in shares.items())
 
 
 def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
-    """Lists, a separator and columns of 0 and 1 give the same predictions; each model remembers its input."""
+    """Lists, a separator and columns of 0 and 1 give the same predictions; each model remembers its
+    input.
+    """
     columns = "columns.csv"
     with (folder / columns).open("w", newline="") as file:
         rows = [(text, *(int(label in labels) for label in LABELS)) for text, labels in documents(150, 1)]
@@ -131,7 +141,9 @@ def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
 
 
 def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
-    """Several prefixes on a line are several labels, which one late line shows; with one each, there is one label."""
+    """Several prefixes on a line are several labels, which one late line shows; with one each,
+    there is one label.
+    """
     lines = [f"__label__{labels[0].partition(' ')[0]} {text}" for text, labels in documents(150, 1) if len(labels) == 1]
     (folder / "one.txt").write_text("\n".join(lines) + "\n")
     (folder / "two.txt").write_text("\n".join([*lines, "__label__food __label__animals soup of the cow"]) + "\n")
@@ -165,7 +177,9 @@ def test_a_missing_label_is_not_an_empty_list(nbtext: Any, folder: Path) -> None
 
 
 def test_predictions(nbtext: Any, folder: Path) -> None:
-    """One record for each document, with the labels above their thresholds, and options that change them."""
+    """One record for each document, with the labels above their thresholds, and options that change
+    them.
+    """
     (folder / "t.txt").write_text("dog cat soup bread\nthe of and\n\nrome\n")
     command = ("t.txt", "--input-format", "lines", "-m", "m")
     found = records(nbtext, folder, *command)
@@ -192,7 +206,9 @@ def test_predictions(nbtext: Any, folder: Path) -> None:
 
 
 def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
-    """TSV and CSV join labels by the separator of training; CSV without a document still has the header."""
+    """TSV and CSV join labels by the separator of training; CSV without a document still has the
+    header.
+    """
     (folder / "t.txt").write_text("dog cat soup bread\n")
     command = ("predict", "t.txt", "--input-format", "lines")
     row = nbtext(*command, "-m", "c", cwd=folder).out.rstrip("\n").split("\t")
@@ -239,7 +255,9 @@ def test_parquet(nbtext: Any, folder: Path) -> None:
 
 
 def test_evaluate(nbtext: Any, folder: Path) -> None:
-    """All metrics, thresholds for scripts, folds; the label of a hostile file name or label is escaped."""
+    """All metrics, thresholds for scripts, folds; the label of a hostile file name or label is
+    escaped.
+    """
     done = nbtext(
         "evaluate", "test.jsonl", "-m", "m", "--to", "json", "--fail-under", "micro_f1=0.8,f1:food=0.5", cwd=folder
     ).ok()
@@ -274,7 +292,9 @@ def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_compare(nbtext: Any, folder: Path) -> None:
-    """Multi-label models are compared by micro F1, and by the documents with exactly the right labels."""
+    """Multi-label models are compared by micro F1, and by the documents with exactly the right
+    labels.
+    """
     options = ("--label-field", "topics", "--label-separator", "|")
     (folder / "half.csv").write_text("".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40]))
     nbtext("train", "half.csv", *options, "-o", "h", cwd=folder).ok()
@@ -303,7 +323,9 @@ def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> Non
 
 
 def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
-    """Nothing is dropped silently: the document with several labels is named; a list of one is a label."""
+    """Nothing is dropped silently: the document with several labels is named; a list of one is a
+    label.
+    """
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
     nbtext("train", "one.csv", "-o", "one", cwd=folder).ok()
     write_jsonl(folder / "two.jsonl", [("dog", ["a"]), ("soup", ["a", "c"])])

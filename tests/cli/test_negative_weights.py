@@ -35,7 +35,9 @@ def test_other_models_accept_them(nbtext: Any, folder: Path, model: str) -> None
 
 
 def test_a_matrix_that_holds_them(nbtext: Any, folder: Path) -> None:
-    """Naive Bayes refuses it as it refuses the texts; a linear model gives the answers of a model of the texts."""
+    """Naive Bayes refuses it as it refuses the texts; a linear model gives the answers of a model
+    of the texts.
+    """
     nbtext("vectorize", "t.jsonl", "--idf", "plus-one", "-o", "x.npz", cwd=folder).ok()
     for model in ("multinomial", "dirichlet", "complement"):
         nbtext("train", "x.npz", "--model", model, "-o", "m", cwd=folder).refused(1, "needs weights >= 0")

@@ -1,4 +1,6 @@
-"""Nested keys of JSON and fields of structs, and documents without a text, in every format and command."""
+"""Nested keys of JSON and fields of structs, and documents without a text, in every format and
+command.
+"""
 
 import json
 import sqlite3
@@ -40,8 +42,9 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.parquet", "t.arrow"])
 def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
-    """Texts, labels, ids and groups are found in objects and structs, as if they were keys and columns of their own,
-    and later commands find them again."""
+    """Texts, labels, ids and groups are found in objects and structs, as if they were keys and
+    columns of their own, and later commands find them again.
+    """
     write(tmp_path / name, nested_rows())
     flat = [
         {"data.text": row["data"]["text"], "meta.label": row["meta"]["label"], "meta.id": row["meta"]["id"]}
@@ -77,7 +80,9 @@ def test_a_literal_key_goes_first(nbtext: Callable[..., Any], tmp_path: Path, na
 
 
 def test_lines_of_both_kinds(nbtext: Callable[..., Any], tmp_path: Path) -> None:
-    """Lines without nested objects, which the compiled scanner reads, give the same beside lines with them."""
+    """Lines without nested objects, which the compiled scanner reads, give the same beside lines
+    with them.
+    """
     flat = [{"data.text": text, "meta.label": label} for text, label in LETTERS]
     outputs = []
     for rows in ([*flat, *nested_rows()], [*nested_rows(), *flat]):
@@ -130,8 +135,9 @@ def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.csv", "t.db", "t.parquet", "t.arrow"])
 def test_documents_without_a_text_are_left_out(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
-    """--skip-empty leaves out what is missing, null or blank, counted, when training and evaluating; `predict` gives
-    each row its record."""
+    """--skip-empty leaves out what is missing, null or blank, counted, when training and
+    evaluating; `predict` gives each row its record.
+    """
     write_table(tmp_path / "full.csv", FULL_ROWS)
     write_table(tmp_path / name, [*FULL_ROWS[:7], *EMPTY_ROWS, *FULL_ROWS[7:]])
     nbtext("train", "full.csv", "-o", "full.joblib").ok()
@@ -151,7 +157,9 @@ def test_documents_without_a_text_are_left_out(nbtext: Callable[..., Any], tmp_p
 
 
 def test_a_missing_key_is_no_text(nbtext: Callable[..., Any], tmp_path: Path) -> None:
-    """A row of JSON without the key is like one where it is null; with several fields, one text is enough."""
+    """A row of JSON without the key is like one where it is null; with several fields, one text is
+    enough.
+    """
     write(tmp_path / "t.jsonl", [{"label": "apple"}, *FULL_ROWS])
     nbtext("train", "t.jsonl", "-o", "m.joblib").refused(1, "t.jsonl:1: no key `text`, found label", "--skip-empty")
     assert "skipped 1: without a text" in nbtext("train", "t.jsonl", "--skip-empty", "-o", "m.joblib").ok().err

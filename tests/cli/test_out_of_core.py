@@ -55,7 +55,9 @@ def test_predict(lines: dict[int, Path], model: str, tmp_path: Path) -> None:
 
 
 def test_train(lines: dict[int, Path], tmp_path: Path) -> None:
-    """Training on four times as many documents with the same words needs no more memory once the sample is full."""
+    """Training on four times as many documents with the same words needs no more memory once the
+    sample is full.
+    """
     small, large = (peak("train", str(path), "-o", str(tmp_path / "m")) for path in lines.values())
     assert large < small + 20 * MEBIBYTE
 
@@ -80,7 +82,9 @@ def stored(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
 
 @needs_kernel
 def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> None:
-    """The command says where the documents go; its model is as accurate as the one that is fitted in memory."""
+    """The command says where the documents go; its model is as accurate as the one that is fitted
+    in memory.
+    """
     (tmp_path / "other").mkdir()
     train = ("train", str(letters / "train"), "--model", "nbsvm", "--tf", "log", "--weighting", "tfidf")
     for folder, env in ((tmp_path, USUAL), (tmp_path / "other", {**USUAL, "TMPDIR": str(tmp_path / "other")})):
@@ -129,7 +133,9 @@ def test_an_interrupt_leaves_nothing(letters: Path, tmp_path: Path) -> None:
 
 @needs_kernel
 def test_a_given_vocabulary(letters: Path, tmp_path: Path) -> None:
-    """Some of its words may occur in no document: the stored documents get the columns of the others."""
+    """Some of its words may occur in no document: the stored documents get the columns of the
+    others.
+    """
     words = sorted({word for path in (letters / "train").glob("*/*") for word in path.read_text().lower().split()})
     (tmp_path / "words.txt").write_text("\n".join(["aaaa", *(word for word in words if word.isalpha()), "zzzz"]))
     train = ("train", str(letters / "train"), "--model", "nbsvm", "--vocabulary", "words.txt")
@@ -145,8 +151,11 @@ def test_a_given_vocabulary(letters: Path, tmp_path: Path) -> None:
 
 
 def test_a_search_on_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search of a large corpus reads a part of it, says so, and what it finds is trained on all documents."""
-    texts, draw = tmp_path / "t.jsonl", random.Random(3)
+    """The search of a large corpus reads a part of it, says so, and what it finds is trained on all
+    documents.
+    """
+    texts = tmp_path / "t.jsonl"
+    draw = random.Random(3)
     with texts.open("w") as file:
         for number in range(3000):
             words = " ".join(f"w{draw.randrange(50) * (number % 3 + 1)}" for _ in range(6))

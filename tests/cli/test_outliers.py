@@ -12,7 +12,9 @@ ENGLISH = {"eng.txt", "pcm.txt", "sco.txt"}  # English, and two that are near to
 
 
 def test_strange_text_is_less_typical(nbtext: Any, model: str) -> None:
-    """Letters are typical, another language is an outlier, and the less typical of two has the lower score."""
+    """Letters are typical, another language is an outlier, and the less typical of two has the
+    lower score.
+    """
     lines = "the bins in our street were not emptied again this week\nder Hund bellt\nxq zzv qqj wwkx\n\n"
     out = nbtext("predict", "-", "-m", model, "--to", "jsonl", input=lines.encode()).out
     letter, german, noise, nothing = (json.loads(line) for line in out.splitlines())
@@ -60,7 +62,8 @@ def test_other_languages_are_foreign_to_news(nbtext: Any, corpora: Callable[[str
     for path in corpora("udhr2").glob("*.txt"):
         if path.name not in ENGLISH:
             (foreign / path.name).symlink_to(path)
-    model, news = str(tmp_path / "news.joblib"), corpora("20news")
+    model = str(tmp_path / "news.joblib")
+    news = corpora("20news")
     nbtext("train", str(news / "train"), "--model", "multinomial", "-q", "-o", model).ok()
     options = ("-m", model, "--foreign", str(foreign), "-q", "--to", "json")
     assert nbtext("evaluate", str(news / "test"), *options).json["outlier_auroc"] > 0.999

@@ -30,9 +30,12 @@ def words_of(command: str, letters: Path, model: str) -> list[str]:
 
 @pytest.mark.exhaustive(every=5)  # which neither 6 formats nor 9 commands are a multiple of
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "compare"])  # which measures seconds
+# which measures seconds
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "compare"])
 def test_every_format(nbtext: Any, letters: Path, model: str, tmp_path: Path, command: str, form: str) -> None:
-    """-o writes what standard output would show, in every format; without the kernel and by more threads, the same."""
+    """-o writes what standard output would show, in every format; without the kernel and by more
+    threads, the same.
+    """
     asked = [*words_of(command, letters, model), "--to", form]
     shown = nbtext(*asked, COLUMNS="80").ok()
     assert "\r" not in shown.out
@@ -44,11 +47,14 @@ def test_every_format(nbtext: Any, letters: Path, model: str, tmp_path: Path, co
     assert (tmp_path / "out").read_bytes().decode() == shown.out
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "review"])  # which may find nothing
+# which may find nothing
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "review"])
 def test_headers(nbtext: Any, letters: Path, model: str, command: str) -> None:
-    r"""Lines end with \n. CSV has a header line; TSV has the same rows without it, all of the same width.
+    r"""Lines end with \n. CSV has a header line; TSV has the same rows without it, all of the same
+    width.
 
-    `sample` writes documents for `train`, which takes the names of columns from a header line of TSV too.
+    `sample` writes documents for `train`, which takes the names of columns from a header line of
+    TSV too.
     """
     table, tabs = (nbtext(*words_of(command, letters, model), "--to", name).ok() for name in ("csv", "tsv"))
     assert "\r" not in table.out + tabs.out

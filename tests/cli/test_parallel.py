@@ -13,7 +13,9 @@ from nbtext.parallel import available_cpus, parallel_map
 
 
 def test_cpus_where_the_system_does_not_tell_those_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On macOS and Windows it is the number of CPUs of the machine, and 1 where not even that is known."""
+    """On macOS and Windows it is the number of CPUs of the machine, and 1 where not even that is
+    known.
+    """
     assert available_cpus() >= 1
     monkeypatch.delattr(os, "sched_getaffinity")
     assert available_cpus() == os.cpu_count()
@@ -56,8 +58,12 @@ def test_an_error_is_raised_in_its_turn() -> None:
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, ValueError])
 def test_an_interrupt_does_not_wait_for_threads(kind: type[BaseException]) -> None:
-    """A thread may need a lock of the pool that the interrupt has left locked; after other errors, it is waited for."""
-    has_begun, is_released, ended = threading.Event(), threading.Event(), list[bool]()
+    """A thread may need a lock of the pool that the interrupt has left locked; after other errors,
+    it is waited for.
+    """
+    has_begun = threading.Event()
+    is_released = threading.Event()
+    ended = list[bool]()
 
     def work(number: int) -> None:
         if number == 0:

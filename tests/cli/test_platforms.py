@@ -1,4 +1,6 @@
-"""Systems without what Linux has: the same commands give the same bytes when those names are taken away."""
+"""Systems without what Linux has: the same commands give the same bytes when those names are taken
+away.
+"""
 
 import subprocess
 import sys
@@ -7,7 +9,8 @@ from typing import Any
 
 import pytest
 
-# What macOS or Windows does not have. `os.fork` and `fcntl` are needed by Dask and by pytest, not by nbtext.
+# What macOS or Windows does not have. `os.fork` and `fcntl` are needed by Dask and by pytest, not
+# by nbtext.
 TAKE_AWAY = """
 import asyncio, os, select, signal, sys
 os.environ["NBTEXT_KERNEL"] = "off"  # it needs POSIX
@@ -72,7 +75,9 @@ def test_a_command_without_what_linux_has(nbtext: Any, folders: dict[str, Path],
         arguments = [word.format(letters=letters, out=folder) for word in command.split()]
         if name == "linux":
             result = nbtext(*arguments, input=b"the bins\n")
-            status, out, err = result.status, result.out, result.err
+            status = result.status
+            out = result.out
+            err = result.err
         else:
             status, out, err = run_elsewhere(*arguments, input=b"the bins\n")
         assert "internal error" not in err

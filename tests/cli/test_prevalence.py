@@ -54,7 +54,8 @@ def test_fewer_spam_than_in_training(nbtext: Any, spam: Path) -> None:
 
 def test_adapted_probabilities(nbtext: Any, spam: Path) -> None:
     """--adapt-prior lowers the log-loss where the shares differ, and more labels are right."""
-    losses, right = [], []
+    losses = []
+    right = []
     true = [json.loads(line)["label"] for line in (spam / "new.jsonl").read_text().splitlines()]
     for options in ((), ("--adapt-prior",)):
         lines = nbtext("predict", "new.jsonl", "-m", "m", "--to", "jsonl", *options, cwd=spam).out.splitlines()
@@ -132,11 +133,14 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a multi-label model, and new documents half of which have a label that a sixth had before."""
+    """A folder with a multi-label model, and new documents half of which have a label that a sixth
+    had before.
+    """
     folder = tmp_path_factory.mktemp("topics")
     words = {"fruit": "apple pear plum cherry", "sea": "wave boat tide reef", "tools": "saw nail drill bolt"}
     for name, share, seed in (("train", 1 / 6, 1), ("new", 0.5, 2)):
-        chance, lines = random.Random(seed), []
+        chance = random.Random(seed)
+        lines = []
         for _ in range(1000):
             labels = [label for label, p in (("fruit", 0.4), ("sea", share), ("tools", 0.4)) if chance.random() < p]
             own = [word for label in labels for word in chance.choices(words[label].split(), k=2)]
@@ -150,13 +154,16 @@ def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_several_labels(nbtext: Any, topics: Path) -> None:
-    """Each label has its own share of the documents; the count of predictions misses the one that has changed."""
+    """Each label has its own share of the documents; the count of predictions misses the one that
+    has changed.
+    """
     result = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", cwd=topics)
     records = {each["label"]: each for each in result.records}
     true = [json.loads(line)["label"] for line in (topics / "new.jsonl").read_text().splitlines()]
     for label in ("fruit", "sea", "tools"):
         share = sum(label in labels for labels in true) / len(true)
-        assert records[label]["low"] - 0.05 <= share <= records[label]["high"] + 0.05  # other labels shift it a little
+        # other labels shift it a little
+        assert records[label]["low"] - 0.05 <= share <= records[label]["high"] + 0.05
         assert records[label]["high"] - records[label]["low"] < 0.3
         assert records[label]["predicted_share"] == records[label]["predicted"] / 1000
         assert records[label]["documents"] == pytest.approx(1000 * records[label]["share"])
@@ -170,7 +177,9 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_more_than_512_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
-    """Each label needs four numbers only, so there is no limit; most of these labels have too few documents."""
+    """Each label needs four numbers only, so there is no limit; most of these labels have too few
+    documents.
+    """
     rows = [{"text": f"word{n} common the", "label": [f"l{n:03}", "all"]} for n in range(520)]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     nbtext("train", "t.jsonl", "-q", "-o", "m").ok()
@@ -218,7 +227,8 @@ def test_targets_do_not_survive_another_prior(nbtext: Any, spam: Path) -> None:
 @pytest.mark.parametrize("name", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm", "logistic"])
 def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
     """Every model whose left-out documents are scored can estimate shares, and adapts to them."""
-    keep = ("--keep-sample", "1") if name in ("nbsvm", "logistic") else ()  # linear models have no counts without it
+    # linear models have no counts without it
+    keep = ("--keep-sample", "1") if name in ("nbsvm", "logistic") else ()
     nbtext("train", "train.jsonl", "-q", "-o", name, "--model", name, *keep, cwd=spam)
     found = nbtext("prevalence", "new.jsonl", "-m", name, "--to", "json", cwd=spam).json
     share = {each["label"]: each for each in found["labels"]}["spam"]
@@ -272,11 +282,13 @@ def test_python_and_the_command_agree(nbtext: Any, spam: Path, topics: Path, nam
 
 @pytest.fixture(scope="module")
 def words_by_group(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a model, and documents of fifteen groups, each of which adds some words to both labels alike.
+    """A folder with a model, and documents of fifteen groups, each of which adds some words to both
+    labels alike.
 
     Three more groups have only other shares of the labels, and one has words as no label has them.
     """
-    folder, chance = tmp_path_factory.mktemp("groups"), random.Random(1)
+    folder = tmp_path_factory.mktemp("groups")
+    chance = random.Random(1)
     words = [f"w{n:03}" for n in range(300)]
     weights = {label: [chance.random() ** 2 + 0.3 for _ in words] for label in ("bad", "good")}
 
@@ -291,7 +303,8 @@ def words_by_group(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Pat
     write("train.jsonl", [("", *document(0.5)) for _ in range(2500)])
     rows = []
     for number in range(19):
-        added, share = chance.sample(words, 3), chance.random()
+        added = chance.sample(words, 3)
+        share = chance.random()
         kind = "strange" if number == 18 else "only shares" if number > 14 else "words"
         for _ in range(400):
             label, own = document(share)
@@ -304,7 +317,9 @@ def words_by_group(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_groups_whose_words_differ(nbtext: Any, words_by_group: Path) -> None:
-    """Where words differ, predictions are counted, and nine of ten intervals contain the share; a line says so."""
+    """Where words differ, predictions are counted, and nine of ten intervals contain the share; a
+    line says so.
+    """
     ran = nbtext("prevalence", "new.jsonl", "-m", "m", "--group-field", "group", "--to", "jsonl", cwd=words_by_group)
     rows = [json.loads(line) for line in (words_by_group / "new.jsonl").read_text().splitlines()]
     true: dict[str, list[bool]] = {}
@@ -365,7 +380,9 @@ def test_group_fields_that_cannot_be_used(nbtext: Any, words_by_group: Path, tmp
 
 
 def test_no_interval_is_narrower_than_that_of_counting(nbtext: Any, spam: Path, tmp_path: Path) -> None:
-    """Also of a label that no document has, of each group: a share of n documents is not known better than that."""
+    """Also of a label that no document has, of each group: a share of n documents is not known
+    better than that.
+    """
     ham = [json.loads(line) for line in (spam / "new.jsonl").read_text().splitlines() if '"ham"' in line]
     sizes = {"one": 3, "two": 40, "three": 400}
     rows = [{"text": ham[i]["text"], "group": name} for name, n in sizes.items() for i in range(n)]

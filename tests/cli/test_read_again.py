@@ -13,7 +13,9 @@ EXACT = ["--smoothing", "0.3", "--no-calibrate", "-q"]
 @pytest.mark.parametrize("weighting", ["counts", "binary"])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_answers_as_from_the_texts(nbtext: Any, letters: Path, name: str, weighting: str) -> None:
-    """The refitted model predicts as one that was trained on the texts, whichever model had the counts."""
+    """The refitted model predicts as one that was trained on the texts, whichever model had the
+    counts.
+    """
     features = ["--weighting", weighting, "--ngrams", "1,2", "--min-df", "2"]
     for other in MODELS:
         nbtext("train", str(letters / "train"), *features, "--model", other, "-q", "-o", other).ok()
@@ -55,8 +57,11 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path) -> None:
 
 
 def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path) -> None:
-    """A model that is not named stays; a prior goes along; a share of the variance is not a pseudo-count."""
-    train, prior = str(letters / "train"), ["--prior", "1,2,3,4,5,6"]
+    """A model that is not named stays; a prior goes along; a share of the variance is not a
+    pseudo-count.
+    """
+    train = str(letters / "train")
+    prior = ["--prior", "1,2,3,4,5,6"]
     nbtext("train", train, "--model", "bernoulli", *prior, "--smoothing", "2", "-o", "a")
     again = nbtext("train", "a", "--smoothing", "0.5", "-o", "b")
     assert again.err.startswith("bernoulli: 336 documents, 6 labels, 2,803 features; smoothing 0.5\n")
@@ -71,7 +76,9 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path) 
 
 @pytest.mark.parametrize("command", ["predict", "train -o m", "evaluate"])
 def test_a_model_among_the_sources_is_refused(nbtext: Any, letters: Path, model: str, command: str) -> None:
-    """A model file among the sources is refused, and the error calls it a model; alone, `train` fits it again."""
+    """A model file among the sources is refused, and the error calls it a model; alone, `train`
+    fits it again.
+    """
     name, *options = command.split()
     options = options or ["-m", model]
     among = nbtext(name, str(letters / "test"), model, *options)

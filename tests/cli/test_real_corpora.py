@@ -12,8 +12,9 @@ Corpora = Callable[[str], Path]
 
 @pytest.mark.exhaustive
 def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
-    """20 Newsgroups by date: multinomial is calibrated to 0.04, beats Laplace's smoothing, and repairs broken bytes;
-    its page is below 3 MB, and says what is confused most."""
+    """20 Newsgroups by date: multinomial is calibrated to 0.04, beats Laplace's smoothing, and
+    repairs broken bytes; its page is below 3 MB, and says what is confused most.
+    """
     folder = corpora("20news")
     trained = nbtext("train", str(folder / "train"), "--model", "multinomial", "-o", "m.joblib").ok()
     assert "invalid bytes in" in trained.err
@@ -28,7 +29,9 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
 
 
 def test_newsgroups_by_default(nbtext: Any, corpora: Corpora) -> None:
-    """20 Newsgroups by date: complement is selected, and finds the group that multinomial almost never predicts."""
+    """20 Newsgroups by date: complement is selected, and finds the group that multinomial almost
+    never predicts.
+    """
     folder = corpora("20news")
     trained = nbtext("train", str(folder / "train"), "-o", "m.joblib")
     assert "complement with binary counts: 11,314 documents" in trained.err
@@ -58,8 +61,11 @@ def test_movie_reviews(nbtext: Any, corpora: Corpora) -> None:
 
 
 def test_short_questions_combined(nbtext: Any, corpora: Corpora) -> None:
-    """Banking77: words, pairs of words and characters together are three points better, as the estimate says."""
-    folder, columns = corpora("banking77"), ["--text-field", "text", "--label-field", "category"]
+    """Banking77: words, pairs of words and characters together are three points better, as the
+    estimate says.
+    """
+    folder = corpora("banking77")
+    columns = ["--text-field", "text", "--label-field", "category"]
     nbtext("train", str(folder / "train.csv"), *columns, "--model", "combined", "-o", "m.joblib").ok()
     record = nbtext("evaluate", str(folder / "test.csv"), *columns, "-m", "m.joblib", "--to", "json").json
     assert record["accuracy"] >= 0.900
@@ -80,7 +86,9 @@ def test_long_texts_combined(nbtext: Any, corpora: Corpora, name: str, least: fl
 
 
 def test_short_messages(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
-    """SMS spam, a TSV without header and quoting: 5,574 messages, the first 30 % learned, 98 % of the rest right."""
+    """SMS spam, a TSV without header and quoting: 5,574 messages, the first 30 % learned, 98 % of
+    the rest right.
+    """
     path = corpora("sms-spam") / "SMSSpamCollection"
     lines = path.read_bytes().splitlines(keepends=True)
     assert len(lines) == 5574
@@ -114,8 +122,11 @@ def replaced(said: str) -> int:
 
 @pytest.mark.exhaustive
 def test_no_document_is_lost(nbtext: Any, corpora: Corpora, model: str) -> None:
-    """Naughty strings, 388 languages, raw mails and broken news: a record each, and replaced bytes are told."""
-    blns, news = corpora("blns") / "blns.txt", corpora("20news").resolve()
+    """Naughty strings, 388 languages, raw mails and broken news: a record each, and replaced bytes
+    are told.
+    """
+    blns = corpora("blns") / "blns.txt"
+    news = corpora("20news").resolve()
     n_lines = blns.read_bytes().count(b"\n")
     mails = [
         str(corpora("spamassassin") / name) for name in ("easy-ham-1", "easy-ham-2", "hard-ham-1", "spam-1", "spam-2")
@@ -136,8 +147,9 @@ def test_no_document_is_lost(nbtext: Any, corpora: Corpora, model: str) -> None:
 
 
 def test_binary_counts_of_japanese_by_characters(nbtext: Any, corpora: Corpora) -> None:
-    """Two models are equally good in 10 folds. A log-loss that is lower by 2.2 standard deviations, by chance, does not
-    outweigh the higher accuracy."""
+    """Two models are equally good in 10 folds. A log-loss that is lower by 2.2 standard deviations,
+    by chance, does not outweigh the higher accuracy.
+    """
     source = corpora("ja-chabsa") / "posneg.tsv"
     options = ["--label-field", "1", "--text-field", "2", "--analyzer", "char", "--ngrams", "1,3"]
     trained = nbtext("train", str(source), *options, "-o", "m.joblib")

@@ -1,4 +1,6 @@
-"""Texts that repeat by nature: what `train` and `evaluate --folds` say of them, and the option --duplicates."""
+"""Texts that repeat by nature: what `train` and `evaluate --folds` say of them, and the option
+--duplicates.
+"""
 
 import csv
 import json
@@ -32,7 +34,9 @@ def write(path: Path, texts: list[str], labels: list[Any]) -> str:
 
 
 def test_commands(nbtext: Any, tmp_path: Path) -> None:
-    """`train` and `evaluate --folds` say that copies were left out together, and give both estimates."""
+    """`train` and `evaluate --folds` say that copies were left out together, and give both
+    estimates.
+    """
     source = write(tmp_path / "t.csv", *three_texts(1))
     trained = nbtext("train", source, "-o", "m.joblib")
     assert "1,497 duplicates left out together); accuracy 0.1827 for new texts, 0.6" in trained.err

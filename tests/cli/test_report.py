@@ -8,7 +8,9 @@ import pytest
 
 
 def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """The result is that without --report; the page is one file with the same bytes for any number of threads."""
+    """The result is that without --report; the page is one file with the same bytes for any number
+    of threads.
+    """
     arguments = ("evaluate", str(letters / "test"), "-m", model)
     plain = nbtext(*arguments)
     pages = []
@@ -23,7 +25,9 @@ def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_p
 
 @pytest.mark.exhaustive
 def test_settings_as_they_were_typed(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """By the names of the options, files by their names; what changes nothing in the page is not among them."""
+    """By the names of the options, files by their names; what changes nothing in the page is not
+    among them.
+    """
     (tmp_path / "costs.csv").write_text("trash,noise,3\n")
     asked = [
         "--folds", "2", "--cost", "costs.csv", "--stop-words", "english", "--ngrams", "1,2", "--no-lowercase",
@@ -64,7 +68,9 @@ def said(page: Path) -> str:
 
 
 def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Accuracy with its interval, what is confused most, the threshold for 95 %, and what was asked for."""
+    """Accuracy with its interval, what is confused most, the threshold for 95 %, and what was asked
+    for.
+    """
     nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "page.html", "--coverage", "0.9").ok()
     text = said(tmp_path / "page.html")
     assert "The predicted label of 90.5 % of the documents is correct" in text
@@ -78,7 +84,9 @@ def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
 
 
 def test_common_words_of_a_model_without_counts(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A linear model does not tell which words are common, so the page does not say that they are added up."""
+    """A linear model does not tell which words are common, so the page does not say that they are
+    added up.
+    """
     nbtext("train", letters / "train", "--model", "svm", "-q", "-o", "svm.joblib", cwd=tmp_path).ok()
     nbtext("evaluate", letters / "test", "-m", "svm.joblib", "--report", "page.html", "-q", cwd=tmp_path).ok()
     text = said(tmp_path / "page.html")

@@ -1,4 +1,6 @@
-"""`nbtext review`: records of label errors, duplicates, leaks, outliers, and documents that are not text."""
+"""`nbtext review`: records of label errors, duplicates, leaks, outliers, and documents that are not
+text.
+"""
 
 import base64
 import csv
@@ -53,7 +55,9 @@ def ids(record: dict[str, Any]) -> list[str]:
 
 
 def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    """Flipped labels are found, with the likely label, the file and the line; the rate is estimated."""
+    """Flipped labels are found, with the likely label, the file and the line; the rate is
+    estimated.
+    """
     for n in FLIPPED:
         rows[n]["label"] = {"fruit": "tools", "tools": "fruit"}[rows[n]["label"]]
     write_rows(tmp_path / "x.jsonl", rows)
@@ -70,8 +74,11 @@ def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -
 
 
 def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) -> None:
-    """The summary names the pair of labels, the number of documents and their share of the given label."""
-    chance, labels = random.Random(2), ["art", "bio", "car"]
+    """The summary names the pair of labels, the number of documents and their share of the given
+    label.
+    """
+    chance = random.Random(2)
+    labels = ["art", "bio", "car"]
     words = [f"{label}{n}" for label in labels for n in range(40)]
     rows = []
     for n in range(900):
@@ -88,8 +95,11 @@ def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) ->
 
 
 def test_a_label_error_is_another_label(nbtext: Any, tmp_path: Path) -> None:
-    """A given label can be the most probable one and still be wrong by more than one half, if there are three."""
-    chance, labels = random.Random(8), ["art", "bio", "car"]
+    """A given label can be the most probable one and still be wrong by more than one half, if there
+    are three.
+    """
+    chance = random.Random(8)
+    labels = ["art", "bio", "car"]
     words = [f"{label}{n}" for label in labels for n in range(25)]
     rows = []
     for n in range(280):
@@ -112,9 +122,12 @@ def test_a_label_error_is_another_label(nbtext: Any, tmp_path: Path) -> None:
     [(2.0, 50, True), (1.99, 50, False), (2.0, 100, True), (2.0, 101, False), (7.9, 400, False), (8.0, 400, True)],
 )
 def test_confused_labels_are_two_documents_and_two_percent(n_wrong: float, n_given: int, is_reported: bool) -> None:
-    """A pair of labels is reported from two expected documents, and from 2 % of the documents of the given label."""
+    """A pair of labels is reported from two expected documents, and from 2 % of the documents of
+    the given label.
+    """
     nothing = np.zeros(0)
-    true, given = np.array([0, 1, 0]), np.array([0, 1, 1])
+    true = np.array([0, 1, 0])
+    given = np.array([0, 1, 1])
     expected = np.array([500.0, n_given - n_wrong, n_wrong])
     noise = LabelNoise(nothing.astype(int), nothing.astype(int), nothing, true, given, expected, 2, nothing)
     found = [*_find_confused(Judgment(("ham", "spam"), noise, nothing, None))]
@@ -130,7 +143,9 @@ def test_near_duplicates_have_the_lowest_similarity_of_their_group(nbtext: Any, 
 
 
 def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    """Copies are one record for each content; with different labels they conflict; similar texts are near."""
+    """Copies are one record for each content; with different labels they conflict; similar texts
+    are near.
+    """
     rows.append(rows[0] | {"id": "copy"})
     rows.append(rows[3] | {"id": "conflict", "label": "fruit"})
     rows.append(rows[5] | {"id": "near", "text": rows[5]["text"].replace("number5", "number5 please")})
@@ -146,7 +161,9 @@ def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> 
 
 
 def test_leaks(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    """Documents that are also in --against, equal or nearly so; those of the other source are marked."""
+    """Documents that are also in --against, equal or nearly so; those of the other source are
+    marked.
+    """
     other = [
         rows[7] | {"id": "same", "label": "unknown"},
         rows[9] | {"id": "close", "text": rows[9]["text"] + " thanks"},
@@ -201,7 +218,9 @@ def test_most_certain_first_and_only_some_kinds(nbtext: Any, rows: list[dict[str
 
 
 def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    """TSV has a line for each finding; CSV has a header; the table names places, without control characters."""
+    """TSV has a line for each finding; CSV has a header; the table names places, without control
+    characters.
+    """
     rows += [rows[0] | {"id": "a,b\x1b[31m"}]
     write_rows(tmp_path / "x.jsonl", rows)
     lines = nbtext("review", "x.jsonl", "--only", "duplicate").out.splitlines()
@@ -224,7 +243,9 @@ def test_threads_change_nothing(nbtext: Any, letters: Path) -> None:
 
 
 def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    """Documents without labels are searched for duplicates; the message says that no label was judged."""
+    """Documents without labels are searched for duplicates; the message says that no label was
+    judged.
+    """
     unlabeled = [{"id": row["id"], "text": row["text"]} for row in [*rows, rows[4] | {"id": "copy"}]]
     write_rows(tmp_path / "x.jsonl", unlabeled)
     result = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "jsonl").ok()

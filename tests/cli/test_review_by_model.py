@@ -13,7 +13,8 @@ HOSTILE = "\x1b[31m\u202e<b>\n"
 
 
 def make_rows(n: int, seed: int, *, several: bool = False) -> Rows:
-    chance, found = random.Random(seed), Rows()
+    chance = random.Random(seed)
+    found = Rows()
     for number in range(n):
         labels = [name for name in WORDS if chance.random() < 0.4] if several else [chance.choice(list(WORDS))]
         words = [word for label in labels for word in chance.choices(WORDS[label], k=7)] + chance.choices(COMMON, k=8)
@@ -28,9 +29,12 @@ def write(path: Path, rows: Rows) -> None:
 
 @pytest.fixture(scope="module")
 def folder(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`train.jsonl`, 300 documents of which 7 and 50 have a wrong label; models of them; `new.jsonl`, 10 documents."""
+    """`train.jsonl`, 300 documents of which 7 and 50 have a wrong label; models of them;
+    `new.jsonl`, 10 documents.
+    """
     folder = tmp_path_factory.mktemp("models")
-    rows, new = make_rows(300, 1), make_rows(10, 2)
+    rows = make_rows(300, 1)
+    new = make_rows(10, 2)
     for row in (rows[7], rows[50], new[4]):
         row["label"] = {"fruit": "sea", "sea": "tools", "tools": "fruit"}[row["label"]]
     write(folder / "train.jsonl", rows)
@@ -63,7 +67,9 @@ def errors(records: Rows) -> set[str]:
 
 @pytest.mark.parametrize("model", ["m", "kept", "hashed", "gaussian"])
 def test_ten_new_documents(nbtext: Any, folder: Path, model: str) -> None:
-    """Their labels are judged by the model; ten documents alone could not tell which label is wrong."""
+    """Their labels are judged by the model; ten documents alone could not tell which label is
+    wrong.
+    """
     records, summary = review(nbtext, folder, "new.jsonl", "-m", f"{model}.model")
     assert errors(records) == {"2-4"}
     (error,) = (record for record in records if record["finding"] == "label_error")
@@ -76,7 +82,8 @@ def test_ten_new_documents(nbtext: Any, folder: Path, model: str) -> None:
 
 @pytest.mark.parametrize("model", ["m", "kept", "hashed", "gaussian"])
 def test_training_documents(nbtext: Any, folder: Path, model: str) -> None:
-    """The model has learned the wrong labels of its training documents, and they are found nevertheless.
+    """The model has learned the wrong labels of its training documents, and they are found
+    nevertheless.
 
     So are they if some of the documents are new.
     """
@@ -86,7 +93,9 @@ def test_training_documents(nbtext: Any, folder: Path, model: str) -> None:
 
 
 def test_several_labels(nbtext: Any, folder: Path, tmp_path: Path) -> None:
-    """Labels of new documents and of training documents to add and to remove; documents with one label, too."""
+    """Labels of new documents and of training documents to add and to remove; documents with one
+    label, too.
+    """
     records, summary = review(nbtext, folder, "several.jsonl", "-m", "several.model", "--only", "label_error")
     assert errors(records) == {"3-9"}
     assert "documents lack about" in summary
@@ -102,11 +111,13 @@ def test_several_labels(nbtext: Any, folder: Path, tmp_path: Path) -> None:
 
 
 def test_new_documents_that_lack_a_label(nbtext: Any, tmp_path: Path) -> None:
-    """Without a retained sample, a document is not of the training if it has words of one label, and lacks that label.
+    """Without a retained sample, a document is not of the training if it has words of one label,
+    and lacks that label.
 
     Its findings are those of a model that retains all documents, and so knows it to be new.
     """
-    chance, new = random.Random(7), Rows()
+    chance = random.Random(7)
+    new = Rows()
     for number, label in enumerate(["fruit", "sea", "tools"] * 4):
         words = chance.choices(WORDS[label], k=1 + number % 4) + chance.choices(COMMON, k=3)
         new.append({"id": str(number), "text": " ".join(words), "label": ["sea"] * (label == "fruit" and number > 5)})
@@ -122,7 +133,9 @@ def test_new_documents_that_lack_a_label(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_labels_that_the_model_lacks(nbtext: Any, folder: Path, tmp_path: Path) -> None:
-    """The summary names them, without control characters; their documents are not judged, and others are."""
+    """The summary names them, without control characters; their documents are not judged, and
+    others are.
+    """
     rows = [json.loads(line) for line in (folder / "new.jsonl").read_text().splitlines()]
     for number, label in enumerate(["one", "two", "three", HOSTILE.strip(), None]):
         rows[number + 5]["label"] = label
@@ -147,7 +160,9 @@ def test_threads_and_the_plain_version_change_nothing(nbtext: Any, folder: Path)
 
 
 def test_other_findings(nbtext: Any, folder: Path, tmp_path: Path) -> None:
-    """Duplicates, leaks and documents that are not text are found as without a model; outliers are those of predict."""
+    """Duplicates, leaks and documents that are not text are found as without a model; outliers are
+    those of predict.
+    """
     rows = make_rows(10, 2)
     rows += [rows[0] | {"id": "copy"}, {"id": "empty", "text": "", "label": "sea"}]
     rows.append({"id": "foreign", "text": " ".join(f"fremd{n}" for n in range(40)), "label": "sea"})

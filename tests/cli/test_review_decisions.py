@@ -1,4 +1,6 @@
-"""`nbtext review --apply` writes corrected documents, and `train --exclude-ids` leaves documents out."""
+"""`nbtext review --apply` writes corrected documents, and `train --exclude-ids` leaves documents
+out.
+"""
 
 import contextlib
 import json
@@ -100,7 +102,8 @@ def test_wrong_decisions(nbtext: Any, folder: Path, line: str, what: str) -> Non
 @pytest.mark.parametrize("is_ascii", [True, False])
 def test_characters_that_end_a_line_elsewhere(nbtext: Any, folder: Path, character: str, is_ascii: bool) -> None:
     """An id and a label may contain them, escaped or not; a byte order mark may come first."""
-    name, label = f"a{character}b", f"to{character}ols"
+    name = f"a{character}b"
+    label = f"to{character}ols"
     write(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": name}, ROWS[2]])
     made = [{"id": name, "decision": "relabel", "label": label}, {"id": "c", "decision": "remove"}]
     lines = [json.dumps(each, ensure_ascii=is_ascii) + "\n" for each in made]
@@ -144,7 +147,9 @@ def test_options_that_search(nbtext: Any, folder: Path) -> None:
 
 
 def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
-    """--exclude-ids leaves documents out, with any number of threads; the model equals that of the others."""
+    """--exclude-ids leaves documents out, with any number of threads; the model equals that of the
+    others.
+    """
     write(folder / "y.jsonl", [ROWS[0], ROWS[3]])
     (folder / "ids.txt").write_text("b\nc\nunknown\n")
     result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
@@ -158,7 +163,9 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
 
 
 def test_ids_of_no_document(nbtext: Any, folder: Path) -> None:
-    """If an id of --exclude-ids is that of no document, a line says so, with an id as it should be; else, none does."""
+    """If an id of --exclude-ids is that of no document, a line says so, with an id as it should be;
+    else, none does.
+    """
     (folder / "ids.txt").write_text("./x.jsonl\n")
     result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
     assert "--exclude-ids lists 1 id, and 0 documents had one of them; the first id of the others is a\n" in result.err
@@ -177,9 +184,12 @@ def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> No
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.feather", "x.db", "x.mbox"])
 def test_documents_with_ids_have_places(nbtext: Any, tmp_path: Path, name: str) -> None:
-    """Findings and errors name the file and the line or row, also if documents have ids; and --apply knows them."""
+    """Findings and errors name the file and the line or row, also if documents have ids; and
+    --apply knows them.
+    """
     rows = [{"id": f"m{n}", "text": "red round apple", "label": label} for n, label in enumerate(["a", "b", None])]
-    options, first = ["--label-field", "label"], 1
+    options = ["--label-field", "label"]
+    first = 1
     if name.endswith((".parquet", ".feather")):
         pa = pytest.importorskip("pyarrow")
         write_table = pytest.importorskip("pyarrow.parquet" if name == "x.parquet" else "pyarrow.feather")
@@ -220,7 +230,9 @@ DECIDED = [{"id": "b", "decision": "relabel", "label": "tools"}, {"id": "a", "de
 
 
 def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
-    """All columns and line ends stay; -o FILE.jsonl makes objects of all columns; standard input is corrected, too."""
+    """All columns and line ends stay; -o FILE.jsonl makes objects of all columns; standard input is
+    corrected, too.
+    """
     (folder / "x.csv").write_bytes(TABLE)
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.csv", "--apply", "d.jsonl")
@@ -273,7 +285,9 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
 
 
 def test_several_sources(nbtext: Any, folder: Path) -> None:
-    """Files with the same columns become one; other formats are refused, unless all become JSON lines."""
+    """Files with the same columns become one; other formats are refused, unless all become JSON
+    lines.
+    """
     (folder / "x.csv").write_bytes(TABLE)
     (folder / "z.csv").write_bytes(b"id,label,text,note\r\nd,tools,drill,\r\n")
     write(folder / "d.jsonl", [*DECIDED, {"id": "c", "decision": "remove"}])
@@ -312,7 +326,9 @@ CORRECTED = [FULL[1] | {"label": "tools"}, FULL[2]]
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | None) -> None:
-    """It stays an array whose other items keep their characters, or becomes JSON lines of all fields."""
+    """It stays an array whose other items keep their characters, or becomes JSON lines of all
+    fields.
+    """
     (folder / "x.json").write_text(json.dumps(FULL, indent=indent))
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.json", "--apply", "d.jsonl")

@@ -1,4 +1,6 @@
-"""`nbtext review` of documents with several labels: labels to add and to remove, duplicates, corrections."""
+"""`nbtext review` of documents with several labels: labels to add and to remove, duplicates,
+corrections.
+"""
 
 import json
 import random
@@ -16,8 +18,11 @@ def text_of(chance: random.Random, labels: list[str]) -> str:
 
 @pytest.fixture
 def rows() -> list[dict[str, Any]]:
-    """Documents with two labels, one or none. Of 4, 13 and 15 a label is missing; 5, 13 and 20 have a wrong one."""
-    chance, names = random.Random(1), list(WORDS)
+    """Documents with two labels, one or none. Of 4, 13 and 15 a label is missing; 5, 13 and 20 have
+    a wrong one.
+    """
+    chance = random.Random(1)
+    names = list(WORDS)
     sets = [[], ["fruit"], ["tools"], ["sea"], ["fruit", "tools"], ["fruit", "sea"], ["sea", "tools"]]
     found = [
         {"id": f"d{n}", "label": list(labels), "text": text_of(chance, labels)}
@@ -50,7 +55,9 @@ def review(nbtext: Any, *arguments: str, cwd: Path) -> tuple[list[dict[str, Any]
 
 
 def test_labels_to_add_and_to_remove(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    """One finding for each pair of a document and a label, most certain first; the summary estimates their number."""
+    """One finding for each pair of a document and a label, most certain first; the summary
+    estimates their number.
+    """
     write(tmp_path / "x.jsonl", rows)
     found, summary = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
     pairs = [(each["documents"][0]["id"], each.get("label"), each.get("likely_label")) for each in found]

@@ -31,7 +31,9 @@ def few(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: Path) -> None:
-    """The table goes to standard error; the model is the one it marks, and the same for any number of threads."""
+    """The table goes to standard error; the model is the one it marks, and the same for any number
+    of threads.
+    """
     for file, jobs in (("a", "1"), ("b", "2")):
         trained = nbtext("train", str(few / "train"), "-o", file, "--model", "best", "-j", jobs).ok()
         assert trained.out == ""
@@ -40,13 +42,15 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     rows = [re.split(r"\s{2,}", line.strip()) for line in trained.err.splitlines() if line[:1] == " "][2:]
     marked = [row for row in rows if row[-1].endswith("◂")]
     assert len(marked) == 1
-    assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02  # leave-one-out may be above folds
+    # leave-one-out may be above folds
+    assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02
     assert nbtext("evaluate", str(few / "test"), "-m", "a", "--to", "json").json["accuracy"] > 0.9
 
 
 def test_a_stack_shows_its_parts_and_their_weights(nbtext: Any, tmp_path: Path) -> None:
     """Words are not separated, so the default model knows none of another document."""
-    random, keys = Random(1), ("กขคง", "จฉชซ", "ญฎฏฐ")
+    random = Random(1)
+    keys = ("กขคง", "จฉชซ", "ญฎฏฐ")
     texts = ["".join(random.choices("".join(keys) + keys[k % 3], k=30)) for k in range(240)]
     lines = [json.dumps({"text": text, "label": f"label {k % 3}"}) for k, text in enumerate(texts)]
     (tmp_path / "texts.jsonl").write_text("\n".join(lines))
@@ -58,9 +62,12 @@ def test_a_stack_shows_its_parts_and_their_weights(nbtext: Any, tmp_path: Path) 
 
 
 def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> None:
-    """`TextClassifier(model="best")` finds the model that the command finds, with options that both keep."""
+    """`TextClassifier(model="best")` finds the model that the command finds, with options that both
+    keep.
+    """
     paths = sorted((few / "train").glob("*/*.txt"))
-    texts, labels = [path.read_text() for path in paths], [path.parent.name for path in paths]
+    texts = [path.read_text() for path in paths]
+    labels = [path.parent.name for path in paths]
     for options, parameters in (((), {}), (("--ngrams", "1,2"), {"ngrams": (1, 2)})):
         nbtext("train", str(few / "train"), "-o", "m", "--model", "best", *options).ok()
         found = TextClassifier(model="best", **parameters).fit(texts, labels)
@@ -70,7 +77,8 @@ def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> Non
 
 def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
     """It is refused in one line, as for other linear models; `inspect` shows the parts."""
-    source, views = str(few / "train"), ("--view", "word:1,2", "--view", "char_wb:1,3")
+    source = str(few / "train")
+    views = ("--view", "word:1,2", "--view", "char_wb:1,3")
     nbtext("train", source, "--model", "stacked", *views, "--weighting", "binary-l2", "-o", "m").ok()
     for command in (["update", source, "-m", "m"], ["forget", source, "-m", "m"], ["merge", "m", "m"]):
         nbtext(*command, "-o", "n").refused(1, "stacked models, which are not fitted to sums of counts")
@@ -80,7 +88,9 @@ def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_the_model_is_an_ordinary_one(nbtext: Any, few: Path, tmp_path: Path) -> None:
-    """Its bytes are those of training with the settings that the search found; all commands know it."""
+    """Its bytes are those of training with the settings that the search found; all commands know
+    it.
+    """
     nbtext("train", str(few / "train"), "-o", "best", "--model", "best", "--budget", "0s")
     nbtext("train", str(few / "train"), "-o", "plain")
     assert (tmp_path / "best").read_bytes() == (tmp_path / "plain").read_bytes()
@@ -94,7 +104,9 @@ def test_the_model_is_an_ordinary_one(nbtext: Any, few: Path, tmp_path: Path) ->
 
 
 def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
-    """Short texts need a second reading, for which the texts are kept. Compressed files are read again."""
+    """Short texts need a second reading, for which the texts are kept. Compressed files are read
+    again.
+    """
     lines = "".join(f'{{"text": "red apple {i}!", "label": "{"ab"[i % 2]}"}}\n' for i in range(40))
     (tmp_path / "x.jsonl").write_text(lines)
     arguments = ("--model", "best", "--input-format", "jsonl")
@@ -116,7 +128,8 @@ def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Pat
 def test_nested_cross_validation(nbtext: Any, tmp_path: Path) -> None:
     """Each fold is predicted by a model that knows nothing of it.
 
-    Each group has a random word for each label. Who saw a document of the group can predict it; nobody else can.
+    Each group has a random word for each label. Who saw a document of the group can predict it;
+    nobody else can.
     """
     random = Random(3)
     secrets = {(group, label): "".join(random.choices("klmnop", k=12)) for group in range(12) for label in "ab"}
@@ -166,7 +179,9 @@ def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
     ids=["Chinese", "Thai", "Japanese", "segmented", "Korean", "English"],
 )
 def test_texts_without_spaces_get_advice(nbtext: Any, tmp_path: Path, texts: list[str], is_advised: bool) -> None:
-    """Whoever trains the default model on them learns of character n-grams, unless they are asked for."""
+    """Whoever trains the default model on them learns of character n-grams, unless they are asked
+    for.
+    """
     lines = [{"text": text, "label": label} for text, label in zip(texts, ("good", "bad"), strict=True)] * 3
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     trained = nbtext("train", "texts.jsonl", "-o", "m").ok()
@@ -177,7 +192,9 @@ def test_texts_without_spaces_get_advice(nbtext: Any, tmp_path: Path, texts: lis
 
 
 def test_documents_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
-    """The table and the records name micro F1, which has no interval; nested folds are for one label."""
+    """The table and the records name micro F1, which has no interval; nested folds are for one
+    label.
+    """
     lines = [{"text": f"{'red' if i % 2 else 'blue'} w{i % 9} x{i}", "label": ["a", "b"][i % 2 :]} for i in range(80)]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     trained = nbtext("train", "texts.jsonl", "-o", "m", "--model", "best")

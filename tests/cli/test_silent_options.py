@@ -1,4 +1,6 @@
-"""Each option of a command is used, or refused, in modes of the command: none is ignored without a word."""
+"""Each option of a command is used, or refused, in modes of the command: none is ignored without a
+word.
+"""
 
 import csv
 import json
@@ -188,7 +190,8 @@ def test_no_option_is_ignored(nbtext: Any, folder: Path, command: Command, typed
     assert plain[0][0] == 0, plain
     silent = []
     for option, values in tried_options(command, typed):
-        words, expected = typed, plain
+        words = typed
+        expected = plain
         if option.name == "skip_unlabeled":  # of documents of which one has no label
             if any(word.startswith("several") for word in typed):
                 continue  # there, a document without labels has none of them, and is used
@@ -240,7 +243,9 @@ def test_an_option_without_meaning_for_the_labels(nbtext: Any, folder: Path, com
 
 
 def test_a_setting_of_another_source_than_the_first(nbtext: Any, folder: Path) -> None:
-    """A setting of fields, or of directories, may be for the unlabeled documents alone, or for the labeled ones."""
+    """A setting of fields, or of directories, may be for the unlabeled documents alone, or for the
+    labeled ones.
+    """
     unlabeled = ["--unlabeled", "d.csv", "--em", "2", "-q", "-o", "x"]
     nbtext("train", "folder", "--text-field", "title", "--exclude", "1*", *unlabeled, cwd=folder).ok()
     nbtext("review", "d.csv", "--against", "folder", "--text-field", "title", "--exclude", "1*", cwd=folder).ok()

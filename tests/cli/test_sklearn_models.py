@@ -32,12 +32,15 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
     "transformer": (CountVectorizer(), TfidfTransformer(sublinear_tf=True), ComplementNB()),
     "characters": (CountVectorizer(analyzer="char_wb", ngram_range=(1, 3)), MultinomialNB()),
 }
-ARE_COUNTED = ("bernoulli", "binary", "binary complement", "tf-idf, bernoulli")  # documents of each word
+# documents of each word
+ARE_COUNTED = ("bernoulli", "binary", "binary complement", "tf-idf, bernoulli")
 
 
 @pytest.fixture(params=PIPELINES)
 def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Pipeline]:
-    """The name of a pipeline, and the pipeline; its model is in the folder, beside labeled documents."""
+    """The name of a pipeline, and the pipeline; its model is in the folder, beside labeled
+    documents.
+    """
     pipeline = make_pipeline(*PIPELINES[request.param]).fit(TEXTS, LABELS)
     save_model(from_sklearn(pipeline), str(tmp_path / "m.joblib"))
     labels = pipeline.predict(QUESTIONS).tolist()
@@ -48,7 +51,9 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Pipeline
 
 @pytest.mark.exhaustive(every=3)
 def test_commands_give_the_answers_of_the_pipeline(saved: tuple[str, Pipeline], nbtext: Any, tmp_path: Path) -> None:
-    """`predict`, `evaluate`, `explain`, `inspect`, `diff`, `compare` and every export accept the file."""
+    """`predict`, `evaluate`, `explain`, `inspect`, `diff`, `compare` and every export accept the
+    file.
+    """
     name, pipeline = saved
 
     def run(*arguments: str) -> str:
@@ -81,7 +86,9 @@ def test_commands_give_the_answers_of_the_pipeline(saved: tuple[str, Pipeline], 
 def test_what_changes_counts_needs_documents_of_each_word(
     saved: tuple[str, Pipeline], nbtext: Any, tmp_path: Path
 ) -> None:
-    """Models of binary counts are updated, merged and calibrated; the others are refused in one line."""
+    """Models of binary counts are updated, merged and calibrated; the others are refused in one
+    line.
+    """
     name, pipeline = saved
     for command in (
         ("update", "m.joblib", "t.jsonl", "-o", "updated"),
@@ -100,7 +107,8 @@ def test_what_changes_counts_needs_documents_of_each_word(
             assert not (tmp_path / command[-1]).exists()
     if name not in ARE_COUNTED:
         return
-    again = make_pipeline(*PIPELINES[name])  # the sums of counts are those of fitting to all documents
+    # the sums of counts are those of fitting to all documents
+    again = make_pipeline(*PIPELINES[name])
     again.set_params(**{f"{again.steps[0][0]}__vocabulary": pipeline[0].get_feature_names_out().tolist()})
     again.fit([*TEXTS, *QUESTIONS], [*LABELS, *pipeline.predict(QUESTIONS).tolist()])
     updated = nbtext("predict", "t.jsonl", "-m", "updated", "--to", "jsonl").out.splitlines()

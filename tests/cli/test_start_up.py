@@ -38,7 +38,9 @@ def test_help_and_version_import_no_numpy(arguments: list[str]) -> None:
 
 
 def test_documents_are_read_while_numpy_is_imported(letters: Path, model: str) -> None:
-    """`train` and `predict` begin to read a directory, in a thread if there are two, before NumPy is imported."""
+    """`train` and `predict` begin to read a directory, in a thread if there are two, before NumPy
+    is imported.
+    """
     program = (
         "import sys; from threading import Thread; from nbtext.cli.main import run; start = Thread.start\n"
         "def note(thread): print('reads' if 'numpy' not in sys.modules else ''); start(thread)\n"
@@ -85,7 +87,9 @@ def test_predicting_one_document_imports_little(model: str) -> None:
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices")
 def test_training_imports_little(letters: Path, tmp_path: Path) -> None:
-    """Training on texts imports neither SciPy, joblib nor rich, and nothing that the other commands need only."""
+    """Training on texts imports neither SciPy, joblib nor rich, and nothing that the other commands
+    need only.
+    """
     found = imported("train", str(letters / "train"), "-o", str(tmp_path / "model"))
     assert "nbtext.model.fitting" in found
     assert found & {"scipy", "joblib", "rich", *UNUSED_BY_TRAIN} == set()
@@ -108,6 +112,7 @@ def test_forked_or_started(
     (tmp_path / "letters").symlink_to(letters)
     words = arguments.replace("MODEL", model).split()
     asked = {"input": "the bins, \xe4gain\n".encode(), "cwd": tmp_path, "COLUMNS": "60"}
-    forked, started = nbtext(*words, **asked), nbtext_alone(*words, **asked)
+    forked = nbtext(*words, **asked)
+    started = nbtext_alone(*words, **asked)
     assert forked == started
     assert forked.status == status

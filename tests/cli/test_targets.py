@@ -1,4 +1,6 @@
-"""`--min-recall`, `--min-precision` and `--threshold` as typed, and what `--optimize` and `--cost` say."""
+"""`--min-recall`, `--min-precision` and `--threshold` as typed, and what `--optimize` and `--cost`
+say.
+"""
 
 import json
 from pathlib import Path
@@ -77,10 +79,12 @@ def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str
     from nbtext.report.result import format_result
 
     predicted = ["ham"] * n_correct + ["spam"] * (n - n_correct) + ["spam"]
-    rows, ids = np.full((n + 1, 2), 0.5), [str(k) for k in range(n + 1)]
+    rows = np.full((n + 1, 2), 0.5)
+    ids = [str(k) for k in range(n + 1)]
     true: list[tuple[str, ...] | None] = [("ham",)] * n + [("spam",)]
     evaluator = Evaluator(targets=ModelSettings(min_recall=(("ham", 0.95),)))
-    labels, decided = [(label,) for label in predicted], np.array([label == "spam" for label in predicted], np.int64)
+    labels = [(label,) for label in predicted]
+    decided = np.array([label == "spam" for label in predicted], np.int64)
     evaluator.add(
         Predictions("one", ("ham", "spam"), ids, labels, rows, np.ones(n + 1), [None] * (n + 1), true, decided)
     )
@@ -94,8 +98,11 @@ def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str
 
 
 def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: Any, tmp_path: Path) -> None:
-    """Not only on those that a model without targets is calibrated with: fewer would make them stricter than needed."""
-    random, lines = np.random.default_rng(3), ["label,text\n"]
+    """Not only on those that a model without targets is calibrated with: fewer would make them
+    stricter than needed.
+    """
+    random = np.random.default_rng(3)
+    lines = ["label,text\n"]
     for number in range(9000):
         label = "spam" if random.random() < 0.3 else "ham"
         words = random.choice(WORDS["ham"] + WORDS["spam"], 3).tolist() + random.choice(WORDS[label], 4).tolist()
@@ -143,7 +150,9 @@ def test_targets_without_a_meaning(nbtext: Any, mails: Path, options: list[str],
 
 @pytest.mark.exhaustive
 def test_a_growing_model_chooses_again_or_says_that_it_does_not(nbtext: Any, mails: Path) -> None:
-    """With a retained sample, `update` equals training on all; without it, the offsets stay and a line says so."""
+    """With a retained sample, `update` equals training on all; without it, the offsets stay and a
+    line says so.
+    """
     (mails / "both.csv").write_text((mails / "train.csv").read_text() + (mails / "test.csv").read_text()[11:])
     target = ("--min-recall", "ham=0.99")
     kept = (*target, "--keep-sample", "10000")
@@ -207,7 +216,9 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
 
 
 def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:
-    """A warning names the label, the probability that is needed, and the highest one; then no document has it."""
+    """A warning names the label, the probability that is needed, and the highest one; then no
+    document has it.
+    """
     nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
     (mails / "high.csv").write_text("ham,spam,1e9\n")
     ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails)
@@ -223,7 +234,9 @@ def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:
 
 @pytest.mark.parametrize("cost", [3.0, 30.0, 300.0, 3000.0, 30000.0])
 def test_the_warning_has_the_right_numbers(nbtext: Any, mails: Path, cost: float) -> None:
-    """Spam is predicted from the probability cost / (1 + cost) on; the warning comes if no document can have that."""
+    """Spam is predicted from the probability cost / (1 + cost) on; the warning comes if no document
+    can have that.
+    """
     nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
     (mails / "costs.csv").write_text(f"ham,spam,{cost}\n")
     ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "costs.csv", cwd=mails)
@@ -251,7 +264,8 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
 
     nbtext("train", "train.csv", "-o", "m", "--min-recall", "ham=0.99", cwd=mails).ok()
     model = load_model(mails / "m")
-    settings, estimate = model.fitted.model_settings, model.fitted.estimate
+    settings = model.fitted.model_settings
+    estimate = model.fitted.estimate
     assert estimate is not None
     for fitted in (
         replace(model.fitted, model_settings=replace(settings, min_recall=(("eggs", 0.99),))),

@@ -26,7 +26,9 @@ def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) ->
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_no_bar_runs_through_results(on_a_terminal: Any, letters: Path, model: str, command: str) -> None:
-    """There is no progress bar if results are printed on the same terminal, because it would erase some of them."""
+    """There is no progress bar if results are printed on the same terminal, because it would erase
+    some of them.
+    """
     shown = on_a_terminal(command, str(letters / "test"), "-m", model)
     assert shown.count("noise/0") == 14
     assert "\x1b[2K" not in shown
@@ -43,7 +45,9 @@ def test_no_color(on_a_terminal: Any, letters: Path, model: str, name: str, valu
 
 
 def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
-    """How much is read, how fast, and the time that is left, of files and of one file; it is wiped away in the end."""
+    """How much is read, how fast, and the time that is left, of files and of one file; it is wiped
+    away in the end.
+    """
     (tmp_path / "texts.tsv").write_text(
         "text\tlabel\n" + ("red sun " * 40 + "\ta\n" + "blue sea " * 40 + "\tb\n") * 6000
     )
@@ -55,7 +59,9 @@ def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
 
 
 def test_progress_of_training(on_a_terminal: Any, letters: Path) -> None:
-    """Learning curves have a bar for their parts, of which there are sizes times seeds; it can be refused."""
+    """Learning curves have a bar for their parts, of which there are sizes times seeds; it can be
+    refused.
+    """
     command = ["compare", str(letters / "train"), "--sizes", "25,50,100", "--seeds", "3"]
     assert re.search(r"9/9.*[0-9,]+ parts/s.*\d:\d\d:\d\d", on_a_terminal(*command))
     assert "parts/s" not in on_a_terminal(*command, "--no-progress")
@@ -80,7 +86,9 @@ def test_what_can_be_refused(
 
 @pytest.mark.parametrize("name", ["predict", "evaluate", "inspect", "explain", "compare", "diff", "sample", "train"])
 def test_a_dumb_terminal(on_a_terminal: Any, letters: Path, model: str, tmp_path: Path, name: str) -> None:
-    """A dumb terminal gets plain text from every command: no escape sequences, no bar, and tables that fit."""
+    """A dumb terminal gets plain text from every command: no escape sequences, no bar, and tables
+    that fit.
+    """
     some = str(letters / "test" / "trash")
     arguments = {
         "predict": [some, "-m", model],
@@ -131,14 +139,18 @@ def test_a_co_process(model: str) -> None:
 
 
 def is_writing(process: int, folder: Path) -> bool:
-    """Whether a process has a file in the folder open, with or without a name, and now waits for input."""
+    """Whether a process has a file in the folder open, with or without a name, and now waits for
+    input.
+    """
     links = [os.path.realpath(link) for link in Path(f"/proc/{process}/fd").iterdir()]
     is_waiting = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].startswith("S")
     return is_waiting and any(link.startswith(f"{folder}/") for link in links)
 
 
 def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
-    """Ctrl-C ends with status 130 and one line; the output does not appear, and nothing is left beside it."""
+    """Ctrl-C ends with status 130 and one line; the output does not appear, and nothing is left
+    beside it.
+    """
     command = [*NBTEXT, "predict", "-", "-m", model, "-o", str(tmp_path / "out.tsv")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -164,7 +176,9 @@ def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_model_from_a_pipe(nbtext: Any, model: str, tmp_path: Path, command: str) -> None:
-    """A command that looks at the first bytes of MODEL reads it once, from standard input and from a named pipe."""
+    """A command that looks at the first bytes of MODEL reads it once, from standard input and from
+    a named pipe.
+    """
     os.mkfifo("pipe")
     found = []
     for name in (model, "-", "pipe"):
@@ -178,8 +192,11 @@ def test_a_model_from_a_pipe(nbtext: Any, model: str, tmp_path: Path, command: s
 
 @pytest.mark.parametrize("command", ["update", "calibrate"])
 def test_a_model_that_is_redirected(model: str, letters: Path, command: str) -> None:
-    """Standard input may be a file, too; the model of - goes to standard output, and the file stays as it is."""
-    before, found = Path(model).read_bytes(), []
+    """Standard input may be a file, too; the model of - goes to standard output, and the file stays
+    as it is.
+    """
+    before = Path(model).read_bytes()
+    found = []
     for start in (
         f"{model} {letters}/test -o -",
         f"- {letters}/test -q <{model}",

@@ -38,7 +38,9 @@ def test_explain_goes_on_after_it(nbtext: Any, source: Path) -> None:
 
 @pytest.mark.parametrize("command", [["train"], ["vectorize", "--min-df", "1"]], ids=lambda command: str(command[0]))
 def test_what_learns_names_it(nbtext: Any, source: Path, command: list[str]) -> None:
-    """Training stops with an error that names the document, as for any document that cannot be read."""
+    """Training stops with an error that names the document, as for any document that cannot be
+    read.
+    """
     nbtext(command[0], "new.jsonl", "--token-pattern", "[a-z]+", *command[1:], "-o", "out.npz", cwd=source).refused(
         1, "new.jsonl:2: a text has more than 5,000,000 characters, which is too long for a custom token pattern"
     )

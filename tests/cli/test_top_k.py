@@ -1,4 +1,6 @@
-"""`nbtext predict --top-k K`: the K most probable labels, in every output format; `--rank uncertainty`."""
+"""`nbtext predict --top-k K`: the K most probable labels, in every output format; `--rank
+uncertainty`.
+"""
 
 import csv
 import io
@@ -75,7 +77,9 @@ def test_added_columns(nbtext: Any, model: str, texts: Path, best: list[list[tup
 
 @pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
 def test_evaluate_reads_them(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
-    """With all labels, the log-loss is that of the model (to six decimals of the probabilities); so with sets."""
+    """With all labels, the log-loss is that of the model (to six decimals of the probabilities); so
+    with sets.
+    """
     out = str(tmp_path / f"p.{form}")
     for sets in ((), ("--coverage", "0.9")):
         asked = ("predict", str(letters / "test"), "-m", model, "--top-k", "6", *sets, "-o", out)
@@ -96,7 +100,9 @@ def test_order_equals_a_stable_sort(k: int, n: int, n_classes: int, random: Any)
 
 
 def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """`--to fasttext` prints what fastText prints: the label, or with --top-k the labels with their probabilities."""
+    """`--to fasttext` prints what fastText prints: the label, or with --top-k the labels with their
+    probabilities.
+    """
     (tmp_path / "t.txt").write_text("the bins were not emptied\n\n")
     command = ("predict", "t.txt", "--input-format", "lines", "-m", model)
     records = nbtext(*command, "--to", "jsonl").out.splitlines()

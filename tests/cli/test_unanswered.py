@@ -1,4 +1,6 @@
-"""A document without a word that the model knows is unanswered, in every estimate and prediction of the commands."""
+"""A document without a word that the model knows is unanswered, in every estimate and prediction of
+the commands.
+"""
 
 import csv
 import io
@@ -15,8 +17,11 @@ WORDS = {"fruit": ["apple", "pear", "plum", "cherry"], "tool": ["hammer", "saw",
 
 
 def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Return texts of two labels, two of three of them fruit: a word, or none, or one that no other text has."""
-    random, rows = Random(seed), []
+    """Return texts of two labels, two of three of them fruit: a word, or none, or one that no other
+    text has.
+    """
+    random = Random(seed)
+    rows = []
     for i in range(n):
         label = "tool" if i % 3 == 2 else "fruit"
         text = " ".join(random.choices(WORDS[label], k=3)) if i % 4 < 2 else ("", f"unheard{i}")[i % 4 - 2]
@@ -33,8 +38,11 @@ def write_csv(path: Path, rows: list[tuple[str, Any]]) -> str:
 
 @pytest.mark.parametrize("model", ["auto", "dirichlet", "bernoulli", "complement", "categorical", "svm", "logistic"])
 def test_estimates_agree_on_texts_without_a_known_word(nbtext: Any, tmp_path: Path, model: str) -> None:
-    """Half of 240 texts have no known word: `train`, `evaluate --folds` and `evaluate -m` answer the other half."""
-    data, out = write_csv(tmp_path / "t.csv", make_texts(240)), str(tmp_path / "m")
+    """Half of 240 texts have no known word: `train`, `evaluate --folds` and `evaluate -m` answer
+    the other half.
+    """
+    data = write_csv(tmp_path / "t.csv", make_texts(240))
+    out = str(tmp_path / "m")
     trained = nbtext("train", data, "--model", model, "-o", out).err
     assert "accuracy 0.5000" in trained and ", 120 unanswered)" in trained
     folds = nbtext("evaluate", data, "--folds", "5", "--model", model, "--to", "json").json

@@ -1,4 +1,6 @@
-"""A true label that the model does not know: wrong in the accuracy, left out of metrics of probabilities, counted."""
+"""A true label that the model does not know: wrong in the accuracy, left out of metrics of
+probabilities, counted.
+"""
 
 import json
 from pathlib import Path
@@ -34,7 +36,9 @@ def corpora() -> dict[str, str]:
 
 
 def test_a_model(nbtext: Any, corpora: dict[str, str]) -> None:
-    """What is measured by probabilities is as without these documents; each format says how many there are."""
+    """What is measured by probabilities is as without these documents; each format says how many
+    there are.
+    """
     nbtext("train", corpora["train"], "-o", "m.joblib").ok()
     known, found = (
         nbtext("evaluate", corpora[name], "-m", "m.joblib", "--to", "json").ok().json for name in ("known", "all")
@@ -57,7 +61,9 @@ def test_a_model(nbtext: Any, corpora: dict[str, str]) -> None:
 
 
 def test_only_such_documents(nbtext: Any, corpora: dict[str, str]) -> None:
-    """Nothing is measured by probabilities, in a page either; a threshold of it is refused by its reason."""
+    """Nothing is measured by probabilities, in a page either; a threshold of it is refused by its
+    reason.
+    """
     nbtext("train", corpora["train"], "-o", "m.joblib").ok()
     write("other.jsonl", [(text, "animal") for text in OTHERS])
     found = nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "json", "--report", "page.html").ok().json
@@ -115,7 +121,9 @@ def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
 
 
 def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
-    """The log-losses of two models are those of the documents whose label both know; each format says so."""
+    """The log-losses of two models are those of the documents whose label both know; each format
+    says so.
+    """
     write("more.jsonl", [(text, "animal") for text in OTHERS])
     nbtext("train", corpora["train"], "-o", "a.joblib").ok()
     nbtext("train", corpora["train"], "more.jsonl", "-o", "b.joblib").ok()
@@ -146,7 +154,9 @@ def test_learning_curves(nbtext: Any) -> None:
 
 
 def test_labels_alone(nbtext: Any) -> None:
-    """Predicted labels without probabilities are of no model, so none of the true ones is unknown to it."""
+    """Predicted labels without probabilities are of no model, so none of the true ones is unknown
+    to it.
+    """
     Path("t.csv").write_text("true,guess,text\na,a,x\nb,a,y\nc,a,z\n")
     found = nbtext("evaluate", "t.csv", "--label-field", "true", "--predicted-field", "guess", "--to", "json").ok().json
     assert "unknown_label" not in found

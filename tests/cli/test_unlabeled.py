@@ -13,12 +13,16 @@ FEW = 4  # labeled documents of each label
 
 @pytest.fixture(scope="module")
 def corpus(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with few labeled letters, and the others in two files, their labels wrong or wanting."""
+    """A folder with few labeled letters, and the others in two files, their labels wrong or
+    wanting.
+    """
     folder = tmp_path_factory.mktemp("corpus")
     numbers: dict[str, int] = {}
-    labeled, others = [], []
+    labeled = []
+    others = []
     for path in sorted((letters / "train").glob("*/*")):
-        label, text = path.parent.name, path.read_text(encoding="utf-8")
+        label = path.parent.name
+        text = path.read_text(encoding="utf-8")
         numbers[label] = numbers.get(label, 0) + 1
         few = numbers[label] <= FEW
         (labeled if few else others).append(json.dumps({"text": text, "label": label if few else "noise"}) + "\n")
@@ -40,7 +44,9 @@ def accuracy(nbtext: Any, letters: Path, model: Path) -> float:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
 def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, model: str) -> None:
-    """It says what it tries and how the likelihood rises, the result is better, and inspect says how it was made."""
+    """It says what it tries and how the likelihood rises, the result is better, and inspect says
+    how it was made.
+    """
     nbtext("train", "few.jsonl", "--model", model, "-o", "alone.joblib", cwd=corpus).ok()
     result = nbtext(*BOTH, "--model", model, "-o", "both.joblib", cwd=corpus)
     assert (result.status, result.out) == (0, "")
@@ -84,7 +90,9 @@ def test_the_same_bytes(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
 
 
 def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
-    """What unlabeled documents told cannot be added to; read again, the model is that of the labeled ones."""
+    """What unlabeled documents told cannot be added to; read again, the model is that of the
+    labeled ones.
+    """
     nbtext(*BOTH, "-q", "-o", str(tmp_path / "both.joblib"), cwd=corpus).ok()
     before = (tmp_path / "both.joblib").read_bytes()
     for command in ("update", "forget", "calibrate"):
@@ -106,7 +114,9 @@ def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
 
 
 def test_unlabeled_documents_that_do_not_help(nbtext: Any, tmp_path: Path) -> None:
-    """If unlabeled documents do not improve the estimate, they are not used: the model is that of the labeled ones."""
+    """If unlabeled documents do not improve the estimate, they are not used: the model is that of
+    the labeled ones.
+    """
     (tmp_path / "few.csv").write_text("text,label\n" + "red round,apple\nyellow long,banana\n" * 8)
     (tmp_path / "noise.txt").write_text("red yellow\nround long\nred long yellow round\n" * 30)
     result = nbtext("train", "few.csv", "--unlabeled", "noise.txt", "--em", "10", "-o", "both.joblib")
@@ -136,7 +146,9 @@ def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_options_of_features_and_models(nbtext: Any, corpus: Path, tmp_path: Path, options: list[str]) -> None:
-    """The choice of features, hashing, priors and the like go with it; the model can be asked and looked into."""
+    """The choice of features, hashing, priors and the like go with it; the model can be asked and
+    looked into.
+    """
     path = str(tmp_path / "m")
     nbtext(*BOTH[:-1], "3", *options, "-o", path, cwd=corpus).ok()
     assert nbtext("predict", "b", "-m", path, cwd=corpus).out.count("\n") == 156

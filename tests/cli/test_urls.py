@@ -23,7 +23,9 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.exhaustive
 def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_path: Path) -> None:
-    """train, evaluate and predict read from a server, compressed or not, and from file:// folders, as from the disk."""
+    """train, evaluate and predict read from a server, compressed or not, and from file:// folders,
+    as from the disk.
+    """
     for half in ("train", "test"):
         paths = sorted((letters / half).glob("*/*"))
         lines = [json.dumps({"text": path.read_text(), "label": path.parent.name}) for path in paths]

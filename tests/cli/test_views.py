@@ -1,4 +1,6 @@
-"""Models of several views of a document, as a user types them: what one command writes, the others read."""
+"""Models of several views of a document, as a user types them: what one command writes, the others
+read.
+"""
 
 import json
 from pathlib import Path
@@ -20,8 +22,11 @@ PARAMETERS: dict[tuple[str, ...], dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", [*PARAMETERS, VIEWS, (*VIEWS, "--model", "bernoulli")], ids=" ".join)
 def test_training_to_prediction(nbtext: Any, letters: Path, options: tuple[str, ...]) -> None:
-    """The bytes of the model do not depend on the threads; what is saved predicts as before, in all commands alike."""
-    train, test = str(letters / "train"), str(letters / "test")
+    """The bytes of the model do not depend on the threads; what is saved predicts as before, in all
+    commands alike.
+    """
+    train = str(letters / "train")
+    test = str(letters / "test")
     for jobs in ("1", "3"):
         nbtext("train", train, *options, "-j", jobs, "-o", f"{jobs}.joblib").ok()
     assert Path("1.joblib").read_bytes() == Path("3.joblib").read_bytes()
@@ -55,8 +60,11 @@ def test_the_library_and_the_command(nbtext: Any, letters: Path, options: tuple[
     "options", [VIEWS, (*WEIGHTED, "--model", "complement"), (*VIEWS, "--min-df", "3")], ids=" ".join
 )
 def test_a_matrix_of_views(nbtext: Any, letters: Path, options: tuple[str, ...]) -> None:
-    """Training on the matrix that `vectorize` writes gives the predictions of training on the texts."""
-    train, test = str(letters / "train"), str(letters / "test")
+    """Training on the matrix that `vectorize` writes gives the predictions of training on the
+    texts.
+    """
+    train = str(letters / "train")
+    test = str(letters / "test")
     model = [each for each in options if each in ("--model", "complement")] or ["--model", "multinomial"]
     features = [each for each in options if each not in ("--model", "complement")]
     nbtext("vectorize", train, *features, "-o", "m.npz").ok()
@@ -64,13 +72,15 @@ def test_a_matrix_of_views(nbtext: Any, letters: Path, options: tuple[str, ...])
     nbtext("train", train, *features, *model, "-o", "t.joblib").ok()
     found = [nbtext("predict", test, "-m", name, "--to", "jsonl").ok().records for name in ("m.joblib", "t.joblib")]
     assert [each["label"] for each in found[0]] == [each["label"] for each in found[1]]
-    if "complement" not in model:  # a matrix of weights has no lengths of documents, which the calibration uses
+    # a matrix of weights has no lengths of documents, which the calibration uses
+    if "complement" not in model:
         assert [each["probability"] for each in found[0]] == pytest.approx([each["probability"] for each in found[1]])
 
 
 def test_counts_of_views_add_and_subtract(nbtext: Any, letters: Path) -> None:
     """Merging, updating and forgetting give the bytes of training at once."""
-    train, test = str(letters / "train"), str(letters / "test")
+    train = str(letters / "train")
+    test = str(letters / "test")
     for name, sources in {"a": [train], "b": [test], "ab": [train, test]}.items():
         nbtext("train", *sources, *VIEWS, "--keep-sample", "1000", "-o", f"{name}.joblib").ok()
     nbtext("merge", "a.joblib", "b.joblib", "-o", "merged.joblib").ok()
@@ -100,7 +110,8 @@ def test_several_labels(nbtext: Any) -> None:
 
 def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> None:
     """Inspecting, comparing, reviewing and exporting; what is not possible is refused in one line."""
-    train, test = str(letters / "train"), str(letters / "test")
+    train = str(letters / "train")
+    test = str(letters / "test")
     nbtext("train", train, *VIEWS, "--model", "multinomial", "-o", "m.joblib").ok()
     nbtext("train", train, *WEIGHTED, "--model", "svm", "-o", "w.joblib").ok()
     views = set(load_model("m.joblib").fitted.feature_settings.view)

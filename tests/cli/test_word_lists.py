@@ -1,4 +1,6 @@
-"""Word lists that cannot match, causes of an empty vocabulary, and scripts whose words the default pattern cuts."""
+"""Word lists that cannot match, causes of an empty vocabulary, and scripts whose words the default
+pattern cuts.
+"""
 
 import json
 import shlex

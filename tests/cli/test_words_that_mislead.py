@@ -49,7 +49,9 @@ def test_columns_that_stay_empty_are_named(nbtext: Any, table: Path) -> None:
 
 
 def test_estimates_on_a_part_of_the_documents_are_marked(nbtext: Any, tmp_path: Path) -> None:
-    """Of several labels, linear models that are not among the best are estimated on 1,024 documents only."""
+    """Of several labels, linear models that are not among the best are estimated on 1,024 documents
+    only.
+    """
     rows = [
         {"text": f"word{n % 97} {'xy'[n % 2]}{n % 13}s other{n % 7}", "label": [["a"], ["b"], ["a", "b"]][n % 3]}
         for n in range(2100)

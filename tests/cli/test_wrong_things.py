@@ -1,4 +1,6 @@
-"""Wrong command lines and other errors of new users: one line with the remedy, and the right exit status."""
+"""Wrong command lines and other errors of new users: one line with the remedy, and the right exit
+status.
+"""
 
 import csv
 import json
@@ -388,7 +390,9 @@ def read_table(table: str) -> Iterator[tuple[int, str, str]]:
 
 @pytest.mark.parametrize(("status", "command", "message"), list(read_table(WRONG)))
 def test_one_line_that_helps(nbtext: Any, folder: Path, status: int, command: str, message: str) -> None:
-    """One line on standard error names what is wrong; nothing is written, and no traceback is shown."""
+    """One line on standard error names what is wrong; nothing is written, and no traceback is
+    shown.
+    """
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()}
     nbtext(*shlex.split(command), cwd=folder).refused(status, message)
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()} == before
@@ -400,7 +404,9 @@ def test_debug_shows_the_traceback(nbtext: Any) -> None:
 
 
 def test_a_text_with_invalid_bytes_is_answered(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A text that is not valid UTF-8 is read with its bytes replaced, and the replacements are counted."""
+    """A text that is not valid UTF-8 is read with its bytes replaced, and the replacements are
+    counted.
+    """
     (tmp_path / "mails").mkdir()
     (tmp_path / "mails" / "a.bin").write_bytes(bytes(range(1, 256)) * 4)
     (tmp_path / "mails" / "b.txt").write_text("parking fine")
@@ -410,7 +416,9 @@ def test_a_text_with_invalid_bytes_is_answered(nbtext: Any, model: str, tmp_path
 
 
 def test_documents_that_cannot_be_read_are_said(nbtext: Any, model: str) -> None:
-    """Where predict cannot read documents they have empty records, and standard error says how many, and why."""
+    """Where predict cannot read documents they have empty records, and standard error says how
+    many, and why.
+    """
     lines = b'{"txt": "a"}\n{"text": "parking"}\n[1]\n'
     result = nbtext("predict", "-", "-m", model, "--input-format", "jsonl", input=lines)
     assert (result.status, result.out.splitlines()[0], result.out.count("\n")) == (0, "1\t\t", 3)

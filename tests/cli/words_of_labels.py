@@ -1,4 +1,6 @@
-"""Words that documents of a label consist of, and words of all labels, for the tests of `nbtext review`."""
+"""Words that documents of a label consist of, and words of all labels, for the tests of `nbtext
+review`.
+"""
 
 LINES = (
     "fruit: apple banana cherry plum peach sweet ripe juice tree basket pear orchard",

@@ -50,7 +50,8 @@ def test_other_errors_are_raised_unchanged(failure: BaseException) -> None:
 
 def test_paths_mean_the_same_to_all() -> None:
     """Relative paths are for workers in the same folder; URLs and absolute paths are for all."""
-    there, here = ClusterSettings(cluster="tcp://h:1"), ClusterSettings(cluster="local")
+    there = ClusterSettings(cluster="tcp://h:1")
+    here = ClusterSettings(cluster="local")
     check_paths(("/a", "s3://b/c"), there)
     check_paths(("a", "/a", "s3://b/c"), here)
     for paths, settings in ((("a",), there), (("-",), here)):

@@ -42,7 +42,9 @@ def leaves(data: Any) -> Any:
 
 @pytest.mark.parametrize("settings", [{}, {"hash_bits": 5}], ids=str)
 def test_counts_are_sent_as_plain_data(settings: dict[str, Any]) -> None:
-    """Numbers, texts and arrays of numbers, from which the same counts is made; one without documents too."""
+    """Numbers, texts and arrays of numbers, from which the same counts is made; one without
+    documents too.
+    """
     for corpus in (corpus_of_texts("one two two", "é", **settings), corpus_of_texts(**settings)):
         record = write_counts(corpus)
         assert all(isinstance(each, PLAIN) for each in leaves(record))
@@ -53,13 +55,16 @@ def test_counts_are_sent_as_plain_data(settings: dict[str, Any]) -> None:
             assert mine.dtype == theirs.dtype
             np.testing.assert_array_equal(mine, theirs)
         for name in ("indptr", "indices", "counts", "classes", "hashes"):
-            mine, theirs = getattr(again.sample, name), getattr(corpus.sample, name)
+            mine = getattr(again.sample, name)
+            theirs = getattr(corpus.sample, name)
             assert mine.dtype == theirs.dtype
             np.testing.assert_array_equal(mine, theirs)
 
 
 def test_an_error_of_a_document_is_a_result(tmp_path: Path) -> None:
-    """A worker returns the error of a document as a result; sums that would include its shard are None."""
+    """A worker returns the error of a document as a result; sums that would include its shard are
+    None.
+    """
     (tmp_path / "x.txt").write_text("no label\n")
     source = open_source([str(tmp_path / "x.txt")], InputSettings())
     (shard,) = source.shards(100)
@@ -72,7 +77,9 @@ def test_an_error_of_a_document_is_a_result(tmp_path: Path) -> None:
 
 
 def test_a_worker_of_another_version(tmp_path: Path) -> None:
-    """A worker with another version of nbtext or Unicode, whose tokens may differ, refuses to count and predict."""
+    """A worker with another version of nbtext or Unicode, whose tokens may differ, refuses to count
+    and predict.
+    """
     (tmp_path / "x.txt").write_text("__label__a one\n")
     source = open_source([str(tmp_path / "x.txt")], InputSettings())
     (shard,) = source.shards(100)

@@ -86,7 +86,9 @@ def archives(tmp_path: Path) -> Path:
 
 
 def test_from_a_folder(store: Path, archives: Path) -> None:
-    """An archive NAME.tar.xz becomes the folder NAME; its checksum is recorded, and nothing else is left behind."""
+    """An archive NAME.tar.xz becomes the folder NAME; its checksum is recorded, and nothing else is
+    left behind.
+    """
     archive = write_tar(archives / "rt-2k.tar.xz", {"rt-2k/neg/a.txt": b"bad\n", "rt-2k/pos/b.txt": b"good\n"})
     done = run("rt-2k", into=store, archives=archives)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
@@ -112,7 +114,9 @@ def test_second_run(store: Path, archives: Path) -> None:
 
 
 def test_changed_archive(store: Path, archives: Path) -> None:
-    """An archive that is not the one recorded at the first fetch is refused, and the line says both checksums."""
+    """An archive that is not the one recorded at the first fetch is refused, and the line says both
+    checksums.
+    """
     write_tar(archives / "tiny.tar.xz", {"tiny/a/1": b"one"})
     assert bring(recipe(), store, archives)
     (store / "tiny").rename(store / "old")
@@ -123,7 +127,9 @@ def test_changed_archive(store: Path, archives: Path) -> None:
 
 
 def test_stated_checksum(store: Path, archives: Path) -> None:
-    """A public archive that is not the one whose checksum recipes.toml states is refused before it is unpacked."""
+    """A public archive that is not the one whose checksum recipes.toml states is refused before it
+    is unpacked.
+    """
     (archives / "20news-bydate.tar.gz").write_bytes(b"not even an archive")
     done = run("20news", into=store, archives=archives)
     assert (done.returncode, done.stdout) == (1, "")
@@ -135,7 +141,9 @@ def test_stated_checksum(store: Path, archives: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../escaped.txt", "/tmp/escaped.txt", "tiny/../../escaped.txt", "tiny\\..\\escaped"])
 def test_path_traversal(store: Path, archives: Path, name: str) -> None:
-    """A member that leads out of the folder is refused in a tar and in a zip archive, and nothing is written."""
+    """A member that leads out of the folder is refused in a tar and in a zip archive, and nothing
+    is written.
+    """
     files = {"raw/a/1": b"one", name: b"gotcha"}
     write_tar(archives / "tiny.tar.gz", files)
     with zipfile.ZipFile(archives / "tiny.zip", "w") as file:
@@ -153,7 +161,8 @@ def test_links_and_devices(store: Path, archives: Path, kind: bytes) -> None:
     """An archive with a link or a device is refused, wherever the link may lead."""
     with tarfile.open(archives / "tiny.tar.gz", "w:gz") as tar:
         member = tarfile.TarInfo("raw/a")
-        member.type, member.linkname = kind, "/etc"
+        member.type = kind
+        member.linkname = "/etc"
         tar.addfile(member)
     with pytest.raises(fetch.FetchError, match="'raw/a', a link or a device"):
         bring(recipe(), store, archives)
@@ -171,7 +180,9 @@ def test_unpacked_size(store: Path, archives: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_missing_archive(store: Path, archives: Path) -> None:
-    """A missing archive is one line that names it, the folder and the ways out; the other corpora still come."""
+    """A missing archive is one line that names it, the folder and the ways out; the other corpora
+    still come.
+    """
     write_tar(archives / "rt-2k.tar.xz", {"rt-2k/neg/a.txt": b"bad\n"})
     done = run("sms-spam", "rt-2k", into=store, archives=archives)
     assert done.returncode == 1
@@ -188,7 +199,9 @@ def test_missing_archive(store: Path, archives: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"no archive at all", b"\xfd7zXZ\x00 cut short"])
 def test_broken_archive(store: Path, archives: Path, content: bytes) -> None:
-    """A broken archive is one line, leaves nothing behind and is not recorded, so that a whole one can follow."""
+    """A broken archive is one line, leaves nothing behind and is not recorded, so that a whole one
+    can follow.
+    """
     (archives / "rt-s.tar.xz").write_bytes(content)
     done = run("rt-s", into=store, archives=archives)
     assert done.returncode == 1
@@ -218,7 +231,9 @@ def test_wrong_folder_inside(store: Path, archives: Path) -> None:
 
 
 def test_public_layouts(store: Path, archives: Path) -> None:
-    """From each public archive what its recipe keeps is taken, under the names that it gives, and nothing else."""
+    """From each public archive what its recipe keeps is taken, under the names that it gives, and
+    nothing else.
+    """
     for wanted in fetch.read_recipes().values():
         files = {
             f"{source}/1" if Path(source).name in FOLDERS else source: b"first \x85 one\r\nsecond\n"
@@ -300,7 +315,9 @@ def test_https_only() -> None:
 
 
 def test_recipes() -> None:
-    """Every recipe is complete: https, a size, a SHA-256 with its source or neither; and the README lists it."""
+    """Every recipe is complete: https, a size, a SHA-256 with its source or neither; and the README
+    lists it.
+    """
     readme = (CORPORA / "README.md").read_text(encoding="utf-8")
     for name, wanted in fetch.read_recipes().items():
         assert wanted.url.startswith("https://") and wanted.license and wanted.title and wanted.keep

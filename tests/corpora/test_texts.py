@@ -32,7 +32,9 @@ def texts(folder: str) -> dict[Path, str]:
 
 @pytest.mark.parametrize("folder", COUNTS)
 def test_counts(folder: str) -> None:
-    """Each label has as many documents as its README says, numbered from 1, and no other file lies about."""
+    """Each label has as many documents as its README says, numbered from 1, and no other file lies
+    about.
+    """
     found = Counter(path.parent.name for path in texts(folder))
     assert found == COUNTS[folder]
     width = 3 if folder.startswith("letters") else 2
@@ -60,7 +62,9 @@ def test_no_personal_data() -> None:
 
 
 def test_no_duplicates() -> None:
-    """No two documents of a corpus are the same or share a sentence of six words, test and training halves included."""
+    """No two documents of a corpus are the same or share a sentence of six words, test and training
+    halves included.
+    """
     for folders in (("letters/train", "letters/test"), ("spam", "three-words", "fruit")):
         seen: dict[str, Path] = {}
         for path, text in itertools.chain.from_iterable(texts(folder).items() for folder in folders):
@@ -72,10 +76,13 @@ def test_no_duplicates() -> None:
 
 
 def test_letters_are_worth_a_demo() -> None:
-    """A plain multinomial model gets between 85 and 97 % of the test letters right: neither trivial nor hopeless."""
+    """A plain multinomial model gets between 85 and 97 % of the test letters right: neither trivial
+    nor hopeless.
+    """
     text = pytest.importorskip("sklearn.feature_extraction.text")
     naive_bayes = pytest.importorskip("sklearn.naive_bayes")
-    train, test = texts("letters/train"), texts("letters/test")
+    train = texts("letters/train")
+    test = texts("letters/test")
     vectorizer = text.CountVectorizer()
     model = naive_bayes.MultinomialNB().fit(vectorizer.fit_transform(train.values()), [p.parent.name for p in train])
     accuracy = model.score(vectorizer.transform(test.values()), [p.parent.name for p in test])
@@ -84,7 +91,9 @@ def test_letters_are_worth_a_demo() -> None:
 
 
 def test_three_words() -> None:
-    """The textbook's counts: of three ham texts 2, 0, 2 hold "free", "caps", "call now"; of four spam texts 2, 0, 3."""
+    """The textbook's counts: of three ham texts 2, 0, 2 hold "free", "caps", "call now"; of four
+    spam texts 2, 0, 3.
+    """
     counts = {
         label: [
             sum(phrase in text.lower() for path, text in texts("three-words").items() if path.parent.name == label)

@@ -1,6 +1,8 @@
-"""The console blocks of a page, run one after the other: `python tests/docs/console.py PAGE...` writes what they print.
+"""The console blocks of a page, run one after the other: `python tests/docs/console.py PAGE...`
+writes what they print.
 
-A block of another language after a line that only names a file, as in `Makefile`: with a colon, is that file.
+A block of another language after a line that only names a file, as in `Makefile`: with a colon, is
+that file.
 """
 
 import contextlib
@@ -18,8 +20,8 @@ BLOCK = re.compile(r"(?:^`([^`\n]+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE 
 
 
 def steps(block: str) -> list[tuple[str, str]]:
-    """Return the commands of a console block (`$ ` begins one, `> ` continues it), each with the output that the page
-    shows.
+    """Return the commands of a console block (`$ ` begins one, `> ` continues it), each with the
+    output that the page shows.
     """
     found: list[tuple[str, str]] = []
     for line in block.splitlines():
@@ -64,7 +66,9 @@ def printed(command: str, folder: Path, groups: list[int] | None = None, program
 
 
 def played(page: str, folder: Path, programs: Path | None = None) -> Iterator[tuple[str, str, str]]:
-    """Run each command of a page in a folder beside the corpora; return it with the shown and the actual output."""
+    """Run each command of a page in a folder beside the corpora; return it with the shown and the
+    actual output.
+    """
     (folder / "corpora").symlink_to(TOP / "corpora")
     groups: list[int] = []
     try:
@@ -76,7 +80,8 @@ def played(page: str, folder: Path, programs: Path | None = None) -> Iterator[tu
                     output = printed(command, folder, groups, programs)
                     yield command, shown.rstrip("\n") + "\n" if shown.strip() else "", output
     finally:
-        for group in groups:  # a service that a block started, and that a failure has kept from being ended
+        # a service that a block started, and that a failure has kept from being ended
+        for group in groups:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGKILL)
 

@@ -70,7 +70,8 @@ def shown(command: str, folder: str) -> str:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     nbtext = f"{shlex.quote(sys.executable)} -m nbtext"
-    line = f'nbtext() {{ {nbtext} "$@" --no-progress; }}; {command}'  # the bar vanishes, which no picture can show
+    # the bar vanishes, which no picture can show
+    line = f'nbtext() {{ {nbtext} "$@" --no-progress; }}; {command}'
     with subprocess.Popen(
         ["sh", "-c", line], cwd=folder, env=environment, stdin=side, stdout=side, stderr=side
     ) as process:

@@ -19,9 +19,12 @@ PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbt
 @pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("page", [page for page in PAGES if "```console" in (TOP / page).read_text(encoding="utf-8")])
 def test_console_blocks(forker: Any, page: str, tmp_path: Path) -> None:
-    """The commands of a page, run one after the other in an empty folder beside the corpora, print what it shows."""
+    """The commands of a page, run one after the other in an empty folder beside the corpora, print
+    what it shows.
+    """
     text = (TOP / page).read_text(encoding="utf-8")
-    folder, programs = tmp_path / "folder", tmp_path / "programs"
+    folder = tmp_path / "folder"
+    programs = tmp_path / "programs"
     folder.mkdir()
     programs.mkdir()
     forker().write_command(programs)
@@ -37,7 +40,9 @@ def without_times(output: str) -> str:
 
 
 def lacks_program(command: str) -> bool:
-    """Whether it needs a program that nbtext does not ask for, and that is not here; CI has them all."""
+    """Whether it needs a program that nbtext does not ask for, and that is not here; CI has them
+    all.
+    """
     lacking = [name for name in FOREIGN if re.search(rf"\b{name} ", command) and shutil.which(name) is None]
     assert not (lacking and "CI" in os.environ), f"CI has {lacking}"
     return bool(lacking)

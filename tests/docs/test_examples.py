@@ -1,6 +1,8 @@
-"""The examples of CONTRIBUTING.md are commits that pass: each is applied to a copy of the tree and tested there.
+"""The examples of CONTRIBUTING.md are commits that pass: each is applied to a copy of the tree and
+tested there.
 
-`python tests/docs/test_examples.py` writes the patches again where the lines around their changes have moved.
+`python tests/docs/test_examples.py` writes the patches again where the lines around their changes
+have moved.
 """
 
 import os
@@ -88,13 +90,16 @@ def test_an_example_is_a_commit_that_passes(tree: Path, name: str) -> None:
     chosen = ["-k", f"{CHOSEN[name]} or house"] if CHOSEN[name] else []
     pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     budget = (
-        "--deselect=tests/test_house.py::test_the_package_stays_within_its_budget"  # an example is not in the package
+        # an example is not in the package
+        "--deselect=tests/test_house.py::test_the_package_stays_within_its_budget"
     )
     done(tree, *pytest_, budget, *TESTS[name], "tests/test_house.py", *chosen)
 
 
 def refresh(patch: Path, folder: Path) -> None:
-    """Apply a patch with as little context as one line, and write it again with the lines that are there now."""
+    """Apply a patch with as little context as one line, and write it again with the lines that are
+    there now.
+    """
     text = patch.read_text(encoding="utf-8")
     head = text[: text.index("diff --git ")]
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@localhost", "-C", str(folder)]

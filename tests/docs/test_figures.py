@@ -1,4 +1,6 @@
-"""Figures in the documentation are those of the benchmarks, and the picture shows what nbtext prints."""
+"""Figures in the documentation are those of the benchmarks, and the picture shows what nbtext
+prints.
+"""
 
 import re
 import subprocess
@@ -86,7 +88,9 @@ def speeds(job: str) -> dict[str, tuple[str, str]]:
 
 
 def test_speed() -> None:
-    """Each time and each size of the table is the one of its program and job in the results, and so is each ratio."""
+    """Each time and each size of the table is the one of its program and job in the results, and so
+    is each ratio.
+    """
     table = rows(section(GUIDES / "benchmarks.md", "Speed"))
     assert [row[0] for row in table] == [name.removesuffix(", 500 MB") for name in JOBS]
     for (_, ours, peers, ratio), job in zip(table, JOBS.values(), strict=True):
@@ -123,7 +127,8 @@ def accuracies() -> dict[tuple[str, str], list[str]]:
 
 def test_accuracy() -> None:
     """Each accuracy of the table is the one of its corpus and model in the results."""
-    measured, corpus = accuracies(), ""
+    measured = accuracies()
+    corpus = ""
     table = rows(section(GUIDES / "benchmarks.md", "Accuracy"))
     for name, model, accuracy, published in table:
         corpus = name or corpus
@@ -137,7 +142,9 @@ def test_accuracy() -> None:
 
 
 def test_the_search_is_never_much_worse_than_the_default() -> None:
-    """Each difference is that of its corpus and number of training documents in the results; none is below -0.003."""
+    """Each difference is that of its corpus and number of training documents in the results; none
+    is below -0.003.
+    """
     measured = {(row[0], row[1]): row[4] for row in rows(section(RESULTS / "search.md", "Training set sizes"))}
     for corpus, default, best, *_ in rows(section(RESULTS / "search.md", "All training documents")):
         measured[corpus, "all"] = f"{float(best) - float(default):+.4f}"
@@ -152,7 +159,9 @@ def test_the_search_is_never_much_worse_than_the_default() -> None:
 
 
 def test_the_search_is_at_the_best_pipeline() -> None:
-    """The guide names the least and the most by which `best` is ahead of the best of three pipelines."""
+    """The guide names the least and the most by which `best` is ahead of the best of three
+    pipelines.
+    """
     gains = [
         float(best) - max(map(float, pipelines))
         for _, _, best, *pipelines in rows(section(RESULTS / "search.md", "All training documents"))
@@ -166,7 +175,9 @@ def test_the_search_is_at_the_best_pipeline() -> None:
 
 
 def test_model_search() -> None:
-    """The times and accuracies for each budget are those of the results; no search takes over 10 % more."""
+    """The times and accuracies for each budget are those of the results; no search takes over 10 %
+    more.
+    """
     measured: dict[str, list[list[str]]] = {}
     for corpus, _, *figures in rows(section(RESULTS / "search.md", "Budgets")):
         measured.setdefault(corpus, []).append(figures)
@@ -182,13 +193,17 @@ def test_model_search() -> None:
 
 
 def test_models_of_a_limited_size() -> None:
-    """Each accuracy is the one of its corpus, model and size in the results, and so is each size in full."""
-    corpus, n_figures = "", 0
+    """Each accuracy is the one of its corpus, model and size in the results, and so is each size in
+    full.
+    """
+    corpus = ""
+    n_figures = 0
     for name, model, in_full, smaller in rows(section(GUIDES / "benchmarks.md", "Models of a limited size")):
         corpus = name or corpus
         measured = {row[1]: row for row in rows(section(RESULTS / "size.md", corpus)) if row[0] == f"nbtext, {model}"}
         accuracy, size = in_full.split(", ")
-        n_bytes, (*_, whole, _) = int(measured["in full"][2].replace(",", "")), measured["in full"]
+        n_bytes = int(measured["in full"][2].replace(",", ""))
+        *_, whole, _ = measured["in full"]
         assert (accuracy, size) == (whole, f"{n_bytes / 1e6:.3g} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.3g} KB")
         for each in smaller.split(", "):
             accuracy, _, size = each.partition(" in ")
@@ -201,7 +216,8 @@ def test_the_figures_of_the_text_on_accuracy() -> None:
     """Calibration and coverage: the rows that the text speaks of."""
     measured = accuracies()
     text = " ".join(section(GUIDES / "benchmarks.md", "Accuracy").split("\n\n")[-1].split())
-    by_date, random = "20 Newsgroups by date: calibration error", "20 Newsgroups, random 70:30: calibration error"
+    by_date = "20 Newsgroups by date: calibration error"
+    random = "20 Newsgroups, random 70:30: calibration error"
     for corpus in (random, by_date):
         for model in ("multinomial", "multinomial (--no-calibrate)"):
             assert measured[corpus, model][0] in text
@@ -214,7 +230,9 @@ def test_the_figures_of_the_text_on_accuracy() -> None:
 
 
 def test_reliability() -> None:
-    """Each figure of the table is one of the last run's; those of the texts and of the fuzzers are sums of its rows."""
+    """Each figure of the table is one of the last run's; those of the texts and of the fuzzers are
+    sums of its rows.
+    """
     _, section = (GUIDES / "security.md").read_text(encoding="utf-8").split("`make torture` wrote these figures")
     measured = (RESULTS / "reliability.md").read_text(encoding="utf-8")
     texts = re.findall(r"^.{28} +1  crashes 0  ", measured, re.MULTILINE)
@@ -226,7 +244,9 @@ def test_reliability() -> None:
 
 
 def test_the_picture(tmp_path: Path) -> None:
-    """What a terminal shows now is what it shows there; `python tests/docs/picture.py` draws it anew."""
+    """What a terminal shows now is what it shows there; `python tests/docs/picture.py` draws it
+    anew.
+    """
     script = TOP / "tests" / "docs" / "picture.py"
     subprocess.run([sys.executable, script, tmp_path / "now.svg"], check=True)
     now, there = (path.read_text(encoding="utf-8") for path in (tmp_path / "now.svg", script.with_name("terminal.svg")))
@@ -234,7 +254,9 @@ def test_the_picture(tmp_path: Path) -> None:
 
 
 def test_the_figures_of_the_readme() -> None:
-    """Each time is the one of its program and job in the results, each accuracy that of its program and corpus."""
+    """Each time is the one of its program and job in the results, each accuracy that of its program
+    and corpus.
+    """
     readme = section(TOP / "README.md", "Speed and accuracy")
     programs = next(line for line in readme.splitlines() if line.startswith("|")).split("|")[3:-1]
     programs = [each.strip().strip("`") for each in programs]

@@ -1,7 +1,8 @@
-"""The formulas of the mathematics page, written out with dense arrays as the page writes them, equal the code it names.
+"""The formulas of the mathematics page, written out with dense arrays as the page writes them,
+equal the code it names.
 
-The names are the page's: K classes, V features, n_k documents, d_kj, t_kj, x_j. A small corpus by chance, in which each
-class and feature occurs, and one feature that a class lacks.
+The names are the page's: K classes, V features, n_k documents, d_kj, t_kj, x_j. A small corpus by
+chance, in which each class and feature occurs, and one feature that a class lacks.
 """
 
 import numpy as np
@@ -27,7 +28,10 @@ from nbtext.model.inspection import z_scores
 
 Matrix = NDArray[np.float64]
 
-K, V, N, alpha = 3, 5, 24, 0.7
+K = 3
+V = 5
+N = 24
+alpha = 0.7
 random = np.random.default_rng(11)
 y = np.arange(N) % K
 X = random.poisson(1.2, size=(N, V)).astype(np.int64)
@@ -35,7 +39,8 @@ X[:K] += 1
 X[y == 2, 4] = 0
 member = np.eye(K)[y].T  # (K, N)
 n = member.sum(axis=1)
-d, t = member @ (X > 0), member @ X
+d = member @ (X > 0)
+t = member @ X
 T = t.sum(axis=1)
 
 rows, columns = np.nonzero(X)
@@ -63,12 +68,14 @@ def test_multinomial() -> None:
 
 def test_bernoulli() -> None:
     p = (d + alpha) / (n + 2 * alpha)[:, None]
-    w, b = np.log(p / (1 - p)), np.log(1 - p).sum(axis=1)
+    w = np.log(p / (1 - p))
+    b = np.log(1 - p).sum(axis=1)
     equal(scores(compile_categorical(statistics, smoothing=alpha), (X > 0).astype(np.int64)), (X > 0) @ w.T + b)
 
 
 def test_dirichlet() -> None:
-    t_j, mu = t.sum(axis=0), alpha * T.sum() / K
+    t_j = t.sum(axis=0)
+    mu = alpha * T.sum() / K
     w = np.log((t + mu * t_j / T.sum()) / (T + mu)[:, None])
     equal(scores(compile_dirichlet(statistics, smoothing=alpha)), X @ w.T)
 
@@ -84,7 +91,8 @@ def test_complement(is_normalized: bool) -> None:
 def test_categorical() -> None:
     m = 3
     read = np.minimum(X, m - 1)
-    p = np.array([(member @ (read == v) + alpha) / (n + m * alpha)[:, None] for v in range(m)])  # (m, K, V)
+    # (m, K, V)
+    p = np.array([(member @ (read == v) + alpha) / (n + m * alpha)[:, None] for v in range(m)])
     expected = [[sum(np.log(p[read[i, j], k, j]) for j in range(V)) for k in range(K)] for i in range(N)]
     equal(scores(compile_categorical(count_values(statistics, sample, n_values=m), smoothing=alpha)), expected)
 
@@ -99,7 +107,8 @@ def test_gaussian() -> None:
 
 def test_log_count_ratios() -> None:
     m = T.sum() / len(rows)
-    p, q = alpha * m + t[0], alpha * m + t[1:].sum(axis=0)
+    p = alpha * m + t[0]
+    q = alpha * m + t[1:].sum(axis=0)
     equal(log_count_ratios(t[0], t[1:].sum(axis=0), pseudo_count=alpha * m), np.log((p / p.sum()) / (q / q.sum())))
 
 
@@ -112,7 +121,8 @@ def test_prior_and_posterior() -> None:
 
 @pytest.mark.parametrize("tf", ["count", "binary", "relative", "log"])
 def test_term_frequencies(tf: str) -> None:
-    x, L = X[rows, columns], X.sum(axis=1)[rows]
+    x = X[rows, columns]
+    L = X.sum(axis=1)[rows]
     expected = {"count": x, "binary": x > 0, "relative": x / L, "log": 1 + np.log(x)}[tf]
     equal(term_frequencies(indptr, x, tf=tf), expected)
 
@@ -147,7 +157,8 @@ def test_chi_squared() -> None:
 
 
 def test_z() -> None:
-    a, b = t[0] + 0.5, T[0] - t[0] + 0.5
+    a = t[0] + 0.5
+    b = T[0] - t[0] + 0.5
     c = t[1:].sum(axis=0) + 0.5
     e = T[1:].sum() - t[1:].sum(axis=0) + 0.5
     expected = (np.log(a / b) - np.log(c / e)) / np.sqrt(1 / a + 1 / b + 1 / c + 1 / e)
@@ -166,12 +177,17 @@ def test_leave_one_out() -> None:
 
 
 def test_calibration() -> None:
-    s, L, a, b, noise = random.normal(size=(N, K)), X.sum(axis=1), 0.8, 0.3, 0.05
+    s = random.normal(size=(N, K))
+    L = X.sum(axis=1)
+    a = 0.8
+    b = 0.3
+    noise = 0.05
     z = s / (a * L**b)[:, None]
     expected = (1 - noise) * np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) + noise / K
     equal(np.exp(TemperatureScaling(a, b, noise).log_posterior(s, L)), expected)
 
 
 def test_outliers() -> None:
-    joint, L = random.normal(-20, 3, size=(N, K)), X.sum(axis=1)
+    joint = random.normal(-20, 3, size=(N, K))
+    L = X.sum(axis=1)
     equal(log_likelihood_per_token(joint, L), np.log(np.exp(joint).sum(axis=1)) / L)

@@ -28,7 +28,8 @@ def test_the_makefile_example(tmp_path: Path) -> None:
     )
     (tmp_path / "Makefile").write_text(block)
     shutil.copytree(TOP / "corpora" / "letters", tmp_path / "letters")
-    first, second = make(tmp_path), make(tmp_path)
+    first = make(tmp_path)
+    second = make(tmp_path)
     assert (first.returncode, second.returncode) == (0, 0), first.stderr
     assert "nbtext train" in first.stdout
     assert "nbtext train" not in second.stdout

@@ -11,7 +11,9 @@ PAGE = Path(nbtext.__file__).parent / "guides" / "mathematics.md"
 
 
 def test_each_formula_is_computed_where_the_page_says() -> None:
-    """Each row of a table ends in the dotted names of functions, methods or classes, and all of them exist."""
+    """Each row of a table ends in the dotted names of functions, methods or classes, and all of
+    them exist.
+    """
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     rows = [row for row in rows if not row.endswith("| computed by |")]
     assert len(rows) > 25

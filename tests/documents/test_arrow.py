@@ -1,4 +1,6 @@
-"""Parquet and Arrow files: rows are documents, read in parts, in shards and from pipes; broken files give one line."""
+"""Parquet and Arrow files: rows are documents, read in parts, in shards and from pipes; broken
+files give one line.
+"""
 
 import datetime
 import decimal
@@ -61,7 +63,9 @@ def read(path: Path, **given: Any) -> list[Any]:
 
 
 def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
-    """Label and id come from the columns of these names; without an id column, the id is the number of the row."""
+    """Label and id come from the columns of these names; without an id column, the id is the number
+    of the row.
+    """
     table = pa.table({"n": [1, 2], "text": ["a", ""], "label": ["x", None], "id": [7, 8]})
     path = write(table)
     assert read(path) == [("7", ("a",), "x"), ("8", ("",), None)]
@@ -106,14 +110,17 @@ def test_lists_of_labels(tmp_path: Path, kind: Any, of_list: Callable[[Any], Any
     write_arrow(pa.table({"text": ["a", "b", "c"], "label": labels}), tmp_path / "t.arrow")
     (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
     assert batch.list_labels() == [("a", "ä"), (), None]
-    write_arrow(pa.table({"text": ["a", "b"], "label": [[], None]}), tmp_path / "t.arrow")  # lists of no type
+    # lists of no type
+    write_arrow(pa.table({"text": ["a", "b"], "label": [[], None]}), tmp_path / "t.arrow")
     (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
     assert batch.list_labels() == [(), None]
 
 
 @pytest.mark.parametrize(("n", "n_shards"), [(3210, 50), (20, 400)])
 def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows, n: int, n_shards: int) -> None:
-    """The shards of a file have all its rows, each once, with the numbers of the file; so have its blocks."""
+    """The shards of a file have all its rows, each once, with the numbers of the file; so have its
+    blocks.
+    """
     path = write(
         pa.table({"text": [f"word{k} " * (k % 50) for k in range(n)], "label": [f"l{k % 7}" for k in range(n)]})
     )
@@ -129,7 +136,9 @@ def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows, n: int, n
 
 
 def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> None:
-    """A missing column, a column of objects, or two columns of one name give one line that names the file."""
+    """A missing column, a column of objects, or two columns of one name give one line that names
+    the file.
+    """
     table = pa.table({"body": ["a"], "o": [{"x": 1}]})
     path = write(table)
     with pytest.raises(
@@ -154,7 +163,8 @@ def test_nulls_and_long_texts_are_problems_of_their_rows(write: Callable[[Any], 
 
 def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
     """Invalid bytes are replaced and counted as in other formats, or the row is a problem."""
-    offsets, data = pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"ab\xff")
+    offsets = pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0")
+    data = pa.py_buffer(b"ab\xff")
     array = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
     write_arrow(pa.table({"text": array}), tmp_path / "t.arrow")
     (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
@@ -165,13 +175,16 @@ def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list(WRITERS))
 def test_broken_files_give_one_line(name: str, tmp_path: Path) -> None:
-    """A file that is cut anywhere, or has changed bytes, gives its rows or one line, also if all columns are kept."""
+    """A file that is cut anywhere, or has changed bytes, gives its rows or one line, also if all
+    columns are kept.
+    """
     path = tmp_path / name
     table = pa.table(
         {"text": [f"word{k}" for k in range(40)], "label": pa.array(list("abab") * 10).dictionary_encode()}
     )
     WRITERS[name](table, path)
-    content, chance = path.read_bytes(), random.Random(0)
+    content = path.read_bytes()
+    chance = random.Random(0)
     n_refused = 0
     for number in range(400):
         broken = bytearray(content)
@@ -219,7 +232,9 @@ def test_elsewhere(tmp_path: Path) -> None:
     assert [row[1] for row in read("memory://t.parquet")] == [("a",), ("b",)]  # type: ignore[arg-type]
 
 
-LONG, N_LONG = "x " * 100_000, 800  # 160 MB, of which a file holds one text
+# 160 MB, of which a file holds one text
+LONG = "x " * 100_000
+N_LONG = 800
 REPEATED = [
     *((name, kind) for name in WRITERS for kind in ("string", "large_string", "binary", "kept")),
     *(("t.parquet", kind) for kind in ("labels", "fixed", "unknown")),
@@ -230,7 +245,8 @@ REPEATED = [
 @pytest.mark.parametrize(("name", "kind"), REPEATED)
 def test_a_small_file_of_long_texts_takes_little(tmp_path: Path, name: str, kind: str) -> None:
     """Rows are cut by the size of their texts, not by what the file holds of them."""
-    path, options = tmp_path / name, {}
+    path = tmp_path / name
+    options = {}
     one = pa.array([LONG], getattr(pa, kind, pa.string)())
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * (N_LONG - 1) + [None], pa.int32()), one)
     columns = {"text": texts, "label": ["a"] * N_LONG}
@@ -251,7 +267,8 @@ def test_a_small_file_of_long_texts_takes_little(tmp_path: Path, name: str, kind
         with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(path, table.schema) as writer:
             writer.write_table(table)
     del table, texts, columns
-    n_rows, peak = 0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    n_rows = 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for block in open_source([str(path)], InputSettings(keeps_rows=kind == "kept")).blocks():
         batch = block.batch()
         n_rows += len(batch)

@@ -1,4 +1,6 @@
-"""Rows get another label, or are removed; all other values stay, and usual files change nowhere else."""
+"""Rows get another label, or are removed; all other values stay, and usual files change nowhere
+else.
+"""
 
 import io
 import json
@@ -20,7 +22,9 @@ from nbtext.errors import InputError
 
 def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -> bytes:
     """The file with new labels of some documents, counted from 0."""
-    chosen, written, first = InputSettings(corrects_rows=True, **options), io.BytesIO(), 0
+    chosen = InputSettings(corrects_rows=True, **options)
+    written = io.BytesIO()
+    first = 0
     parts = []
     for batch in open_source((str(path),), chosen).batches():
         assert batch.rows is not None
@@ -64,7 +68,9 @@ def labels_of(path: Path, **options: Any) -> list[Any]:
     ],
 )  # fmt: skip
 def test_only_the_label_changes(tmp_path: Path, name: str, before: str, label: Any, after: str) -> None:
-    """All other bytes of a usual file stay: blanks, escapes, the order of keys, other columns and line ends."""
+    """All other bytes of a usual file stay: blanks, escapes, the order of keys, other columns and
+    line ends.
+    """
     path = tmp_path / name
     path.write_bytes(before.encode())
     assert correct(path, {0: label}) == after.encode()
@@ -101,7 +107,9 @@ texts = st.text(st.sampled_from("ab ü\"',;\t{}[]\\:_"), max_size=8)
 
 @st.composite
 def files(draw: st.DrawFn) -> Any:
-    """A file of one of the formats, with blank lines, either line end, and perhaps no end of the last line."""
+    """A file of one of the formats, with blank lines, either line end, and perhaps no end of the
+    last line.
+    """
     name = draw(st.sampled_from(["x.jsonl", "x.csv", "x.tsv", "x.txt"]))
     rows = draw(st.lists(st.tuples(texts, st.sampled_from(["a", "b"])), min_size=1, max_size=6))
     lines = []
@@ -127,7 +135,9 @@ def files(draw: st.DrawFn) -> Any:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(file=files())
 def test_the_corrected_file_has_the_new_labels(tmp_path: Path, file: Any) -> None:
-    """It has the same documents with the new labels; a file that was written so before stays as it is."""
+    """It has the same documents with the new labels; a file that was written so before stays as it
+    is.
+    """
     name, content, given_labels, labels = file
     path = tmp_path / name
     path.write_bytes(content.encode())
@@ -187,16 +197,20 @@ def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [0, 10_000])
 @pytest.mark.parametrize("kind", ["text", "view", "list", "dictionary", "dictionary of views"])
 def test_an_arrow_file_of_several_blocks(tmp_path: Path, kind: str, n: int) -> None:
-    """Types stay, also those of polars; an Arrow file has one dictionary of a column, to which new labels are added."""
+    """Types stay, also those of polars; an Arrow file has one dictionary of a column, to which new
+    labels are added.
+    """
     pa = pytest.importorskip("pyarrow")
     given: list[Any] = [["b"], ["a"]] if kind == "list" else ["b", "a"]
-    labels, texts = given * (n // 2), pa.array([f"word {row}" for row in range(n)], pa.string_view())
+    labels = given * (n // 2)
+    texts = pa.array([f"word {row}" for row in range(n)], pa.string_view())
     view = pa.large_list(pa.string_view()) if kind == "list" else pa.string_view()
     column = pa.array(labels, pa.string() if kind in ("text", "dictionary") else view)
     if kind.startswith("dictionary"):
         values = pa.array(["a", "b"], pa.string() if kind == "dictionary" else pa.string_view())
         column = pa.DictionaryArray.from_arrays(pa.array([1, 0] * (n // 2), pa.uint8()), values)
-    table, path = pa.table({"text": texts, "label": column, "more": [{"x": None}] * n}), tmp_path / "x.arrow"
+    table = pa.table({"text": texts, "label": column, "more": [{"x": None}] * n})
+    path = tmp_path / "x.arrow"
     with pa.ipc.new_file(path, table.schema) as writer:
         writer.write_table(table)
     new: dict[int, Any] = {0: "a", 3: None, 4: "c", 9_000: "d", 9_002: None} if n else {}
@@ -214,10 +228,12 @@ def test_arrow_files_whose_dictionaries_differ(tmp_path: Path) -> None:
     settings = InputSettings(keeps_rows=True)
 
     def join(*columns: list[str]) -> list[str]:
-        parts, written = [], io.BytesIO()
+        parts = []
+        written = io.BytesIO()
         for number, labels in enumerate(columns):
             coded = pa.array(labels, pa.dictionary(pa.int8(), pa.string()))
-            table, path = pa.table({"text": labels, "label": coded}), tmp_path / f"{number}.arrows"
+            table = pa.table({"text": labels, "label": coded})
+            path = tmp_path / f"{number}.arrows"
             with pa.ipc.new_stream(path, table.schema) as writer:
                 writer.write_table(table)
             parts += [batch.rows for batch in open_source((str(path),), settings).batches()]

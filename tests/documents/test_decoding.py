@@ -31,7 +31,9 @@ TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
 )
 @pytest.mark.parametrize("name", ["x.csv", "tree"])
 def test_a_byte_order_mark_wins(read: Callable[..., Any], tmp_path: Path, mark: bytes, codec: str, name: str) -> None:
-    """A file with a byte order mark is read as it says, whatever --encoding says, and the mark is not text."""
+    """A file with a byte order mark is read as it says, whatever --encoding says, and the mark is
+    not text.
+    """
     content = mark + TEXT.encode(codec)
     if name == "tree":
         (tmp_path / name).mkdir()
@@ -70,7 +72,9 @@ def test_an_unknown_encoding_is_refused(opened: Callable[..., Any], tmp_path: Pa
 
 
 def test_invalid_bytes_are_replaced_and_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """Invalid bytes become U+FFFD; how many, and in how many documents, is counted; a genuine U+FFFD is not."""
+    """Invalid bytes become U+FFFD; how many, and in how many documents, is counted; a genuine
+    U+FFFD is not.
+    """
     (tmp_path / "a").write_bytes(b"caf\xe9 \xff\xfe \xef\xbf\xbd")
     (tmp_path / "b").write_bytes("genuine \ufffd".encode())
     (tmp_path / "c").write_bytes(b"plain")
@@ -94,7 +98,9 @@ def test_invalid_bytes_are_replaced_and_counted(opened: Callable[..., Any], tmp_
 def test_strict_decoding_names_the_document(
     problems: Callable[..., Any], opened: Callable[..., Any], tmp_path: Path, name: str, content: bytes, where: str
 ) -> None:
-    """With --encoding-errors strict the document is a problem that names file and line; without, it is counted."""
+    """With --encoding-errors strict the document is a problem that names file and line; without, it
+    is counted.
+    """
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -149,7 +155,9 @@ def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed
     st.binary(), st.sampled_from(["utf-16-le", "utf-16-be", "cp1252", "cp1253", "ascii", "latin-1"]), st.integers(1, 9)
 )
 def test_invalid_bytes_of_any_encoding(data: bytes, codec: str, size: int) -> None:
-    """They are replaced as Python replaces them, each sequence is counted once, and written as they were."""
+    """They are replaced as Python replaces them, each sequence is counted once, and written as they
+    were.
+    """
     data = data[: len(data) // 2 * 2].replace(b"\n", b"\r")
     encoding = Encoding(codec)
     if "\n" in data.decode(codec, "replace"):
@@ -177,7 +185,9 @@ def test_an_invalid_line_leaves_the_others_alone() -> None:
 
 
 def test_the_newsgroups_hold_73_broken_documents(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
-    """All 18,846 documents of 20 Newsgroups are read; 73 of them are not valid UTF-8, and none is in Latin-1."""
+    """All 18,846 documents of 20 Newsgroups are read; 73 of them are not valid UTF-8, and none is
+    in Latin-1.
+    """
     folder = corpora("20news")
     halves = [list(opened(folder / half).batches()) for half in ("train", "test")]
     assert [sum(map(len, half)) for half in halves] == [11_314, 7_532]

@@ -46,8 +46,12 @@ suffixes = pytest.mark.parametrize("suffix", COMPRESSORS)
 def test_every_format_reads_the_same_when_compressed(
     read: Callable[..., Any], tmp_path: Path, name: str, suffix: str
 ) -> None:
-    """Compression changes nothing of a file's documents but their ids; nor does a name without the suffix."""
-    plain, packed, misnamed_error = tmp_path / name, tmp_path / f"{name}{suffix}", tmp_path / f"z{name}"
+    """Compression changes nothing of a file's documents but their ids; nor does a name without the
+    suffix.
+    """
+    plain = tmp_path / name
+    packed = tmp_path / f"{name}{suffix}"
+    misnamed_error = tmp_path / f"z{name}"
     plain.write_text(FILES[name], encoding="utf-8")
     packed.write_bytes(COMPRESSORS[suffix](plain.read_bytes()))
     misnamed_error.write_bytes(packed.read_bytes())
@@ -58,8 +62,11 @@ def test_every_format_reads_the_same_when_compressed(
 
 
 def test_zstd_frames_that_are_skipped(read: Callable[..., Any], tmp_path: Path) -> None:
-    """pzstd compresses parts of a file in parallel, and writes the size of each before it, in a frame to skip."""
-    data, skipped = FILES["x.jsonl"].encode(), b"\x50\x2a\x4d\x18\x04\0\0\0size"
+    """pzstd compresses parts of a file in parallel, and writes the size of each before it, in a
+    frame to skip.
+    """
+    data = FILES["x.jsonl"].encode()
+    skipped = b"\x50\x2a\x4d\x18\x04\0\0\0size"
     parts = (COMPRESSORS[".zst"](part) for part in (data[:50], data[50:]))
     (tmp_path / "x.jsonl.zst").write_bytes(b"".join(skipped + part for part in parts))
     assert [texts for _, texts, _ in read(tmp_path / "x.jsonl.zst")] == [(text,) for _, text in TEXTS]
@@ -115,8 +122,11 @@ def test_a_wrong_suffix_is_said(read: Callable[..., Any], problems: Callable[...
 
 @suffixes
 def test_streams_may_follow_one_another(suffix: str) -> None:
-    """Files that were compressed by parts unpack to all of them; zeros at the end are padding, other bytes are not."""
-    compress, name = COMPRESSORS[suffix], NAMES[suffix]
+    """Files that were compressed by parts unpack to all of them; zeros at the end are padding,
+    other bytes are not.
+    """
+    compress = COMPRESSORS[suffix]
+    name = NAMES[suffix]
     joined = compress(b"one ") + compress(b"") + compress(b"two")
     assert unpack(joined, name, limit=100) == b"one two"
     assert unpack(joined + bytes(512), name, limit=100) == b"one two"
@@ -137,7 +147,9 @@ def test_many_short_streams_take_linear_time(read: Callable[..., Any], tmp_path:
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=3000), st.sampled_from(sorted(COMPRESSORS)), st.integers(1, 200), st.integers(1, 4000))
 def test_blocks_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int, block_bytes: int) -> None:
-    """However the compressed bytes arrive and however much is unpacked at a time, the result is the same."""
+    """However the compressed bytes arrive and however much is unpacked at a time, the result is the
+    same.
+    """
     packed = COMPRESSORS[suffix](data) + COMPRESSORS[suffix](data[::-1])
     blocks = (packed[start : start + size] for start in range(0, len(packed), size))
     before = decompression.BLOCK_BYTES
@@ -151,7 +163,9 @@ def test_blocks_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int,
 @pytest.mark.exhaustive(every=4)
 @suffixes
 def test_a_bomb_unpacks_in_bounded_memory(tmp_path: Path, suffix: str) -> None:
-    """160 MB of zeros, a few kB when compressed, are refused as a document without unpacking them all."""
+    """160 MB of zeros, a few kB when compressed, are refused as a document without unpacking them
+    all.
+    """
     bomb = COMPRESSORS[suffix](bytes(16_000_000)) * 10
     (tmp_path / f"bomb{suffix}").write_bytes(bomb)
     code = (

@@ -1,4 +1,6 @@
-"""Directories: which files are documents, in which order, with which labels, and which files are skipped."""
+"""Directories: which files are documents, in which order, with which labels, and which files are
+skipped.
+"""
 
 import errno
 import gc
@@ -44,7 +46,9 @@ def test_the_first_folder_is_the_label(read: Callable[..., Any], tmp_path: Path)
 
 
 def test_the_format_files_has_no_labels(read: Callable[..., Any], tmp_path: Path) -> None:
-    """--input-format files reads the same documents without labels, and a single file as one document."""
+    """--input-format files reads the same documents without labels, and a single file as one
+    document.
+    """
     plant(tmp_path, "b/1", "a/2")
     assert [label for _, _, label in read(tmp_path, input_format="files")] == [None, None]
     assert read(tmp_path / "b" / "1", input_format="files") == [(f"{tmp_path}/b/1", ("b/1",), None)]
@@ -80,7 +84,9 @@ def test_the_order_is_that_of_the_names(tmp_path_factory: pytest.TempPathFactory
 
 
 def test_what_is_passed_over_is_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """Hidden files and folders, sockets, pipes, and links to nowhere are not documents; each kind is counted."""
+    """Hidden files and folders, sockets, pipes, and links to nowhere are not documents; each kind
+    is counted.
+    """
     plant(tmp_path, "a/1", "a/.hidden", ".git/config", "a/.cache/x")
     os.mkfifo(tmp_path / "a" / "fifo")
     (tmp_path / "a" / "broken").symlink_to("nowhere")
@@ -100,7 +106,9 @@ def test_what_is_passed_over_is_counted(opened: Callable[..., Any], tmp_path: Pa
 def test_links_are_followed_but_not_around(
     opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """A link to a folder or file is read like it; one that leads back up is counted and not entered."""
+    """A link to a folder or file is read like it; one that leads back up is counted and not
+    entered.
+    """
     plant(tmp_path, "real/1", "tree/a/2")
     (tmp_path / "tree" / "b").symlink_to(tmp_path / "real")
     (tmp_path / "tree" / "a" / "3").symlink_to(tmp_path / "real" / "1")
@@ -163,7 +171,9 @@ def test_what_is_forbidden_is_said(opened: Callable[..., Any], problems: Callabl
 
 
 def test_files_are_bounded(problems: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
-    """A file with more than --max-document-bytes is a problem; one with exactly as many is a document."""
+    """A file with more than --max-document-bytes is a problem; one with exactly as many is a
+    document.
+    """
     plant(tmp_path, "a/12", "a/123")
     assert problems(tmp_path, max_document_bytes=4) == [
         f"{tmp_path}/a/123: the document has more than 4 bytes; raise the limit with --max-document-bytes"
@@ -171,7 +181,9 @@ def test_files_are_bounded(problems: Callable[..., Any], read: Callable[..., Any
 
 
 def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Path) -> None:
-    """A file or label whose name is not valid UTF-8 is read, and its name can be given back to the system."""
+    """A file or label whose name is not valid UTF-8 is read, and its name can be given back to the
+    system.
+    """
     folder = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
     os.mkdir(folder)
     with open(os.path.join(folder, b"\xff"), "w") as file:
@@ -182,7 +194,9 @@ def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Pat
 
 
 def test_files_of_several_folders_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are opened relative to their folder: whatever the paths are, the content is that of the plain version."""
+    """Files are opened relative to their folder: whatever the paths are, the content is that of the
+    plain version.
+    """
     monkeypatch.chdir(tmp_path)
     long = "d" * 250
     for folder in ("a", "a/b", "ab", "c", "/".join([long] * 20)):
@@ -219,14 +233,17 @@ def test_files_of_several_folders_are_read_alike(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("read_files", [read_files, read_files_plainly], ids=["installed", "plain"])
 def test_reading_files_gives_content_or_the_error(read_files: Callable[..., Any], tmp_path: Path) -> None:
-    """The one function that reads files, and its plain version: bytes, or an error number; a pipe blocks neither."""
+    """The one function that reads files, and its plain version: bytes, or an error number; a pipe
+    blocks neither.
+    """
     (tmp_path / "file").write_bytes(b"12345")
     (tmp_path / "empty").touch()
     os.mkfifo(tmp_path / "fifo")
     paths = [os.fsencode(tmp_path / name) for name in ("file", "empty", "fifo", "missing", ".")]
     assert read_files(paths, 5) == [b"12345", b"", errno.EINVAL, errno.ENOENT, errno.EINVAL]
     assert read_files(paths[:1], 4) == [errno.EFBIG]
-    assert isinstance(read_files([b"/proc/self/status"], 100_000)[0], bytes)  # its size is said to be 0
+    # its size is said to be 0
+    assert isinstance(read_files([b"/proc/self/status"], 100_000)[0], bytes)
 
 
 def test_a_deep_tree_is_no_recursion(
@@ -258,7 +275,9 @@ def test_many_files_come_in_order_by_hundreds(opened: Callable[..., Any], tmp_pa
 
 
 def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """Memory holds some megabytes of documents at a time: fewer files make a block where they are large."""
+    """Memory holds some megabytes of documents at a time: fewer files make a block where they are
+    large.
+    """
     for number in range(40):
         (tmp_path / f"{number:02}").touch()
         os.truncate(tmp_path / f"{number:02}", 4_000_000)
@@ -316,7 +335,9 @@ def test_contents_that_are_being_read_cannot_be_taken(tmp_path: Path) -> None:
 
 @needs_contents
 def test_contents_that_were_freed_cannot_be_taken(tmp_path: Path) -> None:
-    """Neither those before the ones that were taken, nor those before the first; behind the last there are none."""
+    """Neither those before the ones that were taken, nor those before the first; behind the last
+    there are none.
+    """
     (tmp_path / "x").write_bytes(b"x")
     contents = Contents([os.fsencode(tmp_path / "x")] * 1000, 100)
     contents.read(1 << 20)
@@ -346,7 +367,9 @@ def test_contents_in_a_cycle_are_freed(tmp_path: Path) -> None:
 def test_reading_ahead_changes_nothing(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_bytes: int
 ) -> None:
-    """Documents, labels, problems and skipped files are the same, wherever the thread that reads ahead has stopped."""
+    """Documents, labels, problems and skipped files are the same, wherever the thread that reads
+    ahead has stopped.
+    """
     monkeypatch.setattr(files, "AHEAD_BYTES", n_bytes)
     plant(tmp_path / "a", *(f"{label}/{number:03}" for label in "xyz" for number in range(300)), "README", ".hidden")
     (tmp_path / "a/x/007").write_bytes(b"caf\xe9")
@@ -357,10 +380,12 @@ def test_reading_ahead_changes_nothing(
     (tmp_path / "a/z/300.eml").write_text("Subject: mail\n\nbody")
     plant(tmp_path / "b", "x/1")
     settings = InputSettings(max_document_bytes=999, exclude=("12*",))
-    paths, outputs = [str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a")], ("-", str(tmp_path / "a/x/006"))
+    paths = [str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a")]
+    outputs = ("-", str(tmp_path / "a/x/006"))
     ahead = ReadAhead(paths, settings, outputs)
     found, expected = (open_source(paths, settings, outputs=outputs, ahead=each) for each in (ahead, None))
-    assert all(describe(source) == describe(expected) for source in (found, found))  # it can be read again
+    # it can be read again
+    assert all(describe(source) == describe(expected) for source in (found, found))
     assert found.skipped == expected.skipped
     assert found.size == expected.size
 
@@ -375,7 +400,9 @@ def describe(source: Any) -> list[tuple[Any, ...]]:
 
 
 def test_what_cannot_be_read_ahead_is_read_later(tmp_path: Path) -> None:
-    """Another list of files, or an error, makes no difference: the directory is listed when it is opened."""
+    """Another list of files, or an error, makes no difference: the directory is listed when it is
+    opened.
+    """
     plant(tmp_path, "x/1", "x/2")
     (tmp_path / "empty").mkdir()
     paths = [str(tmp_path / "x"), str(tmp_path / "missing"), str(tmp_path / "empty"), "a\0b", "-"]
@@ -392,7 +419,9 @@ def test_what_cannot_be_read_ahead_is_read_later(tmp_path: Path) -> None:
 
 @needs_contents
 def test_large_files_read_ahead_make_small_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of files that have been read have the size of others, and all bytes together are limited."""
+    """Blocks of files that have been read have the size of others, and all bytes together are
+    limited.
+    """
     monkeypatch.setattr(files, "AHEAD_BYTES", 16_000_000)
     for number in range(40):
         (tmp_path / f"{number:02}").touch()

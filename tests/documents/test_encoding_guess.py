@@ -35,7 +35,8 @@ def test_each_language_has_its_encoding(codec: str) -> None:
     assert content.decode(guess_codecs(content)[0]) == TEXTS[codec] * 3
 
 
-LANGUAGES = {  # of the Universal Declaration of Human Rights, with encodings in which their texts still occur
+# of the Universal Declaration of Human Rights, with encodings in which their texts still occur
+LANGUAGES = {
     "fra": "cp1252", "deu_1901": "cp1252", "spa": "cp1252", "por_PT": "cp1252", "ita": "cp1252", "swe": "cp1252",
     "dan": "cp1252", "fin": "cp1252", "isl": "cp1252", "pol": "iso8859-2 cp1250", "ces": "iso8859-2 cp1250",
     "hun": "iso8859-2 cp1250", "ron": "iso8859-2 cp1250", "slk": "iso8859-2 cp1250", "hrv": "iso8859-2 cp1250",
@@ -60,7 +61,9 @@ def test_the_encoding_is_among_those_that_are_named(corpora: Callable[[str], Pat
 
 
 def is_decoded(content: bytes, codec: str, guess: str) -> bool:
-    """Whether an encoding gives the same text; of Greek, two encodings differ in one accented letter."""
+    """Whether an encoding gives the same text; of Greek, two encodings differ in one accented
+    letter.
+    """
     return content.decode(guess, "replace").replace("’", "Ά") == content.decode(codec).replace("’", "Ά")
 
 

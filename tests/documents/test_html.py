@@ -37,7 +37,9 @@ from nbtext.documents.html import text_of_html
     ],
 )
 def test_what_a_reader_sees(html: str, words: list[str]) -> None:
-    """Tags, comments, scripts and styles are removed; blocks separate words; entities become characters."""
+    """Tags, comments, scripts and styles are removed; blocks separate words; entities become
+    characters.
+    """
     assert text_of_html(html).split() == words
 
 
@@ -81,7 +83,9 @@ def as_bytes(markup: str, name: str, codec: str) -> bytes:
 @pytest.mark.parametrize("name", ["windows-1251", "koi8-r", "x-mac-cyrillic", "cp-866"])
 @pytest.mark.parametrize("markup", DECLARED)
 def test_a_page_declares_its_encoding(read: Callable[..., Any], tmp_path: Path, markup: str, name: str) -> None:
-    """`<meta>` or `<?xml` names the encoding, in files and in parts of mails, whatever is written around it."""
+    """`<meta>` or `<?xml` names the encoding, in files and in parts of mails, whatever is written
+    around it.
+    """
     codec = {"x-mac-cyrillic": "mac_cyrillic", "cp-866": "cp866"}.get(name, name)
     page = as_bytes(markup, name, codec)
     (tmp_path / "x.html").write_bytes(page)
@@ -91,7 +95,9 @@ def test_a_page_declares_its_encoding(read: Callable[..., Any], tmp_path: Path, 
 
 
 def test_what_decides_the_encoding_of_a_page(read: Callable[..., Any], tmp_path: Path) -> None:
-    """A byte order mark, then an encoding that was typed, then the header of the mail, then the page, then UTF-8."""
+    """A byte order mark, then an encoding that was typed, then the header of the mail, then the
+    page, then UTF-8.
+    """
 
     def text(head: str, page: bytes, **settings: Any) -> str:
         name = "x.eml" if head else "x.html"

@@ -28,15 +28,19 @@ def test_any_array_is_read(
 ) -> None:
     """An array on one line or many, in blocks of any size, gives its items."""
     content = json.dumps(items, indent=indent, ensure_ascii=False).encode(codec)
-    settings, stream = InputSettings(encoding=codec), stream_of(content, size)
+    settings = InputSettings(encoding=codec)
+    stream = stream_of(content, size)
     blocks = list(read_json_array(stream, ReadOptions(stream.decode(encoding_of(settings)), settings)))
     expected = [(f"x:{n}", (item["text"],), item.get("label", "").strip() or None) for n, item in enumerate(items, 1)]
     assert rows(block.batch() for block in blocks) == expected
 
 
 def test_the_name_and_the_beginning_tell(read: Callable[..., Any], tmp_path: Path) -> None:
-    """A .json file may hold an array or lines; a file of another name is an array where it begins like one."""
-    array, lines = '[{"text": "a"},\n {"text": "b", "id": 7}]\n', '{"text": "a"}\n{"text": "b", "id": 7}\n'
+    """A .json file may hold an array or lines; a file of another name is an array where it begins
+    like one.
+    """
+    array = '[{"text": "a"},\n {"text": "b", "id": 7}]\n'
+    lines = '{"text": "a"}\n{"text": "b", "id": 7}\n'
     for name, content in (("x.json", array), ("y.json", lines), ("plain", array)):
         (tmp_path / name).write_text(content)
         assert [(identity[-1], text) for identity, text, _ in read(tmp_path / name)] == [("1", ("a",)), ("7", ("b",))]
@@ -61,7 +65,9 @@ def test_a_broken_array_is_said(read: Callable[..., Any], tmp_path: Path, conten
 
 
 def test_a_wrong_item_is_a_problem(problems: Callable[..., Any], tmp_path: Path) -> None:
-    """An item that is not an object, has no text, or is too long is a problem; the other items are read."""
+    """An item that is not an object, has no text, or is too long is a problem; the other items are
+    read.
+    """
     (tmp_path / "x.json").write_text('[{"text": "a"}, 12, {"txt": "b"}]')
     assert [said.partition(": ")[2][:30] for said in problems(tmp_path / "x.json")] == [
         "expected an object, found a st",

@@ -1,4 +1,6 @@
-"""JSON lines: the same documents with the compiled scanner and without, and errors that name the line."""
+"""JSON lines: the same documents with the compiled scanner and without, and errors that name the
+line.
+"""
 
 import json
 import pickle
@@ -194,7 +196,9 @@ def test_flat_objects_are_scanned() -> None:
 
 
 def test_a_column_is_a_sequence_of_texts() -> None:
-    """Texts that are still bytes can be used as a list: one by one, in slices, again and again, and after the block."""
+    """Texts that are still bytes can be used as a list: one by one, in slices, again and again, and
+    after the block.
+    """
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     (texts,), ids, _ = scanner.scan(FLAT, ("text",), "id", (), "", 1)
     found = [json.loads(line)["text"] for line in FLAT.decode().splitlines()]
@@ -235,7 +239,9 @@ def test_ids_do_not_keep_the_block_in_memory() -> None:
     ),
 )
 def test_texts_are_counted_where_they_are(texts: list[str], is_escaped: bool, features: FeatureSettings) -> None:
-    """The compiled counter counts the texts in the block of bytes, and plain Python counts the same."""
+    """The compiled counter counts the texts in the block of bytes, and plain Python counts the
+    same.
+    """
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     data = "".join(json.dumps({"text": text}, ensure_ascii=is_escaped) + "\n" for text in texts).encode()
     (column,), _, _ = scanner.scan(data, ("text",), "id", (), "", 1)
@@ -268,8 +274,9 @@ def test_what_json_writes_is_read_back(
     is_ascii: bool,
     has_wide_encoding: bool,
 ) -> None:
-    """Texts of any characters are read back as they were written, in UTF-8 and UTF-16; labels and ids without white
-    space at their ends, and without one where nothing else is in them."""
+    """Texts of any characters are read back as they were written, in UTF-8 and UTF-16; labels and
+    ids without white space at their ends, and without one where nothing else is in them.
+    """
     path = tmp_path_factory.mktemp("jsonl") / "x.jsonl"
     lines = "\n".join(
         json.dumps({"text": text, "label": label, "id": identity}, ensure_ascii=is_ascii)
@@ -300,7 +307,9 @@ def test_what_json_writes_is_read_back(
     ],
 )
 def test_what_is_wrong_is_said(problems: Callable[..., Any], tmp_path: Path, line: str, says: str) -> None:
-    """A line that is not a document is named by file and line, counting blank lines, with what would help."""
+    """A line that is not a document is named by file and line, counting blank lines, with what
+    would help.
+    """
     (tmp_path / "x.jsonl").write_text('{"text": "fine"}\n\n' + line + "\n")
     (said,) = problems(tmp_path / "x.jsonl")
     assert said.startswith(f"{tmp_path}/x.jsonl:3: {says}")
@@ -333,7 +342,9 @@ def test_numbers_and_truth_values_are_labels(read: Callable[..., Any], tmp_path:
 
 
 def test_several_fields_are_joined_or_kept_apart(read: Callable[..., Any], opened: Any, tmp_path: Path) -> None:
-    """Text fields are joined by a line feed, or come in a column each; null is empty beside another text."""
+    """Text fields are joined by a line feed, or come in a column each; null is empty beside another
+    text.
+    """
     (tmp_path / "x.jsonl").write_text(
         '{"title": "hello", "body": "world", "class": "a"}\n{"title": null, "body": "only"}\n'
     )
@@ -366,7 +377,9 @@ def test_depth_is_counted_outside_of_strings() -> None:
 def test_a_defect_of_a_fast_parser_is_seen(
     monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Any], tmp_path: Path, step: str, error: Exception
 ) -> None:
-    """Only the errors of unusual lines lead to the other parser; any other is a defect of the program."""
+    """Only the errors of unusual lines lead to the other parser; any other is a defect of the
+    program.
+    """
 
     def fail(*_: Any) -> None:
         raise error
@@ -384,7 +397,9 @@ def test_a_defect_of_a_fast_parser_is_seen(
 def test_json_of_very_many_values_is_refused(
     problems: Callable[..., list[str]], tmp_path: Path, name: str, unit: str
 ) -> None:
-    """Each value of a document takes some hundred bytes, so their number is bounded; commas in a text do not count."""
+    """Each value of a document takes some hundred bytes, so their number is bounded; commas in a
+    text do not count.
+    """
     start, end = ('{"text": "a", "x": [', "[]]}") if unit[0] != '"' else ('{"text": "a", "x": {', '"b": []}}')
     values = start + unit * 2_100_000 + end
     text = '{"text": "' + ",[{" * 3_000_000 + '"}'

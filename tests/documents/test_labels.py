@@ -1,4 +1,6 @@
-"""Several labels of a document: lists, texts with a separator, and columns of 0 and 1, in every format."""
+"""Several labels of a document: lists, texts with a separator, and columns of 0 and 1, in every
+format.
+"""
 
 import csv
 import io
@@ -49,7 +51,8 @@ def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
         path.write_text(file.getvalue())
     elif path.suffix == ".db":
         with sqlite3.connect(path) as connection:
-            names, holes = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+            names = ", ".join(f'"{name}"' for name in columns)
+            holes = ", ".join("?" * len(columns))
             connection.execute(f"create table t ({names})")
             connection.executemany(f"insert into t values ({holes})", [tuple(row.values()) for row in rows])
     else:
@@ -69,7 +72,9 @@ def test_lists(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"])
 def test_separator(tmp_path: Path, suffix: str) -> None:
-    """A separator divides texts in every format; without one, a text is one label, whatever it holds."""
+    """A separator divides texts in every format; without one, a text is one label, whatever it
+    holds.
+    """
     columns = {"text": ["x"] * 4, "label": ["b | a|b|", "", "a", "c, d"]}
     path = write_rows(tmp_path / f"t{suffix}", columns)
     assert read_lists(path, label_separator="|") == LABELS
@@ -94,7 +99,9 @@ def test_columns_of_other_values(tmp_path: Path, suffix: str, value: str) -> Non
 
 
 def test_columns_that_are_missing(tmp_path: Path) -> None:
-    """A column that is not there is an error, unless the model remembers it, and the documents have no labels."""
+    """A column that is not there is an error, unless the model remembers it, and the documents have
+    no labels.
+    """
     path = write_rows(tmp_path / "t.csv", {"text": ["x"], "a": [1]})
     with pytest.raises(InputError, match=r"no column `b`.*--label-fields"):
         read_lists(path, label_fields=("a", "b"))
@@ -133,7 +140,9 @@ def test_items_of_lists(tmp_path: Path, item: str, labels: tuple[str, ...] | Non
     ],
 )
 def test_single_label(tmp_path: Path, name: str, content: str, settings: dict[str, Any]) -> None:
-    """With `single_label`, a list of one label is a label, and a document with more is an error at its line."""
+    """With `single_label`, a list of one label is a label, and a document with more is an error at
+    its line.
+    """
     path = tmp_path / name
     path.write_text(content)
     assert read_lists(path, **settings)[1] == ("a", "b")
@@ -183,7 +192,9 @@ def test_one_label_for_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", [{"label_separator": "|"}, {"label_fields": ("a",)}])
 def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settings: dict[str, Any]) -> None:
-    """Files without fields have no separator and no columns; where a model remembers them, they do not matter."""
+    """Files without fields have no separator and no columns; where a model remembers them, they do
+    not matter.
+    """
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "1").write_text("x")
     (tmp_path / "t.txt").write_text("x\n")

@@ -44,7 +44,9 @@ form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(lambda form: st.tupl
 def test_blocks_of_any_size_give_the_same_documents(
     rows: Callable[..., Any], stream_of: Callable[..., Any], form: tuple[str, str], codec: str, size: int, limit: int
 ) -> None:
-    """However the bytes arrive, the documents, their ids and their problems are the same; too long lines included."""
+    """However the bytes arrive, the documents, their ids and their problems are the same; too long
+    lines included.
+    """
     settings = InputSettings(encoding=codec, max_document_bytes=limit)
     data = form[1].encode(codec, "replace")
 
@@ -92,7 +94,9 @@ def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callab
 
 
 def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """A byte range of a table is refused, because rows may contain line feeds; in UTF-16, so may characters."""
+    """A byte range of a table is refused, because rows may contain line feeds; in UTF-16, so may
+    characters.
+    """
     (tmp_path / "x.csv").write_text("text\na\n")
     with pytest.raises(InputError, match="a file of the format csv can be read only as a whole"):
         list(opened(tmp_path / "x.csv", byte_range=ByteRange(0, 3)).blocks())
@@ -104,7 +108,9 @@ def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: P
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
 def test_every_line_is_a_document(read: Callable[..., Any], tmp_path: Path, ending: str) -> None:
-    """Empty lines too, so that answers and lines correspond; a last line without line feed too; \\r is not text."""
+    """Empty lines too, so that answers and lines correspond; a last line without line feed too; \\r
+    is not text.
+    """
     (tmp_path / "x.txt").write_text(f"one\r\n\n  three{ending}", newline="")
     assert [(texts[0], identity) for identity, texts, _ in read(tmp_path / "x.txt")] == [
         ("one", f"{tmp_path}/x.txt:1"),
@@ -143,7 +149,9 @@ def test_fasttext_lines(read: Callable[..., Any], tmp_path: Path, line: str, lab
 
 
 def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """A .txt file whose first line begins with __label__ is fastText's; if one has several labels, all have lists."""
+    """A .txt file whose first line begins with __label__ is fastText's; if one has several labels,
+    all have lists.
+    """
     (tmp_path / "x.txt").write_text("__label__a one\n__label__b __label__a __label__b two\nthree __label__c\nnone\n")
     source = opened(tmp_path / "x.txt")
     assert [document.labels for document in source.documents()] == [("a",), ("b", "a"), ("c",), None]
@@ -152,7 +160,9 @@ def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_a_tree_of_line_files_takes_labels_from_folders(read: Callable[..., Any], tmp_path: Path) -> None:
-    """--input-format lines on a directory: each line of each file is a document with the label of its folder."""
+    """--input-format lines on a directory: each line of each file is a document with the label of
+    its folder.
+    """
     (tmp_path / "spam").mkdir()
     (tmp_path / "spam" / "1").write_text("one\ntwo\n")
     assert [(texts, label) for _, texts, label in read(tmp_path, input_format="lines")] == [

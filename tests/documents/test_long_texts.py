@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-N, SIZE = 6, 24_000_000  # texts, and bytes of each
+# texts, and bytes of each
+N = 6
+SIZE = 24_000_000
 TEXT = b"word " * (SIZE // 5)
 MEASURED = """
 import os, sys
@@ -71,8 +73,11 @@ def _write_arrow(path: Path) -> None:
 
 
 NAMES = [*TEXTS, "t.jsonl.gz", "t.csv.gz", "t.db", "t.parquet", "t.feather", "t.arrows"]
-LARGER = ("t.csv", "t.csv.gz", "t.tsv", "t.parquet")  # the csv module and pyarrow have buffers of several times a text
-MAX_KIB, MAX_OF_LARGER = 255_000, 340_000  # with two texts at once it was 267,000 and 397,000 at least
+# the csv module and pyarrow have buffers of several times a text
+LARGER = ("t.csv", "t.csv.gz", "t.tsv", "t.parquet")
+# with two texts at once it was 267,000 and 397,000 at least
+MAX_KIB = 255_000
+MAX_OF_LARGER = 340_000
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +105,7 @@ def test_memory(tmp_path: Path, model: Path, name: str) -> None:
     options = ["-j", "2", *(["--label-field", "X-L"] if name == "t.mbox" else [])]
     most = MAX_OF_LARGER if name in LARGER else MAX_KIB
     assert _run(tmp_path, "train", name, "-o", "m.joblib", *options) < most
-    if name in ("t.jsonl", "t.mbox", "t.parquet"):  # the other formats give threads their blocks in the same way
+    # the other formats give threads their blocks in the same way
+    if name in ("t.jsonl", "t.mbox", "t.parquet"):
         assert _run(tmp_path, "predict", name, "-m", str(model), "-o", "o.jsonl", *options) < most
         assert len((tmp_path / "o.jsonl").read_text().splitlines()) == N

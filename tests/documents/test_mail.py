@@ -65,7 +65,9 @@ def test_charsets_that_stand_for_wider_ones(charset: str, wider: str, text: str)
 
 
 def test_bytes_that_their_charset_does_not_have() -> None:
-    """ASCII with other bytes is in the encoding of the settings, or else in cp1252, as the WHATWG standard says."""
+    """ASCII with other bytes is in the encoding of the settings, or else in cp1252, as the WHATWG
+    standard says.
+    """
     head = b"Content-Type: text/plain; charset="
     assert text_of(head + b"x-unknown\n\nna\xc3\xafve caf\xe9", "body") == "naïve caf\ufffd"
     assert text_of(head + b"us-ascii\n\nna\xc3\xafve", "body") == "naïve"
@@ -156,7 +158,9 @@ def sample(codec: str) -> str:
 
 @pytest.mark.parametrize(("name", "codec"), named_encodings(STANDARD + OTHERS))
 def test_names_of_encodings(read: Callable[..., Any], tmp_path: Path, name: str, codec: str) -> None:
-    """All labels of the WHATWG standard, and other names that are met, in bodies, encoded words and --encoding."""
+    """All labels of the WHATWG standard, and other names that are met, in bodies, encoded words and
+    --encoding.
+    """
     text = sample(codec)
     data = text.encode(codec)
     head = f"Subject: =?{name}?b?{b2a_base64(data, newline=False).decode()}?=\n".encode()
@@ -190,7 +194,9 @@ def test_a_continued_name_of_an_encoding() -> None:
 
 @pytest.mark.parametrize("name", ["x-unknown", "iso-2022-cn", "klingon", "x" * 300, "a\xe9"])
 def test_an_unknown_encoding_is_named(name: str) -> None:
-    """A text that names an encoding that does not exist is in that of the settings, and its name is kept."""
+    """A text that names an encoding that does not exist is in that of the settings, and its name is
+    kept.
+    """
     mail = parse_mail(f"Content-Type: text/plain; charset={name}\n\n\x1b caf\xe9".encode(), set(), UTF8)
     assert mail.body == "\x1b café"
     assert mail.unknown[:9] == name[:9] or not name.isascii()
@@ -211,7 +217,9 @@ def test_of_alternatives_the_plain_one_is_read() -> None:
 
 
 def test_attachments_are_left_out() -> None:
-    """Attachments are not text, also if they are text files or mails; a mail that is forwarded inline is."""
+    """Attachments are not text, also if they are text files or mails; a mail that is forwarded
+    inline is.
+    """
     mail = message("body")
     mail.add_attachment("attached notes", filename="notes.txt")
     mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="x.png")
@@ -345,7 +353,9 @@ MIXED = b"Content-Type: multipart/mixed; boundary=b\n\n"
     ],
 )
 def test_hostile_mails_take_little_memory(tmp_path: Path, name: str, start: bytes, unit: bytes) -> None:
-    """A compressed mail of some kilobytes, whose many small parts would be objects, is read in bounded memory."""
+    """A compressed mail of some kilobytes, whose many small parts would be objects, is read in
+    bounded memory.
+    """
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(start + unit * (5_000_000 // len(unit))))
     code = (
         "import sys, resource\n"
@@ -374,13 +384,17 @@ def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, nam
 @pytest.mark.usefixtures("hang_guard")
 @pytest.mark.parametrize("line", [b"@" * 1_000_000 + b" x", b"Mon " * 250_000, b"Mon 1:" * 150_000, b"a@" * 500_000])
 def test_long_lines_are_compared_in_linear_time(read: Callable[..., Any], tmp_path: Path, line: bytes) -> None:
-    """A line of a megabyte that begins like an mbox separator, but is not one, is recognized in linear time."""
+    """A line of a megabyte that begins like an mbox separator, but is not one, is recognized in
+    linear time.
+    """
     (tmp_path / "x.mbox").write_bytes(b"From a@b\nSubject: a\n\nFrom " + line + b"\n x\n")
     assert len(read(tmp_path / "x.mbox")) == 1
 
 
 def test_an_mbox_gives_its_mails(read: Callable[..., Any], tmp_path: Path) -> None:
-    """The mails that Python's mailbox module writes are read back, with quoted From lines, and numbered."""
+    """The mails that Python's mailbox module writes are read back, with quoted From lines, and
+    numbered.
+    """
     box = mailbox.mbox(tmp_path / "x.mbox")
     for number in range(1, 4):
         mail = EmailMessage()
@@ -510,7 +524,9 @@ def test_a_tree_of_mails(read: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_a_maildir_gives_its_mails(opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
-    """cur and new of a Maildir are read, tmp is not; in a tree the label is the folder that the Maildir lies in."""
+    """cur and new of a Maildir are read, tmp is not; in a tree the label is the folder that the
+    Maildir lies in.
+    """
     for name in ("ham", "spam"):
         box = mailbox.Maildir(tmp_path / name)
         box.add(b"Subject: one\n\nin new")
@@ -525,13 +541,16 @@ def test_a_maildir_gives_its_mails(opened: Callable[..., Any], read: Callable[..
 
 
 def test_headers_may_be_text_label_and_id(read: Callable[..., Any], opened: Any, tmp_path: Path) -> None:
-    """--text-field, --label-field and --id-field may name headers; where there is no such header, the folder labels."""
+    """--text-field, --label-field and --id-field may name headers; where there is no such header,
+    the folder labels.
+    """
     (tmp_path / "ham").mkdir()
     (tmp_path / "ham" / "1.eml").write_text("Subject: a\nFrom: ada\nX-Spam: yes\nMessage-ID: <1>\nLabel: forged\n\nb\n")
     (tmp_path / "ham" / "2.eml").write_text("Subject: c\n\nd\n")
     options = {"text_field": ("From", "body"), "label_field": "X-Spam", "id_field": "message-id"}
     assert read(tmp_path, **options) == [("<1>", ("ada\nb\n",), "yes"), (f"{tmp_path}/ham/2.eml", ("\nd\n",), "ham")]
-    assert [label for _, _, label in read(tmp_path)] == ["ham", "ham"]  # nobody asked for the header Label
+    # nobody asked for the header Label
+    assert [label for _, _, label in read(tmp_path)] == ["ham", "ham"]
     source = opened(tmp_path, separate_fields=True, text_field=("subject", "body"))
     assert [batch.columns for batch in source.batches()] == [(["a", "c"], ["b\n", "d\n"])]
 
@@ -557,7 +576,9 @@ def test_a_mail_has_at_most_as_many_bytes_as_a_document(
 
 
 def test_mails_are_bounded(problems: Callable[..., Any], tmp_path: Path) -> None:
-    """A mail with more than --max-document-bytes is a problem of its own, whether its lines are long or many."""
+    """A mail with more than --max-document-bytes is a problem of its own, whether its lines are
+    long or many.
+    """
     separator = "From a@b Thu Nov 21 03:37:00 2024\n"
     mails = ["Subject: a\n\n", "x" * 300 + "\n\n", "A: b\n\n" + "y\n" * 200 + "\n", "Subject: b\n\n"]
     (tmp_path / "x.mbox").write_text("".join(separator + mail for mail in mails))

@@ -65,7 +65,8 @@ def test_a_matrix_is_read_back(tmp_path: Path, dtype: str) -> None:
 @given(st.data())
 def test_any_matrix_is_read_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Matrices of any shape, with empty rows and no columns."""
-    n_documents, n_features = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
+    n_documents = data.draw(st.integers(0, 5))
+    n_features = data.draw(st.integers(0, 5))
     dense = np.array(
         data.draw(st.lists(st.integers(0, 2), min_size=n_documents * n_features, max_size=n_documents * n_features)),
         dtype=np.int32,
@@ -100,7 +101,9 @@ def test_scipy_opens_it(tmp_path: Path) -> None:
 
 
 def test_equal_matrices_are_equal_bytes() -> None:
-    """The bytes depend on what is in the matrix alone, not on the time, the order of settings or the place."""
+    """The bytes depend on what is in the matrix alone, not on the time, the order of settings or
+    the place.
+    """
     swapped = example(settings={"analyzer": "word", "ngrams": [1, 2]})
     assert written(example()) == written(swapped)
     read_end, write_end = os.pipe()
@@ -239,7 +242,9 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
 
 @pytest.mark.parametrize(("edit", "says"), [edit[1:] for edit in EDITS], ids=[edit[0] for edit in EDITS])
 def test_invalid_members_are_refused(tmp_path: Path, edit: Callable[[dict[str, bytes]], Any], says: str) -> None:
-    """Pickles, lying headers, and members of other kinds are refused before anything is made of them."""
+    """Pickles, lying headers, and members of other kinds are refused before anything is made of
+    them.
+    """
     (tmp_path / "x.npz").write_bytes(rezipped(edit))
     with pytest.raises(InputError, match=says):
         load_matrix(str(tmp_path / "x.npz"))
@@ -261,7 +266,8 @@ def test_an_outer_bomb_is_stopped(tmp_path: Path) -> None:
 
 def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:
     """A file that is cut, or has a flipped bit, is refused, or read as it was."""
-    content, path = written(example()), tmp_path / "x.npz"
+    content = written(example())
+    path = tmp_path / "x.npz"
     whole = example()
     for size in range(0, len(content), 37):
         path.write_bytes(content[:size])

@@ -28,12 +28,15 @@ def find_programs() -> Path | None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The folder of the socket of a server that listens nowhere else, with a table of tickets; its user is `nb`."""
+    """The folder of the socket of a server that listens nowhere else, with a table of tickets; its
+    user is `nb`.
+    """
     programs = find_programs()
     user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
     if programs is None:
         pytest.skip("no PostgreSQL server is installed")
-    folder = Path(tempfile.mkdtemp(prefix="nbpg"))  # short: the path of a socket has at most 107 bytes
+    # short: the path of a socket has at most 107 bytes
+    folder = Path(tempfile.mkdtemp(prefix="nbpg"))
     try:
         if user:
             shutil.chown(folder, "postgres", "postgres")
@@ -143,7 +146,9 @@ def test_what_cannot_be_reached(url: str) -> None:
 
 
 def test_train_and_add_columns(url: str, tmp_path: Path) -> None:
-    """As a user types it: train on one query, and write the predictions for another one into a SQLite file."""
+    """As a user types it: train on one query, and write the predictions for another one into a
+    SQLite file.
+    """
     program = [sys.executable, "-m", "nbtext"]
     query = ["--query", "select id, body as text, queue as label, price, at from tickets order by id"]
     for command in (["train", url, *query, "-o", "m"], ["predict", url, *query, "-m", "m", "--add-columns",

@@ -85,11 +85,14 @@ layouts = st.builds(
 @given(rows=tables, layout=layouts)
 @settings(max_examples=300, deadline=None)
 def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: Layout) -> None:
-    """The file is what the csv module writes in the same style: the cells of the source and two more."""
+    """The file is what the csv module writes in the same style: the cells of the source and two
+    more.
+    """
     codec, end, separator, is_quoted, is_ended, slices = layout
     quoting = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
     width = len(rows[0]) if rows else 1
-    rows = [row if row != [""] else ["a"] for row in rows]  # an empty cell alone is read with quotes, and keeps them
+    # an empty cell alone is read with quotes, and keeps them
+    rows = [row if row != [""] else ["a"] for row in rows]
     separator = separator if width > 1 else ","
     if end == "\r" and (codec.startswith("utf-16") or any("\n" in cell for row in rows for cell in row)):
         end = "\n"
@@ -170,7 +173,9 @@ def test_what_a_line_may_look_like(tmp_path: Path) -> None:
 
 
 def test_ragged_rows(tmp_path: Path) -> None:
-    """Short rows are filled up; cells without a name are dropped if they are empty, otherwise nothing is written."""
+    """Short rows are filled up; cells without a name are dropped if they are empty, otherwise
+    nothing is written.
+    """
     path = tmp_path / "t.csv"
     path.write_bytes(b'text,a,a\n1\n2,,,"",\n3,x,y\n\n')
     assert add(path) == b"text,a,a,label,p\n1,,,spam,0.50\n2,,,spam,0.50\n3,x,y,spam,0.50\n\n"
@@ -200,7 +205,8 @@ def test_tables_without_header_and_with_sep_line(tmp_path: Path) -> None:
 
 def test_several_files_follow_each_other(tmp_path: Path) -> None:
     """The header and the byte order mark are those of the first; the columns must be the same."""
-    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first = tmp_path / "a.csv"
+    second = tmp_path / "b.csv"
     first.write_bytes(b"\xef\xbb\xbftext,n\na,1")
     second.write_bytes(b"\xef\xbb\xbftext,n\nb,2")
     assert add(first, second) == b"\xef\xbb\xbftext,n,label,p\na,1,spam,0.50\nb,2,spam,0.50"
@@ -254,7 +260,8 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     tmp_path_factory: Any, lines: list[tuple[str, str]], is_ended: bool, form: str, escape: str | None, header: bool,
     codec: str, label: str, slices: int,
 ) -> None:  # fmt: skip
-    """Any bytes that the reader accepts: without the cells that were added, the output is the input.
+    """Any bytes that the reader accepts: without the cells that were added, the output is the
+    input.
 
     Read again, its first cells are those of the input, and the added ones follow.
     """
@@ -295,7 +302,8 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     assert [row[width:] for row in after] == [[label, "0.50"] for _ in before]
     is_plain = label == quoted(label, separator) and '"' not in label
     if any(len(row) > width for row in before) or (escape and "\\" in text) or not (is_plain or escape is None):
-        return  # surplus cells are left out, and a row that the added cells could change is written anew
+        # surplus cells are left out, and a row that the added cells could change is written anew
+        return
     has_open_quotes = any(cell.startswith('"') for row in before for cell in row)
     if has_open_quotes and (escape or (form == "tsv" and not is_plain)):
         return
@@ -320,7 +328,9 @@ def quoted(label: str, separator: str, is_needed: bool = False) -> str:
 def test_only_a_row_whose_label_changes_is_written_anew(tmp_path: Path) -> None:
     """Quotes, blanks and line ends of all other rows stay."""
     path = tmp_path / "t.csv"
-    first, second, third = '"a, b","x"," 1"\n', ' c ,"x",2\r\n', '"d"e,"x"y,\n'
+    first = '"a, b","x"," 1"\n'
+    second = ' c ,"x",2\r\n'
+    third = '"d"e,"x"y,\n'
     header = '"text",label,n\r\n'
     path.write_bytes(f"{header}{first}{second}{third}".encode())
     (batch,) = open_source([str(path)], READING).batches()

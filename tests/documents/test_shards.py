@@ -51,7 +51,9 @@ def test_shards_are_the_source(
     codec: str,
     size: int,
 ) -> None:
-    """Into whatever ranges two files are cut, they hold the same documents, numbered alike, and the same problems."""
+    """Into whatever ranges two files are cut, they hold the same documents, numbered alike, and the
+    same problems.
+    """
     folder = tmp_path_factory.mktemp("shards")
     for name in ("a", "b"):
         (folder / name).write_bytes(text.encode(codec))
@@ -65,7 +67,9 @@ def test_shards_are_the_source(
 
 
 def test_a_directory_is_cut_into_files(opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
-    """Texts, mails and large line files of a directory are shared out, with the labels that their folders say."""
+    """Texts, mails and large line files of a directory are shared out, with the labels that their
+    folders say.
+    """
     for label in ("a", "b"):
         (tmp_path / label).mkdir()
         for number in range(3):
@@ -96,7 +100,9 @@ def test_a_stream_has_no_shards(opened: Callable[..., Any]) -> None:
 
 
 def test_shards_suit_their_readers(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """Two for each reader, unless that makes small ones, which cost, or large ones, which need memory."""
+    """Two for each reader, unless that makes small ones, which cost, or large ones, which need
+    memory.
+    """
     assert suitable_bytes(1 << 30, 4) == 1 << 27
     assert suitable_bytes(1000, 4) == MIN_SHARD
     assert suitable_bytes(1 << 40, 4) == suitable_bytes(None, 4) == MAX_SHARD

@@ -123,7 +123,9 @@ def test_a_limit_may_be_as_high_as_can_be_counted(read: Callable[..., Any], tmp_
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_a_tar_file_is_named(read: Callable[..., Any], tmp_path: Path, form: int) -> None:
-    """An archive is to be unpacked, compressed or not; it is neither read as lines, nor a document of a directory."""
+    """An archive is to be unpacked, compressed or not; it is neither read as lines, nor a document
+    of a directory.
+    """
     (tmp_path / "x").write_text("some words")
     for name, mode in (("x.tar", "w"), ("x.tar.gz", "w:gz")):
         with tarfile.open(tmp_path / name, mode, format=form) as archive:
@@ -134,7 +136,9 @@ def test_a_tar_file_is_named(read: Callable[..., Any], tmp_path: Path, form: int
 
 
 def test_documents_of_a_named_pipe_are_kept(tmp_path: Path) -> None:
-    """What a shell writes to <(COMMAND) can be read once, although the path exists; a search reads it several times."""
+    """What a shell writes to <(COMMAND) can be read once, although the path exists; a search reads
+    it several times.
+    """
     (tmp_path / "file.txt").write_text("one\ntwo\n")
     os.mkfifo(tmp_path / "pipe")
     threading.Thread(target=(tmp_path / "pipe").write_text, args=["three\n"], daemon=True).start()
@@ -209,7 +213,9 @@ def test_each_line_from_a_pipe_comes_at_once() -> None:
 
 
 def test_a_fifo_is_read_like_a_pipe(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """A named pipe as SOURCE, as <(command) makes one, is read once from its front; looking into it uses up nothing."""
+    """A named pipe as SOURCE, as <(command) makes one, is read once from its front; looking into it
+    uses up nothing.
+    """
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
 
@@ -229,7 +235,9 @@ def test_a_fifo_is_read_like_a_pipe(opened: Callable[..., Any], tmp_path: Path) 
 
 
 def test_a_matrix_is_a_source(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """is_matrix tells a matrix by its first bytes, whatever its name; its rows are documents without texts."""
+    """is_matrix tells a matrix by its first bytes, whatever its name; its rows are documents
+    without texts.
+    """
     blob, offsets = pack_names(["a"])
     ones = np.ones(1, dtype=np.int32)
     matrix = Matrix(ones, ones * 0, np.array([0, 1]), 1, blob, offsets, ["1"], [None], {})
@@ -255,7 +263,9 @@ def test_another_standard_input_will_do(monkeypatch: pytest.MonkeyPatch, read: C
 
 
 def test_documents_stop_at_the_first_problem(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """The convenient way gives documents up to the one that cannot be read, and raises what is wrong with it."""
+    """The convenient way gives documents up to the one that cannot be read, and raises what is
+    wrong with it.
+    """
     (tmp_path / "x.jsonl").write_text('{"text": "a"}\nbroken\n{"text": "b"}\n')
     documents = opened(tmp_path / "x.jsonl").documents()
     assert next(documents).text == "a"

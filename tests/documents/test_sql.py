@@ -65,7 +65,9 @@ def test_ids_count_the_rows(database: Path) -> None:
 
 
 def test_the_only_table(database: Path, tmp_path: Path) -> None:
-    """Without a query, all rows of the only table are read; several tables are an error that lists them."""
+    """Without a query, all rows of the only table are read; several tables are an error that lists
+    them.
+    """
     assert [row[0] for row in read(database, text_field=("queue", "id"))] == ["7", "8", "9"]
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("create view other as select 1")
@@ -99,7 +101,9 @@ def test_the_only_table(database: Path, tmp_path: Path) -> None:
 def test_nothing_is_written(
     ask: Callable[..., list[Any]], query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A query that would write, or that is wrong, is one line; the file and the folder stay as they are."""
+    """A query that would write, or that is wrong, is one line; the file and the folder stay as they
+    are.
+    """
     monkeypatch.chdir(tmp_path)
     (path,) = tmp_path.iterdir()
     before = path.read_bytes()
@@ -111,7 +115,9 @@ def test_nothing_is_written(
 
 
 def test_a_read_only_folder_and_a_writer(database: Path) -> None:
-    """A database in write-ahead mode, which another program has open, is read as it is at that time."""
+    """A database in write-ahead mode, which another program has open, is read as it is at that
+    time.
+    """
     with closing(sqlite3.connect(database)) as other:
         other.execute("pragma journal_mode = wal")
         other.execute("insert into tickets values (10, 'new', 'z', 0, null)")
@@ -175,7 +181,9 @@ def test_broken_files_give_one_line(tmp_path: Path) -> None:
         connection.executemany("insert into t values (?, ?)", [(f"word{n} " * 30, "a") for n in range(200)])
         connection.execute("create view v as select * from t")
         connection.execute("drop view v")
-    content, chance, n_refused = path.read_bytes(), random.Random(0), 0
+    content = path.read_bytes()
+    chance = random.Random(0)
+    n_refused = 0
     for number in range(300):
         broken = bytearray(content)
         if number % 3 == 0:

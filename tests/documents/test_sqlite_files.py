@@ -1,4 +1,6 @@
-"""SQLite files that other programs write to, which stay as they are; and small hostile files, which stay small."""
+"""SQLite files that other programs write to, which stay as they are; and small hostile files, which
+stay small.
+"""
 
 import resource
 import shutil
@@ -95,7 +97,9 @@ FORMS: dict[str, Callable[[Path], str]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("case", [*ALONE, *HELD])
 def test_the_folder_stays_as_it_is(tmp_path: Path, case: str, form: str) -> None:
-    """Also beside a database that another process has open: the rows are those that it has committed."""
+    """Also beside a database that another process has open: the rows are those that it has
+    committed.
+    """
     path = make(tmp_path / "t.db")
     with ExitStack() as stack:
         if case in HELD:
@@ -129,7 +133,9 @@ def test_what_a_crash_has_left_is_read_and_stays(tmp_path: Path, mode: str) -> N
 
 
 def test_a_writer_that_never_pauses(tmp_path: Path) -> None:
-    """Each reading sees one state: after a transaction, never within one, while the log is merged all the time."""
+    """Each reading sees one state: after a transaction, never within one, while the log is merged
+    all the time.
+    """
     path = make(tmp_path / "t.db", "pragma journal_mode = wal", n_rows=40)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("pragma journal_mode = wal")

@@ -25,7 +25,9 @@ cells = st.text(st.characters(codec="utf-8") | st.sampled_from('",\t\n '), max_s
 def test_what_csv_writes_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, read: Callable[..., Any], rows: list[Any], form: str, ending: str
 ) -> None:
-    """Rows of any text that the csv module writes with quotes are read back: quotes, tabs, line ends and all."""
+    """Rows of any text that the csv module writes with quotes are read back: quotes, tabs, line
+    ends and all.
+    """
     path = tmp_path_factory.mktemp("table") / f"x.{form}"
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="," if form == "csv" else "\t", quoting=csv.QUOTE_ALL, lineterminator=ending)
@@ -68,11 +70,14 @@ def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Ca
 
 
 def by_the_rule(content: str) -> list[list[str]]:
-    """Return columns by RFC 4180 if quotes enclose a whole field, otherwise with quotes as plain characters."""
+    """Return columns by RFC 4180 if quotes enclose a whole field, otherwise with quotes as plain
+    characters.
+    """
     rows: list[list[str]] = []
     position = 0
     while position < len(content):
-        row, is_blank = [], content[position] == "\n"
+        row = []
+        is_blank = content[position] == "\n"
         while True:
             end = closing_quote(content, position) if content[position : position + 1] == '"' else -1
             if end >= 0:
@@ -130,13 +135,17 @@ def closing_quote(content: str, opening: int) -> int:
 def test_columns_are_found(
     read: Callable[..., Any], tmp_path: Path, content: str, settings: dict[str, Any], expected: list[Any]
 ) -> None:
-    """The first row is a header if it names a wanted text or label column; numbers count columns from 1."""
+    """The first row is a header if it names a wanted text or label column; numbers count columns
+    from 1.
+    """
     (tmp_path / "x.csv").write_text(content)
     assert [(texts[0], label) for _, texts, label in read(tmp_path / "x.csv", **settings)] == expected
 
 
 def test_ids_are_a_column_or_the_line(read: Callable[..., Any], tmp_path: Path) -> None:
-    """The id column names the document; without one its first line does, with quoted line ends counted."""
+    """The id column names the document; without one its first line does, with quoted line ends
+    counted.
+    """
     (tmp_path / "x.csv").write_text('text,id\n"two\nlines",first\nb,\n')
     assert [identity for identity, _, _ in read(tmp_path / "x.csv")] == ["first", f"{tmp_path}/x.csv:4"]
 
@@ -180,7 +189,9 @@ def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Callable[..
 def test_a_file_that_cannot_be_used_is_said(
     opened: Callable[..., Any], tmp_path: Path, content: str, settings: dict[str, Any], says: str
 ) -> None:
-    """A missing column lists those that there are; a quote that is not closed is bounded, and found."""
+    """A missing column lists those that there are; a quote that is not closed is bounded, and
+    found.
+    """
     (tmp_path / "x.csv").write_text(content)
     with pytest.raises(InputError) as caught:
         list(opened(tmp_path / "x.csv", **settings).batches())
@@ -203,7 +214,9 @@ def test_a_file_that_cannot_be_used_is_said(
 def test_a_row_that_does_not_fit_is_a_problem(
     problems: Callable[..., Any], tmp_path: Path, content: str, says: str
 ) -> None:
-    """A row with too few or too many columns, or broken quotes, is named by its line; the others are read."""
+    """A row with too few or too many columns, or broken quotes, is named by its line; the others
+    are read.
+    """
     (tmp_path / "x.csv").write_bytes(content.encode())
     (said,) = problems(tmp_path / "x.csv")
     assert said.startswith(f"{tmp_path}/x.csv{says}")
@@ -263,7 +276,9 @@ def test_sms_spam_has_5574_messages(corpora: Callable[[str], Path], read: Callab
 
 @pytest.mark.parametrize(("name", "separator"), [("x.csv", ","), ("x.tsv", "\t"), ("x.csv", ";")])
 def test_carriage_returns_end_lines(read: Callable[..., Any], tmp_path: Path, name: str, separator: str) -> None:
-    """A table whose lines end with a carriage return alone, as some spreadsheets on a Mac write it, is read."""
+    """A table whose lines end with a carriage return alone, as some spreadsheets on a Mac write it,
+    is read.
+    """
     rows = [("text", "label"), ("red apple", "a"), ("banana", "b")]
     (tmp_path / name).write_bytes("".join(separator.join(row) + "\r" for row in rows).encode())
     assert read(tmp_path / name) == [

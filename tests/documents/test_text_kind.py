@@ -54,7 +54,8 @@ def test_texts(text: str) -> None:
     assert describe_non_text(text) is None
 
 
-ENCODED, TABLE = "encoded data", "a table of numbers and symbols"
+ENCODED = "encoded data"
+TABLE = "a table of numbers and symbols"
 
 
 @pytest.mark.parametrize(
@@ -68,12 +69,16 @@ ENCODED, TABLE = "encoded data", "a table of numbers and symbols"
     ],
 )  # fmt: skip
 def test_where_text_ends(text: str, kind: str | None) -> None:
-    """Long runs with a quarter of letters are over half of it, symbols over three fifths, controls over a tenth."""
+    """Long runs with a quarter of letters are over half of it, symbols over three fifths, controls
+    over a tenth.
+    """
     assert describe_non_text(text) == kind
 
 
 def test_texts_of_all_scripts(corpora: Callable[[str], Path]) -> None:
-    """The Universal Declaration of Human Rights in 388 languages: one file is empty, all others are text."""
+    """The Universal Declaration of Human Rights in 388 languages: one file is empty, all others are
+    text.
+    """
     kinds = {path.stem: describe_non_text(path.read_text(encoding="utf-8")) for path in corpora("udhr2").glob("*.txt")}
     assert len(kinds) > 300
     assert {name for name, kind in kinds.items() if kind is not None} == {"nku"}

@@ -73,7 +73,9 @@ def server(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 def test_http(
     read: Callable[..., Any], opened: Callable[..., Any], rows: Callable[..., Any], folder: Path, server: str, name: str
 ) -> None:
-    """A file from a server has the documents that it has on the disk, and ids that say where; in ranges, too."""
+    """A file from a server has the documents that it has on the disk, and ids that say where; in
+    ranges, too.
+    """
     url = f"http://{server}/{name}?token=secret#x"
     here = read(folder / name)
     source = opened(url)
@@ -119,7 +121,9 @@ def memory() -> Iterator[Any]:
 
 
 def test_a_folder_elsewhere(memory: Any, opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
-    """A folder at a URL is read as a local one: labels, compressed files, mails, hidden files, and limits."""
+    """A folder at a URL is read as a local one: labels, compressed files, mails, hidden files, and
+    limits.
+    """
     tree = {
         "b/2.txt": b"two", "a/1.txt.gz": gzip.compress(b"one"), "a/x/3.txt": b"three", ".hidden/4.txt": b"four",
         "a/5.eml": b"Subject: five\n\nbody",
@@ -137,7 +141,9 @@ def test_a_folder_elsewhere(memory: Any, opened: Callable[..., Any], read: Calla
 
 
 def test_a_packed_file_that_vanishes(memory: Any, opened: Callable[..., Any]) -> None:
-    """A file of a folder elsewhere that cannot be read is said to be gone, whatever its name says of its content."""
+    """A file of a folder elsewhere that cannot be read is said to be gone, whatever its name says
+    of its content.
+    """
     memory.pipe("/going/a.txt.gz", gzip.compress(b"text"))
     source = opened("memory://going")
     memory.rm("/going/a.txt.gz")
@@ -177,7 +183,9 @@ def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable
     ],
 )
 def test_what_cannot_be_read(opened: Callable[..., Any], url: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line says what is wrong, and which package would read it; credentials and escapes are not in it."""
+    """The line says what is wrong, and which package would read it; credentials and escapes are not
+    in it.
+    """
     for driver in ("pyarrow", "pyarrow.fs", "s3fs"):  # as if they were not installed
         monkeypatch.setitem(sys.modules, driver, None)
     with pytest.raises(InputError) as raised:

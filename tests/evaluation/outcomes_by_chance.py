@@ -38,7 +38,8 @@ def predictions_of(probabilities: Floats, true: list[int], *, first: int = 0) ->
 def recorded(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Evaluator, Floats, list[int]]:
     """An error log and an evaluator of such predictions, in batches of 100."""
     probabilities, true = probabilities_of(n, n_labels, seed)
-    error_log, evaluator = ErrorLog(), Evaluator()
+    error_log = ErrorLog()
+    evaluator = Evaluator()
     for start in range(0, n, 100):
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)

@@ -42,7 +42,8 @@ class Clock:
     """A clock that a search moves: each look at it takes a second."""
 
     def __init__(self, step: float = 1.0) -> None:
-        self.now, self.step = 0.0, step
+        self.now = 0.0
+        self.step = step
 
     def __call__(self) -> float:
         self.now += self.step
@@ -58,7 +59,8 @@ def found(
 
 def made_corpus(n: int, n_words: int, seed: int = 1) -> tuple[list[str], list[str]]:
     """Documents of words whose frequencies depend on the label."""
-    random, labels = Random(seed), [f"class {i % 3}" for i in range(n)]
+    random = Random(seed)
+    labels = [f"class {i % 3}" for i in range(n)]
     vocabulary = [f"word{k}" for k in range(300)]
     weights = {label: [random.random() ** 4 for _ in vocabulary] for label in set(labels)}
     return [" ".join(random.choices(vocabulary, weights[label], k=n_words)) for label in labels], labels

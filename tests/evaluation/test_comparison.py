@@ -1,4 +1,6 @@
-"""Trained models side by side: figures as evaluate gives them, McNemar's test by hand, intervals by other means."""
+"""Trained models side by side: figures as evaluate gives them, McNemar's test by hand, intervals by
+other means.
+"""
 
 from itertools import count
 from math import comb
@@ -53,7 +55,8 @@ def test_mcnemar_by_hand(first: int, second: int, numerator: int) -> None:
 @given(first=st.integers(0, 400), second=st.integers(0, 400))
 def test_mcnemar_is_the_binomial_test(first: int, second: int) -> None:
     """As SciPy has it, and as summing up binomial coefficients gives it."""
-    n, minimum = first + second, min(first, second)
+    n = first + second
+    minimum = min(first, second)
     if n == 0:
         return
     expected = min(1.0, 2 * sum(comb(n, k) for k in range(minimum + 1)) / 2**n)
@@ -62,14 +65,15 @@ def test_mcnemar_is_the_binomial_test(first: int, second: int) -> None:
 
 
 def test_figures_are_those_of_evaluate(candidates: list[Candidate]) -> None:
-    """Accuracy, macro F1 and log-loss of each model; where one does not know half of the labels, the log-loss of all
-    is that of the documents whose label each of them knows.
+    """Accuracy, macro F1 and log-loss of each model; where one does not know half of the labels,
+    the log-loss of all is that of the documents whose label each of them knows.
     """
     found = compared(candidates, read("test"))
     assert (found.documents, len(found.labels)) == (84, 6)
     known = set(candidates[2].model.fitted.labels)
     for candidate, result in zip(candidates, found.results, strict=True):
-        evaluator, losses = Evaluator(), []
+        evaluator = Evaluator()
+        losses = []
         for batch in predict_source(candidate.model.fitted, read("test"), jobs=1):
             evaluator.add(batch)
             for row, (label,) in zip(batch.probabilities, batch.true_labels, strict=True):
@@ -107,10 +111,12 @@ def test_each_pair(candidates: list[Candidate]) -> None:
 
 
 def test_intervals_are_paired(candidates: list[Candidate]) -> None:
-    """The interval of a difference is that of the differences of single documents: (n₀₁ + n₁₀ - d² n) / n², nearly
-    normal here, and much narrower than two independent models' would be."""
+    """The interval of a difference is that of the differences of single documents: (n₀₁ + n₁₀ - d²
+    n) / n², nearly normal here, and much narrower than two independent models' would be.
+    """
     test = compared(candidates, read("test")).tests[0]
-    n, d = 84, test.differences["accuracy"].value
+    n = 84
+    d = test.differences["accuracy"].value
     error = np.sqrt((test.only_first + test.only_second) / n - d * d) / np.sqrt(n)
     half_width = norm.ppf(0.975) * error
     assert (test.differences["accuracy"].high - test.differences["accuracy"].low) / 2 == pytest.approx(

@@ -71,7 +71,8 @@ def test_equals_refits(options: dict) -> None:
 
 def test_a_label_that_is_only_in_one_fold() -> None:
     """Where it is held out, the models do not know it, and its document is simply wrong."""
-    texts, labels = [*TEXTS, "unique words here"], [*LABELS, "lonely"]
+    texts = [*TEXTS, "unique words here"]
+    labels = [*LABELS, "lonely"]
     corpus = corpus_of(texts, labels, FeatureSettings())
     folds = stratified_folds(corpus.sample.classes, 4, seed=1)
     found = list(cross_validate(corpus, folds, features=FeatureSettings(), model_settings=ModelSettings()))

@@ -28,7 +28,8 @@ def classifier() -> TextClassifier:
 @pytest.fixture(scope="module")
 def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     """The letters, by a model of their other half."""
-    error_log, evaluator = ErrorLog(), Evaluator()
+    error_log = ErrorLog()
+    evaluator = Evaluator()
     source = open_source((str(LETTERS / "test"),), InputSettings())
     for batch in predict_by_model(classifier.fitted_, source, jobs=1):
         error_log.record(batch)
@@ -53,12 +54,15 @@ def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> 
 
 
 def test_pairs_and_their_words(judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier) -> None:
-    """The words' parts, weighed over the documents that were mixed up, are those of their explanations."""
+    """The words' parts, weighed over the documents that were mixed up, are those of their
+    explanations.
+    """
     _, diagnosis = judged
     assert [pair.documents for pair in diagnosis.confusions.pairs] == [3, 2, 1, 1]
     confusion = diagnosis.confusions.pairs[0].confusions[0]
     assert (confusion.label, confusion.predicted, confusion.documents, confusion.examined) == ("trash", "streets", 2, 2)
-    everyday, sums = find_common_words(classifier.model_), Counter[str]()
+    everyday = find_common_words(classifier.model_)
+    sums = Counter[str]()
     for noted in diagnosis.confusions.listed["trash", "streets"]:
         batch = Batch([noted.id], ([Path(noted.id).read_text()],), ["trash"])
         (explanation,) = Explainer(classifier.fitted_).explain_batch(batch, label="streets", against="trash")
@@ -101,7 +105,9 @@ def test_mistakes_are_explained_against_the_truth(judged: tuple[Evaluation, Diag
 
 
 def test_trust(judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier) -> None:
-    """Before calibration answers are off by more than after it; a target for each share that should be right."""
+    """Before calibration answers are off by more than after it; a target for each share that should
+    be right.
+    """
     evaluation, diagnosis = judged
     assert diagnosis.trust.before is not None and diagnosis.trust.calibration is not None
     assert diagnosis.trust.before.error > evaluation.metrics["expected_calibration_error"]
@@ -130,7 +136,9 @@ def test_without_a_model() -> None:
 
 
 def test_confused_labels_stand_order_by_confusion() -> None:
-    """Two groups of labels that are confused among themselves only, in alternating order, are put together again."""
+    """Two groups of labels that are confused among themselves only, in alternating order, are put
+    together again.
+    """
     labels = tuple("abcdef")
     cells = [((one, other), 50 if one == other else 5) for group in ("ace", "bdf") for one in group for other in group]
     order = "".join(labels[place] for place in order_by_confusion(labels, cells))

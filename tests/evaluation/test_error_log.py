@@ -68,7 +68,9 @@ def test_labels_may_differ_from_batch_to_batch() -> None:
 
 
 def test_a_threshold_is_no_lack_of_an_answer() -> None:
-    """A document that was left unanswered for its low probability can be answered; one that holds no word cannot."""
+    """A document that was left unanswered for its low probability can be answered; one that holds
+    no word cannot.
+    """
     probabilities, true = probabilities_of(20, 3, 1)
     probabilities[3] = (0.5, 0.3, 0.2)
     predictions = predictions_of(probabilities, true)
@@ -95,7 +97,8 @@ def test_rows_are_thinned() -> None:
 
 def test_a_examples_keeps_the_surest_of_each_cell() -> None:
     """Not more than it has room for, and something of every cell."""
-    examples, numbers = ExamplesByCell(20), np.random.default_rng(1).random(500)
+    examples = ExamplesByCell(20)
+    numbers = np.random.default_rng(1).random(500)
     for place, probability in enumerate(numbers.tolist()):
         cell = ("a", "b") if place % 50 else ("b", "a")
         examples.add(place, probability, cell, lambda place=place: example(str(place)))  # type: ignore[misc]

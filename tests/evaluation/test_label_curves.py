@@ -15,8 +15,11 @@ documents = st.lists(
 
 @given(documents)
 def test_like_scikit_learn(rows: list[tuple[float, bool]]) -> None:
-    """Every threshold's precision, recall and false alarms, ties included, and the areas under both curves."""
-    probabilities, own = np.array([p for p, _ in rows]), np.array([is_own for _, is_own in rows])
+    """Every threshold's precision, recall and false alarms, ties included, and the areas under both
+    curves.
+    """
+    probabilities = np.array([p for p, _ in rows])
+    own = np.array([is_own for _, is_own in rows])
     ranking = Ranking.of(probabilities, own)
     precision, recall, thresholds = precision_recall_curve(own, probabilities)
     assert ranking.thresholds[::-1] == pytest.approx(thresholds)

@@ -57,7 +57,9 @@ def test_every_beginning_is_stratified(drawn: list[int], seed: int) -> None:
 def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str, object]) -> None:
     """The same scorer, choice and features as if no other document had been read."""
     texts, labels = texts_of(40)
-    features, model_settings = FeatureSettings(**options), ModelSettings(model=model)  # type: ignore[arg-type]
+    # type: ignore[arg-type]
+    features = FeatureSettings(**options)
+    model_settings = ModelSettings(model=model)
     everything = corpus_of_texts(texts, labels, features)
     documents = np.arange(0, 40, 2)
     part = everything.take(documents).drop_unused_features()
@@ -81,7 +83,9 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
 
 
 def test_the_whole_corpus_is_training_and_evaluating() -> None:
-    """As the largest part with other documents to judge by, a corpus gives what train and evaluate give."""
+    """As the largest part with other documents to judge by, a corpus gives what train and evaluate
+    give.
+    """
     from nbtext.evaluation.evaluator import Evaluator
     from nbtext.model.source_prediction import predict_source
 
@@ -95,7 +99,8 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     found = compute_learning_curves(
         corpora[0], curves, features=features, model_settings=[ModelSettings()], test=corpora[1]
     )
-    classifier, evaluator = TextClassifier().fit_counts(corpora[0]), Evaluator()
+    classifier = TextClassifier().fit_counts(corpora[0])
+    evaluator = Evaluator()
     for predictions in predict_source(classifier.fitted_, open_source([test], InputSettings()), jobs=1):
         evaluator.add(predictions)
     (point,) = found.points

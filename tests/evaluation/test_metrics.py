@@ -50,7 +50,9 @@ def cases(draw: st.DrawFn) -> tuple[list[str], np.ndarray]:
 @settings(max_examples=40, deadline=None)
 @given(case=cases(), cut=st.integers(0, 20))
 def test_equals_scikit_learn(case: Any, cut: int) -> None:
-    """Accuracy, precision, recall, F1, log-loss, Brier score and confusions are scikit-learn's, however batched."""
+    """Accuracy, precision, recall, F1, log-loss, Brier score and confusions are scikit-learn's,
+    however batched.
+    """
     true, probabilities = case
     whole = judged(predictions_of(true, probabilities))
     parts = judged(*(predictions_of(true[part], probabilities[part]) for part in (slice(cut), slice(cut, None))))
@@ -73,8 +75,11 @@ def test_equals_scikit_learn(case: Any, cut: int) -> None:
 
 
 def test_calibration_error_by_hand() -> None:
-    """Ten documents at 0.9, six of them right, and ten at 0.5, five right: (0.3 · 10 + 0 · 10) / 20 = 0.15."""
-    sure, unsure = np.tile([0.9, 0.1, 0.0], (10, 1)), np.tile([0.5, 0.3, 0.2], (10, 1))
+    """Ten documents at 0.9, six of them right, and ten at 0.5, five right: (0.3 · 10 + 0 · 10) / 20
+    = 0.15.
+    """
+    sure = np.tile([0.9, 0.1, 0.0], (10, 1))
+    unsure = np.tile([0.5, 0.3, 0.2], (10, 1))
     evaluation = judged(predictions_of(["a"] * 6 + ["b"] * 4, sure), predictions_of(["a"] * 5 + ["b"] * 5, unsure))
     assert evaluation.metrics["expected_calibration_error"] == pytest.approx(0.15)
     assert [(b.documents, round(b.mean_probability, 9), b.accuracy) for b in evaluation.reliability] == [
@@ -85,7 +90,9 @@ def test_calibration_error_by_hand() -> None:
 
 
 def test_a_label_that_the_model_never_saw() -> None:
-    """It is among the labels, its documents count as wrong, and metrics of probabilities leave them out."""
+    """It is among the labels, its documents count as wrong, and metrics of probabilities leave them
+    out.
+    """
     known = predictions_of(["a", "b"], np.array([[0.8, 0.2, 0], [0.6, 0.4, 0]]))
     evaluation = judged(known, predictions_of(["zebra"], np.array([[0.9, 0.1, 0]])))
     assert evaluation.labels == ("a", "b", "c", "zebra")
@@ -108,7 +115,9 @@ def test_only_labels_that_the_model_never_saw() -> None:
 
 
 def test_documents_without_an_answer() -> None:
-    """They count as wrong, stand in no column, and a document that could not be read is a uniform prediction."""
+    """They count as wrong, stand in no column, and a document that could not be read is a uniform
+    prediction.
+    """
     nothing = np.full((1, 3), np.nan)
     evaluation = judged(
         predictions_of(["a"], np.array([[1.0, 0, 0]])), predictions_of(["a"], nothing, answered=[False])
@@ -126,7 +135,9 @@ def test_nothing_to_judge() -> None:
 
 
 def test_the_calibration_error_by_hand() -> None:
-    """Fifteen bins of equal width; a probability of 1 is in the last one, which is not joined with the one before."""
+    """Fifteen bins of equal width; a probability of 1 is in the last one, which is not joined with
+    the one before.
+    """
     best = np.array([0.92, 0.92, 0.95, 1.0, 1.0, 1.0, 0.6, 0.61])
     true = ["a", "b", "a", "b", "b", "a", "a", "b"]
     probabilities = np.stack((best, 1 - best, np.zeros(len(best))), axis=1)

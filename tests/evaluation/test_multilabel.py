@@ -1,4 +1,6 @@
-"""Metrics of several labels: equality with scikit-learn, the same sums in any batches, and bounded memory."""
+"""Metrics of several labels: equality with scikit-learn, the same sums in any batches, and bounded
+memory.
+"""
 
 import tracemalloc
 from dataclasses import replace
@@ -25,7 +27,8 @@ def predictions_of(
     probabilities: Floats, labels: tuple[str, ...], true: Lists, predicted: Sets | None = None
 ) -> Predictions:
     """Return predictions with the threshold 0.5 for each label."""
-    n, thresholds = len(probabilities), np.full(len(labels), 0.5)
+    n = len(probabilities)
+    thresholds = np.full(len(labels), 0.5)
     if predicted is None:
         predicted = select_labels(probabilities, labels, thresholds)
     return Predictions(
@@ -79,7 +82,9 @@ def indicators(found: Predictions, labels: tuple[str, ...]) -> tuple[Any, Any, A
 @pytest.mark.parametrize("unknown", [(), ("new", "other")])
 @pytest.mark.parametrize("digits", [1, 16])
 def test_equal_to_scikit_learn(unknown: tuple[str, ...], digits: int) -> None:
-    """Every metric that scikit-learn has, with ties, documents without labels and labels unknown to the model."""
+    """Every metric that scikit-learn has, with ties, documents without labels and labels unknown to
+    the model.
+    """
     metrics = pytest.importorskip("sklearn.metrics")
     found = found_by_chance(200, 12, seed=3, digits=digits, unknown=unknown, rare=2)
     found.true_labels[3] = ()
@@ -110,7 +115,9 @@ def test_equal_to_scikit_learn(unknown: tuple[str, ...], digits: int) -> None:
 
 
 def test_precision_at_k() -> None:
-    """Precision at k is the mean over documents with a label of the true ones among the k most probable, over k."""
+    """Precision at k is the mean over documents with a label of the true ones among the k most
+    probable, over k.
+    """
     found = found_by_chance(60, 9, seed=5, digits=16)
     evaluation = evaluate(found)
     true, _, scores = indicators(found, evaluation.labels)
@@ -147,7 +154,8 @@ def test_any_batches(n: int, n_labels: int, size: int, seed: int) -> None:
     found = found_by_chance(n, n_labels, seed=seed, unknown=("new",))
     found.probabilities[::5] = np.nan
     found.labels = [() if row % 5 == 0 else labels for row, labels in enumerate(found.labels)]
-    whole, parts = evaluate(found, size=n), evaluate(found, size=size)
+    whole = evaluate(found, size=n)
+    parts = evaluate(found, size=size)
     assert whole.labels == parts.labels
     assert whole.per_label == parts.per_label
     assert sorted(whole.label_pairs, key=repr) == sorted(parts.label_pairs, key=repr)
@@ -176,7 +184,9 @@ def test_documents_without_labels() -> None:
 
 
 def test_pairs_of_labels() -> None:
-    """A wrong label is counted with each true one of its documents, and a missed one with each predicted one."""
+    """A wrong label is counted with each true one of its documents, and a missed one with each
+    predicted one.
+    """
     true: Lists = [("a", "b")] * 3 + [("c",)]
     predicted: Sets = [("a", "c"), ("a", "c"), ("b", "a"), ("c", "b")]
     found = predictions_of(np.full((4, 3), 0.5), ("a", "b", "c"), true, predicted)
@@ -209,7 +219,9 @@ def test_no_documents() -> None:
 
 @pytest.mark.exhaustive
 def test_memory_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory does not grow with the documents: a batch of probabilities, and numbers for each label."""
+    """Memory does not grow with the documents: a batch of probabilities, and numbers for each
+    label.
+    """
     monkeypatch.setattr(module, "MAX_PAIRS", 1000)
     evaluator = MultilabelEvaluator()
     peaks = []

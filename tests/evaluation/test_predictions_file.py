@@ -29,7 +29,9 @@ def predicted() -> Predictions:
 
 @pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
 def test_round_trip(form: str, tmp_path: Path) -> None:
-    """Labels come back in every form; probabilities all of them, or the best one and equal shares of the rest."""
+    """Labels come back in every form; probabilities all of them, or the best one and equal shares
+    of the rest.
+    """
     path = tmp_path / f"predictions.{form}"
     with path.open("wb") as file:
         write_text(format_result(predictions_result([predicted()]), form), file)
@@ -46,7 +48,8 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
 def test_prediction_sets_come_back(form: str, tmp_path: Path) -> None:
     """With commas, backslashes, tabs and line ends in labels; TSV escapes each once."""
     labels = ("a,b", "back\\slash", "\\t as letters", "tab\tline\nreturn\r", "\\,", "plain")
-    path, sets = tmp_path / f"predictions.{form}", [labels, labels[:1], labels[1:3], labels[3:5]]
+    path = tmp_path / f"predictions.{form}"
+    sets = [labels, labels[:1], labels[1:3], labels[3:5]]
     found = predictions_result([replace(predicted(), label_sets=sets)], decisions=DecisionSettings(coverage=0.9))
     with path.open("wb") as file:
         write_text(format_result(found, form), file)
@@ -97,7 +100,9 @@ def test_a_missing_file() -> None:
 
 
 def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
-    """Also over several batches; one record is for all documents of its id, and two are not for three."""
+    """Also over several batches; one record is for all documents of its id, and two are not for
+    three.
+    """
     (tmp_path / "p.tsv").write_text("x\ta\t0.5\ny\tb\t0.5\nx\tb\t0.75\n")
     file = PredictionsFile(str(tmp_path / "p.tsv"))
     assert file.of(Batch(["x", "y", "y"], ([""] * 3,), ["a"] * 3)).labels == [("a",), ("b",), ("b",)]
@@ -108,7 +113,9 @@ def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", ["y\tb\t0.5\nx\tb\t0.75\nx\ta\t0.5\n", "x\tb\t0.5\ny\tb\t0.5\nx\ta\t0.5\n"])
 def test_equal_ids_in_another_order(rows: str, tmp_path: Path) -> None:
-    """Nobody can tell whose prediction is whose; without equal ids, or with equal predictions, the order is free."""
+    """Nobody can tell whose prediction is whose; without equal ids, or with equal predictions, the
+    order is free.
+    """
     (tmp_path / "p.tsv").write_text(rows)
     documents = Batch(["x", "x", "y"], ([""] * 3,), ["a"] * 3)
     with pytest.raises(InputError, match="equal ids, and the predictions are in another order than the documents"):

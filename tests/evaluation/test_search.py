@@ -1,4 +1,6 @@
-"""Model search by the training documents alone: the candidates, the race, and the model that it returns."""
+"""Model search by the training documents alone: the candidates, the race, and the model that it
+returns.
+"""
 
 import json
 from collections.abc import Callable
@@ -106,7 +108,9 @@ def test_words_are_columns_of_pairs(texts: list[str], fields: tuple[str, ...]) -
 
 
 def test_long_texts_are_read_once() -> None:
-    """And short ones again, for words and character n-grams together; or, without a stack, also for triples."""
+    """And short ones again, for words and character n-grams together; or, without a stack, also for
+    triples.
+    """
     for n_words, candidates, n_readings in ((60, usual(), 1), (60, raced(), 1), (10, usual(), 2), (10, raced(), 3)):
         readings: list[FeatureSettings] = []
         search_model(candidates, counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock()))
@@ -114,7 +118,9 @@ def test_long_texts_are_read_once() -> None:
 
 
 def test_characters_are_counted_beside_few_long_texts() -> None:
-    """Up to two million words, from a thousand documents on; with more, they take too much time and memory."""
+    """Up to two million words, from a thousand documents on; with more, they take too much time and
+    memory.
+    """
 
     def promising(n: int, factor: int = 1) -> tuple[str, ...]:
         pairs = counting(*made_corpus(n, 60))(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
@@ -162,12 +168,15 @@ def test_the_model_is_that_of_training_with_the_chosen_settings() -> None:
 @pytest.mark.parametrize("candidates", [usual(), raced()], ids=["stacks", "others"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_default_is_replaced_only_by_what_is_better_in_both(seed: int, candidates: list[Candidate]) -> None:
-    """Of random labels, some candidate is always more accurate by chance. It must have a lower log-loss, too."""
+    """Of random labels, some candidate is always more accurate by chance. It must have a lower
+    log-loss, too.
+    """
     random = Random(seed)
     texts = [" ".join(random.choices([f"w{k}" for k in range(40)], k=8)) for _ in range(60)]
     labels = [random.choice("abc") for _ in texts]
     _, search = found(texts, labels, candidates=candidates)
-    default, best = search.results[0], search.best
+    default = search.results[0]
+    best = search.best
     assert best is default or (best.accuracy >= default.accuracy and best.log_loss < default.log_loss)
 
 
@@ -181,10 +190,13 @@ ODD = {
 @pytest.mark.exhaustive(plain=3)
 @pytest.mark.parametrize("labels", ODD.values(), ids=ODD)
 def test_odd_corpora_are_searched(labels: list[str]) -> None:
-    """With empty documents and duplicates, too: the result is no less accurate than the default by its estimate."""
+    """With empty documents and duplicates, too: the result is no less accurate than the default by
+    its estimate.
+    """
     random = Random(1)
     texts = ["" if i % 9 == 0 else f"{label} I? w{random.randrange(30)}" for i, label in enumerate(labels)]
-    texts, labels = texts + texts[:10], labels + labels[:10]
+    texts = texts + texts[:10]
+    labels = labels + labels[:10]
     trained, search = found(texts, labels)
     assert set(trained.fitted.labels) == set(labels)
     assert search.best.accuracy >= search.results[0].accuracy
@@ -205,7 +217,8 @@ def test_goals_are_met_by_the_winner() -> None:
 def test_the_result_does_not_depend_on_threads_or_time() -> None:
     """The results and the model are the same each time, whatever the fits take."""
     texts, labels = made_corpus(700, 30)
-    (one, search), (other, again) = found(texts, labels), found(texts, labels, jobs=3)
+    one, search = found(texts, labels)
+    other, again = found(texts, labels, jobs=3)
     slow, also = search_model(usual(), counting(texts, labels), Budget(1e12, Clock(step=77.0)))
     for model, results in ((other, again), (slow, also)):
         np.testing.assert_array_equal(one.fitted.scorer.deltas, model.fitted.scorer.deltas)
@@ -251,7 +264,8 @@ def test_wide_linear_models_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_one_of_each_label() -> None:
     """Nothing can be left out, so the default model is trained."""
-    texts, labels = ["red", "blue", "green", "black", "white"], list("abcde")
+    texts = ["red", "blue", "green", "black", "white"]
+    labels = list("abcde")
     trained, search = found(texts, labels)
     assert trained.fitted.estimate is None
     assert trained.fitted.feature_settings == FeatureSettings()
@@ -286,8 +300,12 @@ def test_documents_with_several_labels() -> None:
 
 
 def topics_by_chance(seed: int, share: float) -> tuple[list[str], list[tuple[str, ...]]]:
-    """80 texts of one or two of 15 topics. Of the words of a topic, this share are its own, and the others of any."""
-    random, texts, labels = Random(seed), [], []
+    """80 texts of one or two of 15 topics. Of the words of a topic, this share are its own, and the
+    others of any.
+    """
+    random = Random(seed)
+    texts = []
+    labels = []
     for _ in range(80):
         topics = random.sample(range(15), random.choice((1, 1, 2)))
         words = [f"w{random.randrange(100)}" for _ in range(random.randrange(1, 10))]
@@ -301,7 +319,9 @@ def topics_by_chance(seed: int, share: float) -> tuple[list[str], list[tuple[str
 
 @pytest.mark.parametrize(("seed", "share"), [(0, 0.7), (1, 0.7), (2, 0.7), (0, 1.0)])
 def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: float) -> None:
-    """The log-loss has no veto: it decides only between models whose micro F1 is equal in the table."""
+    """The log-loss has no veto: it decides only between models whose micro F1 is equal in the
+    table.
+    """
     texts, labels = topics_by_chance(seed, share)
     batch = Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts))
     batch.label_lists = list(labels)
@@ -319,10 +339,13 @@ def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: flo
 
 @pytest.mark.exhaustive
 def test_the_model_of_several_labels_is_the_more_accurate_one(corpora: Callable[[str], Path]) -> None:
-    """Of 300 documents of Reuters, NB-SVM has the higher micro F1, also on others, and the higher log-loss."""
+    """Of 300 documents of Reuters, NB-SVM has the higher micro F1, also on others, and the higher
+    log-loss.
+    """
     lines = (corpora("reuters-90") / "train.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in Random(1).sample(lines, 900)]
-    texts, labels = [row["text"] for row in rows], [row["labels"] for row in rows]
+    texts = [row["text"] for row in rows]
+    labels = [row["labels"] for row in rows]
     chosen, default = (TextClassifier(model=model).fit(texts[:300], labels[:300]) for model in ("best", "auto"))
     assert chosen.fitted_.estimate.log_loss > default.fitted_.estimate.log_loss
     found = []
@@ -336,8 +359,10 @@ def test_the_model_of_several_labels_is_the_more_accurate_one(corpora: Callable[
 @pytest.mark.parametrize("is_repeated", [True, False])
 def test_the_weighting_of_a_stack_is_chosen_on_a_subset(is_repeated: bool) -> None:
     """Where only the repetition of words tells the labels apart, binary counts know nothing."""
-    random, words = Random(3), [f"w{k}" for k in range(30)]
-    texts, labels = [], ["ab"[i % 2] for i in range(600)]
+    random = Random(3)
+    words = [f"w{k}" for k in range(30)]
+    texts = []
+    labels = ["ab"[i % 2] for i in range(600)]
     for label in labels:  # the same words and pairs of words in each
         often = words[:8] if label == "a" and is_repeated else words[8:16]
         texts.append(" ".join(word for word in words for _ in range(random.randint(2, 9 if word in often else 4))))

@@ -21,9 +21,11 @@ from nbtext.model.training import train_on_counts
 
 @pytest.mark.exhaustive
 def test_the_budget_is_kept() -> None:
-    """Whatever it is: fits that take time in proportion to their size end in time, and the rest is not started.
+    """Whatever it is: fits that take time in proportion to their size end in time, and the rest is
+    not started.
 
-    The clock moves by 1 µs for each entry of a matrix that is weighted, which is what a fit costs here.
+    The clock moves by 1 µs for each entry of a matrix that is weighted, which is what a fit costs
+    here.
     """
     texts, labels = made_corpus(2400, 30)
     clock = Clock(step=0.0)
@@ -54,10 +56,13 @@ def test_the_budget_is_kept() -> None:
 
 
 def test_words_are_read_first_if_pairs_may_take_too_long() -> None:
-    """The text is read once more then, for pairs if there is time. The model and the results are the same."""
+    """The text is read once more then, for pairs if there is time. The model and the results are
+    the same.
+    """
     texts, labels = made_corpus(60, 10)
     readings: list[FeatureSettings] = []
-    count, budget = counting(texts, labels, readings), Budget(1e9, Clock())
+    count = counting(texts, labels, readings)
+    budget = Budget(1e9, Clock())
     trained, search = search_model(raced(), count, budget, reading_seconds=1e12)
     assert [each.ngrams for each in readings] == [(1, 1), (1, 2), (1, 5), (1, 3)]
     once, usual_search = found(texts, labels, candidates=raced())
@@ -68,19 +73,23 @@ def test_words_are_read_first_if_pairs_may_take_too_long() -> None:
 
 @pytest.mark.parametrize("optimize", [None, "macro_f1"])
 def test_the_budget_bounds_readings_and_fits(optimize: str | None) -> None:
-    """Words are read in 10 s, pairs in 30, more in 60 and 90; each fit takes 2 s. The default needs 12 s, or 14 s.
+    """Words are read in 10 s, pairs in 30, more in 60 and 90; each fit takes 2 s. The default needs
+    12 s, or 14 s.
 
-    The budget is kept to within 10 % unless it is shorter than that. Then nothing is read or fitted but the default.
-    Nothing is read without time for fits: a few linear models of words are better than pairs that are not used.
+    The budget is kept to within 10 % unless it is shorter than that. Then nothing is read or fitted
+    but the default. Nothing is read without time for fits: a few linear models of words are better
+    than pairs that are not used.
     """
     texts, labels = made_corpus(150, 6)
     candidates = raced(model=ModelSettings(optimize=optimize))
-    clock, fits = Clock(step=0.0), 0
+    clock = Clock(step=0.0)
+    fits = 0
     original = model_search.fit_model
 
     def fit_model(*arguments: Any, **more: Any) -> Any:
         nonlocal fits
-        fits, clock.now = fits + 1, clock.now + 2
+        fits = fits + 1
+        clock.now = clock.now + 2
         return original(*arguments, **more)
 
     readings: list[FeatureSettings] = []
@@ -93,7 +102,8 @@ def test_the_budget_bounds_readings_and_fits(optimize: str | None) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nbtext.evaluation.search.fit_model", fit_model)
         for seconds in (0, 5, 11, 20, 30, 60, 70, 80, 100, 150, 300, 1000):
-            clock.now, fits = 0.0, 0
+            clock.now = 0.0
+            fits = 0
             readings.clear()
             _, search = search_model(candidates, count, Budget(seconds, clock), reading_seconds=100.0)
             assert clock.now <= max(1.1 * seconds, default), seconds
@@ -117,7 +127,10 @@ def test_the_time_of_a_reading_is_unknown_without_a_size() -> None:
 def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], n_readings: int) -> None:
     """Time runs out during one of the readings or fits. The model is that of the best fit so far."""
     texts, labels = made_corpus(150, 6)
-    clock, steps, last, reading_steps = Clock(step=0.0), 0, 0, set[int]()
+    clock = Clock(step=0.0)
+    steps = 0
+    last = 0
+    reading_steps = set[int]()
 
     def count_step() -> None:
         nonlocal steps
@@ -142,7 +155,8 @@ def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], 
         n_steps = steps
         assert len(reading_steps) == n_readings < n_steps
         for last in range(1, n_steps + 1):
-            clock.now, steps = 0.0, 0
+            clock.now = 0.0
+            steps = 0
             trained, search = search_model(candidates, count, Budget(1e6, clock))
             assert steps == max(2, last)  # the default model is fitted whatever the budget is
             assert (search.reading_seconds > 0) == (last in reading_steps)
@@ -156,7 +170,8 @@ def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], 
 def test_a_fit_that_takes_longer_than_predicted_is_given_up() -> None:
     """Linear models of all documents take a hundred times longer here than those of subsets say."""
     texts, labels = made_corpus(2400, 30)
-    clock, original = Clock(step=0.0), OneVsRest._solve
+    clock = Clock(step=0.0)
+    original = OneVsRest._solve
 
     def solve(self: OneVsRest, *arguments: object, **more: object) -> object:
         clock.now += 100.0 if len(self._data) == 2400 else 1.0
@@ -183,6 +198,8 @@ def test_a_budget_of_nothing_trains_the_default_model() -> None:
 
 
 def test_a_fit_begins_with_a_third_more_time_than_it_should_take() -> None:
-    """Predicted times err, and a fit that does not end in time is lost: 13 s must be left for one of 10 s."""
+    """Predicted times err, and a fit that does not end in time is lost: 13 s must be left for one
+    of 10 s.
+    """
     for left, is_allowed in ((13.1, True), (12.9, False)):
         assert Budget(left, lambda: 0.0).allows(10.0) is is_allowed

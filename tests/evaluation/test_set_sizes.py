@@ -23,7 +23,9 @@ def test_promises_are_kept_on_documents_of_the_same_kind() -> None:
 
 
 def test_sets_without_nonconformity_scores() -> None:
-    """Without nonconformity scores, quantiles of the same documents give at least the coverage that is asked for."""
+    """Without nonconformity scores, quantiles of the same documents give at least the coverage that
+    is asked for.
+    """
     probabilities, own = probabilities_of(500, 4, 3)
     assert all(size.coverage >= size.asked for size in measure_set_sizes(probabilities, np.array(own), None))
 
@@ -36,11 +38,14 @@ def test_a_label_that_the_model_does_not_know() -> None:
 
 
 def test_a_label_that_the_model_does_not_know_is_in_no_set_of_all_labels() -> None:
-    """Where the sets need every label of the model, they still do not cover a document of another label."""
+    """Where the sets need every label of the model, they still do not cover a document of another
+    label.
+    """
     probabilities, own = probabilities_of(100, 3, 5)
     true = np.array(own)
     true[::4] = -1
-    without_bound = Quantiles.of(np.array([0.1]))  # one number: sets of 90 % and more hold every label
+    # one number: sets of 90 % and more hold every label
+    without_bound = Quantiles.of(np.array([0.1]))
     sizes = {size.asked: size for size in measure_set_sizes(probabilities, true, without_bound)}
     assert sizes[0.95].mean_size == 3
     assert sizes[0.95].coverage == pytest.approx(0.75)

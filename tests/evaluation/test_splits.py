@@ -16,7 +16,9 @@ GROUPS = st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=40).filter(la
 
 @given(groups=GROUPS, data=st.data())
 def test_groups_stay_whole(groups: list[str], data: st.DataObject) -> None:
-    """Each group is in one fold, every fold has one, and no fold is larger than the largest group beyond its share."""
+    """Each group is in one fold, every fold has one, and no fold is larger than the largest group
+    beyond its share.
+    """
     n_folds = data.draw(st.integers(2, len(set(groups))))
     folds = grouped_folds(np.array(groups, dtype=object), n_folds, seed=1)
     for group in set(groups):
@@ -84,7 +86,9 @@ def test_one_group_and_one_time() -> None:
 
 @pytest.mark.parametrize("is_forward", [False, True])
 def test_equals_refits(is_forward: bool) -> None:
-    """Leaving a group out, and going forward in time, are what classifiers trained on the texts themselves say."""
+    """Leaving a group out, and going forward in time, are what classifiers trained on the texts
+    themselves say.
+    """
     random = np.random.default_rng(3)
     labels = [f"label {n % 3}" for n in range(60)]
     texts = [" ".join(f"w{w}" for w in random.integers(n % 3 * 4, 12, 8)) + f" n{n}" for n in range(60)]

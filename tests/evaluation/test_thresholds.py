@@ -11,7 +11,9 @@ EVALUATION = Evaluation(10, 0, METRICS, ("ham", "a:b, c"), SCORES, (), ())
 
 
 def test_thresholds_that_are_reached() -> None:
-    """A metric at its threshold, or better than it, passes; losses and errors are better where they are lower."""
+    """A metric at its threshold, or better than it, passes; losses and errors are better where they
+    are lower.
+    """
     check_thresholds(
         EVALUATION, parse_thresholds("accuracy=0.8, macro_f1=0.6,log_loss=0.5,expected_calibration_error=0.1")
     )
@@ -43,7 +45,9 @@ def test_thresholds_that_make_no_sense(text: str, message: str) -> None:
 
 
 def test_thresholds_of_a_label() -> None:
-    """Precision, recall and F1 of one label; a label that is not there is named with the nearest one."""
+    """Precision, recall and F1 of one label; a label that is not there is named with the nearest
+    one.
+    """
     check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.99,precision:ham=0.9"))
     with pytest.raises(BelowThreshold, match=r"recall:ham is 0\.9900, below 0\.995; f1:ham is 0\.9400, below 0\.95"):
         check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.995,f1:ham=0.95"))

@@ -20,7 +20,9 @@ def at(outcomes: Outcomes, threshold: float) -> tuple[int, int]:
 
 @pytest.mark.parametrize("wanted", [0.5, 0.8, 0.9, 0.95, 0.99])
 def test_the_threshold_of_an_accuracy(wanted: float) -> None:
-    """From it on so many answers are right; with any other threshold that keeps this, fewer are answered."""
+    """From it on so many answers are right; with any other threshold that keeps this, fewer are
+    answered.
+    """
     outcomes = outcomes_of(700, 4)
     part = TradeOff.of(outcomes).at_accuracy(wanted)
     assert part is not None

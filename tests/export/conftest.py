@@ -9,12 +9,15 @@ import pytest
 
 from nbtext.text_classifier import TextClassifier
 
-sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are not a package
+# for this folder's own module: tests are not a package
+sys.path.insert(0, str(Path(__file__).parent))
 from demo_models import KINDS, ODD_TEXTS, documents
 
 
 def program(name: str) -> str:
-    """Return the path of an optional program; the test is skipped if it is missing, but never in CI."""
+    """Return the path of an optional program; the test is skipped if it is missing, but never in
+    CI.
+    """
     found = shutil.which(name)
     if found is None:
         assert "CI" not in os.environ, f"CI has {name}"

@@ -1,4 +1,6 @@
-"""The demo corpus, odd texts beside it, and the options of models of all kinds that can be exported."""
+"""The demo corpus, odd texts beside it, and the options of models of all kinds that can be
+exported.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +18,8 @@ ODD_TEXTS = [
     "naïve café ﬁne x² ½ number_one __proto__ constructor",
     "the\u00a0bins \u2003 were\x1c\x1dnot\x85emptied \ufeff again \U0001f600 \U0001d400\U0001d401",
     "a " * 500 + "parking permit",
-    "the " + "ö" * 0x8000 + " parking permit",  # a word that is too long for a token, and beside it one that is not
+    # a word that is too long for a token, and beside it one that is not
+    "the " + "ö" * 0x8000 + " parking permit",
     "ö" * 0x8000,
     "ö" * 0x7FFF + "o",
 ]
@@ -52,7 +55,9 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def export(classifier: TextClassifier, form: str, path: str) -> None:
-    """Save the model, and export it as `nbtext export MODEL --to FORMAT -o PATH` does; its errors are raised."""
+    """Save the model, and export it as `nbtext export MODEL --to FORMAT -o PATH` does; its errors
+    are raised.
+    """
     with TemporaryDirectory() as folder:
         classifier.save(f"{folder}/model.joblib")
         command.main([f"{folder}/model.joblib", "--to", form, "-o", path], standalone_mode=False)

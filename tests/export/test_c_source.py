@@ -39,7 +39,9 @@ int main(void) {
 
 
 def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path) -> tuple[list[int], Any]:
-    """Return the number of the label of each text, and all probabilities, from the compiled program."""
+    """Return the number of the label of each text, and all probabilities, from the compiled
+    program.
+    """
     export(classifier, "c", str(folder / "model.c"))
     library = folder / "model.so"
     sources = [str(folder / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(library)]
@@ -83,7 +85,9 @@ def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
-    """Models of random options predict alike, for short texts of unusual characters and for bytes that are not text."""
+    """Models of random options predict alike, for short texts of unusual characters and for bytes
+    that are not text.
+    """
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
     options: dict[str, Any] = {
@@ -117,7 +121,8 @@ def test_the_filter(cc: str, tmp_path: Path) -> None:
     texts = ["the bins were not emptied", "", "word " * 50_000, "my neighbour drills all night"]
     done = subprocess.run([tmp_path / "model"], input="\n".join(texts), text=True, capture_output=True, check=True)
     labels, found = zip(*[line.split("\t") for line in done.stdout.splitlines()], strict=True)
-    expected, probabilities = classifier.predict(texts).tolist(), classifier.predict_proba(texts).max(axis=1)
+    expected = classifier.predict(texts).tolist()
+    probabilities = classifier.predict_proba(texts).max(axis=1)
     assert labels == (expected[0], "", *expected[2:])
     assert found[1] == ""
     np.testing.assert_allclose(np.delete(found, 1).astype(float), np.delete(probabilities, 1), rtol=1e-9)
@@ -134,7 +139,9 @@ def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
-    """The program reports an error if its output cannot be written, whether it is flushed at the end or before."""
+    """The program reports an error if its output cannot be written, whether it is flushed at the
+    end or before.
+    """
     export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096

@@ -68,7 +68,8 @@ def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path
 def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path) -> None:
     """Labels are equal, and probabilities equal to 1e-9; a text without a known word has no label."""
     answers = asked(node, classifier, texts, tmp_path)
-    expected, probabilities = classifier.predict(texts), classifier.predict_proba(texts)
+    expected = classifier.predict(texts)
+    probabilities = classifier.predict_proba(texts)
     found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
     np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
     is_known = known_texts(classifier, texts)
@@ -79,12 +80,15 @@ def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp
 
 def known_texts(classifier: TextClassifier, texts: list[str]) -> list[bool]:
     """Whether the model knows a feature of each text."""
-    known, analyzer = set(classifier.fitted_.vocabulary or ()), Analyzer(classifier.feature_settings)
+    known = set(classifier.fitted_.vocabulary or ())
+    analyzer = Analyzer(classifier.feature_settings)
     return [not known.isdisjoint(analyzer(text)) for text in texts]
 
 
 def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
-    """The JavaScript of the guide predicts from the JSON of a default model: equal labels, probabilities to 1e-9."""
+    """The JavaScript of the guide predicts from the JSON of a default model: equal labels,
+    probabilities to 1e-9.
+    """
     (program,) = re.findall(r"`twenty\.mjs`:\n\n```js\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
     (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
@@ -110,7 +114,9 @@ def known_to(node: str, characters: list[str]) -> list[str]:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
 def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any) -> None:
-    """For every character that Unicode had assigned when this Python was made, and JavaScript, between two letters."""
+    """For every character that Unicode had assigned when this Python was made, and JavaScript,
+    between two letters.
+    """
     characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
     assigned = [c for c in known_to(node, characters) if unicodedata.category(c) not in ("Cn", "Co")]
     assert len(assigned) > 140_000  # Unicode 14 has as many
@@ -126,7 +132,9 @@ def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any
 
 @pytest.mark.parametrize("seed", range(10))
 def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> None:
-    """Models of any options, of short texts of characters that programs disagree about, answer alike."""
+    """Models of any options, of short texts of characters that programs disagree about, answer
+    alike.
+    """
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
     choices = {**{field.name: choices_of(field) for field in fields(FeatureSettings)}, "model": MODELS}
@@ -151,7 +159,8 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
 
 def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
     """Words and labels that are syntax in JavaScript or HTML are exported like others."""
-    texts, labels = ["__proto__ constructor", "toString 42 </script>"], ["__proto__", "</script>"]
+    texts = ["__proto__ constructor", "toString 42 </script>"]
+    labels = ["__proto__", "</script>"]
     classifier = TextClassifier(model="multinomial").fit(texts * 3, labels * 3)
     assert [answer["label"] for answer in asked(node, classifier, texts, tmp_path)] == labels
     assert b"</script" not in b"".join(javascript(classifier.fitted_)).partition(b"\n")[0]
@@ -166,7 +175,8 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
     numbers = {row[1]: np.array(row[2:], dtype=np.float64) for row in rows if row[0] == "weight"}
     assert list(numbers) == list(classifier.fitted_.vocabulary or ())
-    weighting, counted = classifier.fitted_.weighting, Predictor(classifier.fitted_).count((texts,))
+    weighting = classifier.fitted_.weighting
+    counted = Predictor(classifier.fitted_).count((texts,))
     weights = weighting.weights(counted.indptr, counted.indices, counted.counts)
     names = list(numbers)
     found = np.tile(bias, (len(texts), 1))
@@ -181,7 +191,8 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "logistic"])
 def test_csv_has_the_prior(model: str) -> None:
     """In a row for itself, also where the bias is more; a discriminative model has none."""
-    texts, labels = ["red round", "red", "yellow long"], ["apple, red", "apple, red", 'the "banana"\n']
+    texts = ["red round", "red", "yellow long"]
+    labels = ["apple, red", "apple, red", 'the "banana"\n']
     classifier = TextClassifier(model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})).fit(
         texts, labels
     )
@@ -212,7 +223,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("options", "refusing"), REFUSED)
 @pytest.mark.parametrize("form", EXPORTERS)
 def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form: str, tmp_path: Path) -> None:
-    """A model that a format cannot express is refused in one line with a hint, and no file is left behind."""
+    """A model that a format cannot express is refused in one line with a hint, and no file is left
+    behind.
+    """
     classifier = TextClassifier(**options).fit(
         ["red round", "red sweet", "long thin", "long bent"], ["a", "a", "b", "b"]
     )
@@ -236,7 +249,8 @@ def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
 
 def test_what_texts_without_a_known_word_get() -> None:
     """The most frequent label where the prior does not name it, as TextClassifier.predict does."""
-    texts, labels = ["red car", "blue sky", "green car", "blue car"], ["x", "y", "z", "y"]
+    texts = ["red car", "blue sky", "green car", "blue car"]
+    labels = ["x", "y", "z", "y"]
     classifier = TextClassifier(model="complement").fit(texts, labels)
     assert probability_parameters(classifier.fitted_)["default_class"] == 1
     assert classifier.predict(["unheard"]).tolist() == ["y"]

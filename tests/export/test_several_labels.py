@@ -1,4 +1,6 @@
-"""Exported multi-label models: the same probabilities and labels as the model, in programs without nbtext."""
+"""Exported multi-label models: the same probabilities and labels as the model, in programs without
+nbtext.
+"""
 
 import ctypes
 import json
@@ -29,10 +31,12 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def joined(half: str) -> tuple[list[str], list[tuple[str, ...]]]:
     """Texts of one letter or two, or of words that no letter is about, with their labels."""
-    chance, (texts, labels) = Random(3), documents(half)
+    chance = Random(3)
+    texts, labels = documents(half)
     order = list(range(len(texts)))
     chance.shuffle(order)
-    found, lists = [], []
+    found = []
+    lists = []
     while order:
         parts = [order.pop() for _ in range(min(len(order), chance.choice((1, 1, 2))))]
         found.append(" ".join(texts[part] for part in parts))
@@ -53,7 +57,9 @@ def classifier(request: pytest.FixtureRequest) -> TextClassifier:
 
 
 def check(classifier: TextClassifier, texts: list[str], labels: list[list[str]], probabilities: Any) -> None:
-    """Check that these are the predictions: probabilities to 1e-9, and equal labels, unless they are at a threshold."""
+    """Check that these are the predictions: probabilities to 1e-9, and equal labels, unless they
+    are at a threshold.
+    """
     model = classifier.fitted_
     expected = classifier.predict_proba(texts)
     np.testing.assert_allclose(probabilities, expected, rtol=1e-9, atol=1e-12)

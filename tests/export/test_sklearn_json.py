@@ -44,7 +44,9 @@ def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict
 
 @pytest.mark.exhaustive(every=3)
 def test_pipeline(classifier: TextClassifier, texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
-    """Labels and calibrated probabilities are the model's to 1e-9; uncalibrated, so are the pipeline's own."""
+    """Labels and calibrated probabilities are the model's to 1e-9; uncalibrated, so are the
+    pipeline's own.
+    """
     if classifier.feature_settings.view:
         pytest.skip("scikit-learn's formats have one vectorizer; test_formats.py tests that views are refused")
     check(classifier, texts, tmp_path / "model.json", loader)
@@ -73,10 +75,14 @@ def test_long_texts(options: dict[str, Any], texts: list[str], tmp_path: Path, l
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
 def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loader: dict[str, Any]) -> None:
-    """The exported prior is the one by which the model scores, not the share of the labeled documents."""
+    """The exported prior is the one by which the model scores, not the share of the labeled
+    documents.
+    """
     corpus, labels = documents("train")
     classifier = TextClassifier(model=model).fit(corpus, labels)
-    reading, corpus_counts, moved = classifier.fitted_, classifier.counts_, np.log(np.arange(1.0, 7.0) / 21)
+    reading = classifier.fitted_
+    corpus_counts = classifier.counts_
+    moved = np.log(np.arange(1.0, 7.0) / 21)
     scorer = reading.scorer.with_prior(moved - classifier.class_log_prior_)
     reading = replace(
         reading,

@@ -1,4 +1,6 @@
-"""A multi-label model that is exported for scikit-learn predicts there, by the code of the guide alone."""
+"""A multi-label model that is exported for scikit-learn predicts there, by the code of the guide
+alone.
+"""
 
 import re
 from pathlib import Path
@@ -35,7 +37,8 @@ def loader() -> dict[str, Any]:
 
 def joined(half: str) -> tuple[list[str], list[list[str]]]:
     """Texts of one letter or two, and some of no topic, with their labels."""
-    chance, (texts, labels) = Random(3), documents(half)
+    chance = Random(3)
+    texts, labels = documents(half)
     order = list(range(len(texts)))
     chance.shuffle(order)
     pairs = [order[k : k + 1 + k % 2] for k in range(0, len(order), 2)]
@@ -47,7 +50,8 @@ def joined(half: str) -> tuple[list[str], list[list[str]]]:
 def test_pipeline(options: dict[str, Any], tmp_path: Path, loader: dict[str, Any]) -> None:
     """Probabilities to 1e-9 and the same labels, also of texts without tokens and of unknown words."""
     classifier = TextClassifier(**options).fit(*joined("train"))
-    short = [text for text in ODD_TEXTS if len(text) < 30_000]  # scikit-learn does not omit tokens that are too long
+    # scikit-learn does not omit tokens that are too long
+    short = [text for text in ODD_TEXTS if len(text) < 30_000]
     check(classifier, [*joined("test")[0], *short, "noise", ""], tmp_path / "model.json", loader)
 
 
@@ -55,7 +59,8 @@ def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict
     export(classifier, "sklearn-json", str(path))
     pipeline, probabilities = loader["load_pipeline"](path)
     labels, shares = loader["multilabel"](pipeline, probabilities, texts)
-    expected, fit = classifier.predict_proba(texts), classifier.fitted_.task.fit
+    expected = classifier.predict_proba(texts)
+    fit = classifier.fitted_.task.fit
     assert fit is not None
     np.testing.assert_allclose(shares, expected, rtol=0, atol=1e-9)
     is_clear = (np.abs(expected - fit.thresholds) > 1e-9).all(axis=1)

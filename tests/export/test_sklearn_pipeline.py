@@ -47,7 +47,8 @@ def fitted(vectorizer: Any, model: Any, *more: Any) -> Pipeline:
 
 def check(pipeline: Pipeline, classifier: TextClassifier, texts: list[str]) -> None:
     np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
-    known = texts[:40]  # not those of which nothing is known: of equally probable labels the first is taken
+    # not those of which nothing is known: of equally probable labels the first is taken
+    known = texts[:40]
     assert classifier.predict(known).tolist() == [str(label) for label in pipeline.predict(known)]
 
 
@@ -87,12 +88,14 @@ def test_transformer_of_its_own(texts: list[str]) -> None:
 def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
     """They stay numbers, in the pipeline's order, in a model file too."""
     corpus, labels = documents("train")
-    numbers = [sorted(set(labels)).index(label) + 8 for label in labels]  # 8 to 13: as texts 10 comes before 8
+    # 8 to 13: as texts 10 comes before 8
+    numbers = [sorted(set(labels)).index(label) + 8 for label in labels]
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(corpus, numbers)
     classifier = TextClassifier.from_sklearn(pipeline)
     np.testing.assert_array_equal(classifier.classes_, pipeline.classes_)
     np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
-    known = texts[:40]  # not those of which nothing is known: of equally probable labels the first is taken
+    # not those of which nothing is known: of equally probable labels the first is taken
+    known = texts[:40]
     np.testing.assert_array_equal(classifier.predict(known), pipeline.predict(known))
     save_model(classifier, str(tmp_path / "model.joblib"))
     loaded = load_model(str(tmp_path / "model.joblib"))
@@ -102,7 +105,9 @@ def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
 def test_binary_counts_add_up(model: str, texts: list[str]) -> None:
-    """A model with document counts can be updated, as by scikit-learn's partial_fit, and can forget the update."""
+    """A model with document counts can be updated, as by scikit-learn's partial_fit, and can forget
+    the update.
+    """
     pipeline = fitted(CountVectorizer(binary=True), MODELS[model])
     corpus, labels = documents("test")
     classifier = TextClassifier.from_sklearn(pipeline).partial_fit(corpus, labels)
@@ -112,8 +117,8 @@ def test_binary_counts_add_up(model: str, texts: list[str]) -> None:
 
 
 def test_what_was_not_counted(texts: list[str]) -> None:
-    """A model of occurrences cannot be refitted as a Bernoulli model or updated; it can be refitted as a complement
-    model.
+    """A model of occurrences cannot be refitted as a Bernoulli model or updated; it can be refitted
+    as a complement model.
     """
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
     with pytest.raises(ModelError, match="lacks the document frequencies"):
@@ -155,7 +160,9 @@ def test_what_is_no_fitted_pipeline() -> None:
 
 
 def test_sample_weights() -> None:
-    """Pipelines that were fitted with sample weights are refused, because weights are not numbers of documents."""
+    """Pipelines that were fitted with sample weights are refused, because weights are not numbers
+    of documents.
+    """
     corpus, labels = documents("train")
     weights = np.linspace(0.1, 1, len(labels))
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(
@@ -174,14 +181,16 @@ def test_a_bernoulli_model_uses_binary_counts(texts: list[str]) -> None:
 
 
 def test_inspection_of_what_was_not_counted() -> None:
-    """The documents of a word, and with them its mutual information, are unknown, not 0; the rest is as for a model
-    that has counted them."""
+    """The documents of a word, and with them its mutual information, are unknown, not 0; the rest
+    is as for a model that has counted them.
+    """
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
     counted = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False).fit(*documents("train"))
     with pytest.raises(ModelError, match=r"--by mi: .* lacks the document frequencies"):
         inspect(classifier.model_, by="mi")
     for by in ("z", "log-odds", "frequency"):
-        found, expected = inspect(classifier.model_, by=by), inspect(counted.model_, by=by)
+        found = inspect(classifier.model_, by=by)
+        expected = inspect(counted.model_, by=by)
         for label, other in zip(found.labels, expected.labels, strict=True):
             assert [view.feature for view in label.features] == [view.feature for view in other.features]
             assert {(view.documents, view.mutual_information) for view in label.features} == {(None, None)}

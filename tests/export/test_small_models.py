@@ -37,7 +37,9 @@ def test_javascript(node: str, smaller: TextClassifier, texts: list[str], tmp_pa
 
 
 def test_features_that_share_characters(node: str, tmp_path: Path) -> None:
-    """They are stored without these; characters may have more than 16 bits, and more may be shared than is counted."""
+    """They are stored without these; characters may have more than 16 bits, and more may be shared
+    than is counted.
+    """
     words = ["𝒳𝒴𝒵", "𝒳𝒴𝓐", "𝒳𝒴", "\uffff\uffff", "é" * 1200, "é" * 1200 + "b", "a", "a\\b", 'a"b']
     texts = [f"{word} {word}" for word in words]
     classifier = TextClassifier(model="multinomial", ngrams=(1, 2)).fit(texts * 3, ["x", "y", "z"] * 9)

@@ -41,7 +41,9 @@ def test_analyzer_gives_each_case_its_features(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_counting_gives_each_case_its_features(case: dict[str, Any], counting_kernel: str) -> None:
-    """Counting gives the features of the table, as often as they are there, with the kernel and without."""
+    """Counting gives the features of the table, as often as they are there, with the kernel and
+    without.
+    """
     texts = case["input"] if isinstance(case["input"], list) else [case["input"]]
     counting = counter(settings_of(case["options"]))
     rows = counting.rows([[text] for text in texts])
@@ -53,7 +55,9 @@ def test_counting_gives_each_case_its_features(case: dict[str, Any], counting_ke
 
 @given(TEXTS)
 def test_the_shorter_pattern_finds_the_same_tokens(text: str) -> None:
-    """The pattern that is searched finds, in every text, the tokens of the pattern that is documented."""
+    """The pattern that is searched finds, in every text, the tokens of the pattern that is
+    documented.
+    """
     assert compile_token_pattern(FeatureSettings()).findall(text) == re.findall(TOKEN_PATTERN, text)
 
 
@@ -73,7 +77,9 @@ def test_every_character_is_a_word_character_for_both_patterns_or_for_neither() 
 def test_features_are_those_of_scikit_learn(
     text: str, analyzer: str, ngrams: tuple[int, int], lowercase: bool, strip_accents: str | None
 ) -> None:
-    """For every text, and every option that both have, the features are scikit-learn's, in its order."""
+    """For every text, and every option that both have, the features are scikit-learn's, in its
+    order.
+    """
     ours = Analyzer(FeatureSettings(analyzer=analyzer, ngrams=ngrams, lowercase=lowercase, strip_accents=strip_accents))
     theirs = CountVectorizer(
         analyzer=analyzer, ngram_range=ngrams, lowercase=lowercase, strip_accents=strip_accents

@@ -49,7 +49,9 @@ def is_ascending(rows: DocumentCounts) -> bool:
 def test_growing_rows_count_what_the_analyzer_finds(
     counting_kernel: str, texts: list[str], more: list[str], settings: FeatureSettings
 ) -> None:
-    """Batches are counted with a growing vocabulary, which is sorted and has exactly the features that occur."""
+    """Batches are counted with a growing vocabulary, which is sorted and has exactly the features
+    that occur.
+    """
     growing = counter(settings)
     batches = [growing.rows([texts]), growing.rows([more])]
     vocabulary, rank = growing.vocabulary()
@@ -195,7 +197,9 @@ def test_fields_are_counted_apart(counting_kernel: str) -> None:
 def test_scores_are_those_of_the_weighted_rows(
     counting_kernel: str, tf: str, norm: str, has_idf: bool, bits: int | None
 ) -> None:
-    """Counting, weighing and scoring at once is the same as one after the other; tokens and known ones are told."""
+    """Counting, weighing and scoring at once is the same as one after the other; tokens and known
+    ones are told.
+    """
     texts = ["free call me me", "", "call unknown words", "nothing that is known", "me " * 30]
     settings = FeatureSettings(hash_bits=bits)
     vocabulary = Vocabulary.from_terms(["call", "free", "me", "never"]) if bits is None else None
@@ -204,7 +208,8 @@ def test_scores_are_those_of_the_weighted_rows(
     deltas = random.normal(size=(n_features, 3)) * (random.random((n_features, 3)) < 0.5)
     features, classes = deltas.nonzero()
     bias, default, base_scale = random.normal(size=(3, 3))
-    base, idf = random.normal(size=n_features), random.random(n_features) + 0.5 if has_idf else None
+    base = random.normal(size=n_features)
+    idf = random.random(n_features) + 0.5 if has_idf else None
     starts = np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64)
     scorer = SparseWeights(bias, default, starts, classes.astype(np.int32), deltas[features, classes], base, base_scale)
     scores, n_tokens, n_known = counter(settings, vocabulary).scores([texts], Weighting(tf, norm, idf), scorer)
@@ -232,7 +237,8 @@ def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -
     random = np.random.default_rng(3)
     words = [f"word{i}" for i in range(50)]
     texts = [" ".join(random.choice(words, size=n)) for n in range(20)]
-    classes, deltas = np.tile(np.arange(2, dtype=np.int32), 50), random.normal(size=100)
+    classes = np.tile(np.arange(2, dtype=np.int32), 50)
+    deltas = random.normal(size=100)
     scorer = SparseWeights(random.normal(size=2), random.normal(size=2), np.arange(0, 102, 2), classes, deltas)
     weighting = Weighting("log", "l2")
     fixed = counter(FeatureSettings(), Vocabulary.from_terms(words))
@@ -242,8 +248,8 @@ def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -
 
 
 def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:
-    """The kernel supports the default tokens, and field names that are not prefixes of each other; otherwise plain
-    Python counts.
+    """The kernel supports the default tokens, and field names that are not prefixes of each other;
+    otherwise plain Python counts.
     """
     assert is_compilable(FeatureSettings(token_pattern=r"(?u)\b\w\w+\b", fields=("subject", "body")))
     assert not is_compilable(FeatureSettings(token_pattern=r"\w+"))

@@ -59,13 +59,17 @@ def test_joined_rows_follow_each_other(first: list[dict[int, int]], second: list
 def test_the_smallest_of_several_parts_are_those_of_all(
     first: list[dict[int, int]], second: list[dict[int, int]], data: st.DataObject
 ) -> None:
-    """They are the first documents of the joined parts, sorted by hash and by the place of the class."""
+    """They are the first documents of the joined parts, sorted by hash and by the place of the
+    class.
+    """
     parts = []
     for documents in (first, second):
         number = st.lists(st.integers(0, 2), min_size=len(documents), max_size=len(documents))
-        hashes, classes = np.array(data.draw(number), dtype=np.uint64), np.array(data.draw(number), dtype=np.int32)
+        hashes = np.array(data.draw(number), dtype=np.uint64)
+        classes = np.array(data.draw(number), dtype=np.int32)
         parts.append(replace(rows_of(documents), hashes=hashes, classes=classes))
-    places, size = np.array([2, 0, 1], dtype=np.int32), data.draw(st.integers(0, 5) | st.none())
+    places = np.array([2, 0, 1], dtype=np.int32)
+    size = data.draw(st.integers(0, 5) | st.none())
     joined = concatenate(parts)
     expected = joined.take(np.lexsort((places[joined.classes], joined.hashes))[:size])
     found = take_smallest(parts, size, places=places)
@@ -111,7 +115,9 @@ def test_a_corpus_is_the_sum_by_feature_and_class(block: int) -> None:
 
 
 def test_columns_that_only_some_parts_have() -> None:
-    """They are not joined to a column that is shorter than the documents; parts without documents do not matter."""
+    """They are not joined to a column that is shorter than the documents; parts without documents
+    do not matter.
+    """
     part = rows_of([{0: 1}, {1: 2}])
     grouped = replace(part, groups=np.array(["a", "b"], dtype=object))
     assert concatenate([concatenate([]), grouped]).groups.tolist() == ["a", "b"]

@@ -1,4 +1,6 @@
-"""Stratified folds: even in size and in each class, with duplicates together, and with no class held out completely."""
+"""Stratified folds: even in size and in each class, with duplicates together, and with no class
+held out completely.
+"""
 
 import numpy as np
 from hypothesis import given
@@ -43,7 +45,9 @@ def test_duplicates_are_held_out_together() -> None:
     seed=st.none() | st.integers(0, 9),
 )
 def test_laws(rows: list[tuple[int, int]], n_folds: int, seed: int | None) -> None:
-    """For any classes and contents: duplicates share a fold, and the documents of other folds have every class."""
+    """For any classes and contents: duplicates share a fold, and the documents of other folds have
+    every class.
+    """
     classes = np.array([k for k, _ in rows], dtype=np.int32)
     contents = np.array([content for _, content in rows])
     folds = stratified_folds(classes, n_folds, seed=seed, contents=contents)

@@ -50,7 +50,9 @@ def test_a_bucket_is_the_hash_without_its_sign(terms: list[str], bits: int) -> N
 
 
 def test_a_document_hash_is_the_mixed_sum_of_its_terms() -> None:
-    """mix64(Σ count · H(term) mod 2**64), of no term for an empty document; order and columns do not matter."""
+    """mix64(Σ count · H(term) mod 2**64), of no term for an empty document; order and columns do
+    not matter.
+    """
     hashes = vocabulary_hashes(Vocabulary.from_sorted(["free", "call"]))
     rows = DocumentCounts.from_texts(
         np.array([0, 2, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([2, 1, 2, 1], np.int32), np.zeros(3, int)

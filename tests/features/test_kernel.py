@@ -1,4 +1,6 @@
-"""The compiled kernel equals its pure-Python version: all of Unicode, all settings, many classes, and threads."""
+"""The compiled kernel equals its pure-Python version: all of Unicode, all settings, many classes,
+and threads.
+"""
 
 import collections
 import json
@@ -30,9 +32,11 @@ kernel = pytest.importorskip("nbtext._kernel", reason="the kernel is not compile
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
 ALL = 2**64
-SPECIAL = ["\u03a3", "\u0130"]  # characters whose lower case depends on their neighbors, or is two characters
-# letters with every trait that matters: of one to four bytes, in upper case, digits and marks that are not letters,
-# lower cases longer and shorter than they, white space of all kinds, lone surrogates
+# characters whose lower case depends on their neighbors, or is two characters
+SPECIAL = ["\u03a3", "\u0130"]
+# letters with every trait that matters: of one to four bytes, in upper case, digits and marks that
+# are not letters, lower cases longer and shorter than they, white space of all kinds, lone
+# surrogates
 TRICKY = "aAbB_1 .\t\x00\x1c\x85\xa0\xad²ªßéÉÿŸıſΣσςİ\u0307ȺⱥKÅẞﬁ٣中あ\u2028\ud800\udfff𝟙𐐀𐐨😀"
 ANY_CHARACTER = st.characters(exclude_categories=())
 TEXT = st.text(ANY_CHARACTER, max_size=40) | st.text(TRICKY, max_size=40) | st.text("aBé \t", max_size=200)
@@ -148,7 +152,9 @@ def test_every_character_is_a_letter_or_not_as_in_python(is_lowered: bool) -> No
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
 def test_every_character_is_white_space_or_not_as_in_python(analyzer: str) -> None:
-    """Each code point doubled, where white space is one space, and between letters, where it ends a word."""
+    """Each code point doubled, where white space is one space, and between letters, where it ends a
+    word.
+    """
     analyze = Analyzer(FeatureSettings(analyzer=analyzer))
     texts = ["".join(f"x{c}y{c}{c}" for c in characters) for characters in every_character()]
     assert found(kernel.Counter(analyzer=analyzer), [texts]) == [collections.Counter(analyze(text)) for text in texts]
@@ -160,7 +166,8 @@ def test_rows_are_those_of_the_reference(texts: list[str], more: list[str], sett
     compiled, plain = both(settings)
     parts = [[counting.rows(columns_of(settings, part)) for part in (texts, more)] for counting in (compiled, plain)]
     if settings.hash_bits != 30:
-        (vocabulary, rank), (plain_vocabulary, plain_rank) = compiled.vocabulary(), plain.vocabulary()
+        vocabulary, rank = compiled.vocabulary()
+        plain_vocabulary, plain_rank = plain.vocabulary()
         assert vocabulary == plain_vocabulary
         parts = [
             [arrays_of(rows.arrange(rank)) for rows in parts[0]],
@@ -188,8 +195,10 @@ def test_counts_equal_those_of_the_plain_version(
     columns = columns_of(settings, texts)
     for part in (classes[: len(texts)], classes[-len(texts) :] if texts else []):
         labels = np.array(part, dtype=np.int32)
-        kept, plainly_kept = compiled.count(columns, labels, keep_below), plain.count(columns, labels, keep_below)
-        (_, rank), (_, plain_rank) = compiled.vocabulary(), plain.vocabulary()
+        kept = compiled.count(columns, labels, keep_below)
+        plainly_kept = plain.count(columns, labels, keep_below)
+        _, rank = compiled.vocabulary()
+        _, plain_rank = plain.vocabulary()
         assert_same(arrays_of(kept.arrange(rank)), arrange_plainly(plainly_kept, plain_rank))
     assert_same(compiled.class_counts(), plain.class_counts())
 
@@ -203,7 +212,9 @@ def test_counts_equal_those_of_the_plain_version(
 def test_a_fixed_vocabulary_may_hold_any_terms(
     texts: list[str], terms: list[str], settings: FeatureSettings, known: set[int]
 ) -> None:
-    """Parts of what occurs, without the words that n-grams are made of, and strings that can never occur."""
+    """Parts of what occurs, without the words that n-grams are made of, and strings that can never
+    occur.
+    """
     if settings.hash_bits is not None:
         return
     columns = columns_of(settings, texts)
@@ -235,8 +246,10 @@ def test_the_worlds_languages_are_counted_as_by_the_reference(
     texts += json.loads((corpora("blns") / "blns.json").read_text("utf-8"))
     compiled, plain = both(settings)
     labels = np.arange(len(texts), dtype=np.int32) % 7
-    kept, plainly_kept = compiled.count([texts], labels, ALL), plain.count([texts], labels, ALL)
-    (vocabulary, rank), (plain_vocabulary, plain_rank) = compiled.vocabulary(), plain.vocabulary()
+    kept = compiled.count([texts], labels, ALL)
+    plainly_kept = plain.count([texts], labels, ALL)
+    vocabulary, rank = compiled.vocabulary()
+    plain_vocabulary, plain_rank = plain.vocabulary()
     assert vocabulary == plain_vocabulary
     assert_same(arrays_of(kept.arrange(rank)), arrange_plainly(plainly_kept, plain_rank))
     assert_same(compiled.class_counts(), plain.class_counts())
@@ -255,7 +268,9 @@ def test_all_languages_have_the_words_of_the_definition(corpora: Callable[[str],
 
 @given(lengths=st.lists(st.integers(1, 70), max_size=30), last=st.sampled_from("aé中"))
 def test_words_of_all_lengths_are_told_apart(lengths: list[int], last: str) -> None:
-    """Words of up to 16 bytes and longer ones; some differ only in their length, or only in their last letter."""
+    """Words of up to 16 bytes and longer ones; some differ only in their length, or only in their
+    last letter.
+    """
     words = ["a" * length for length in lengths] + ["a" * length + last for length in lengths]
     counting = kernel.Counter(analyzer="word")
     assert found(counting, [[" ".join(words)]]) == [collections.Counter(word for word in words if len(word) > 1)]
@@ -273,14 +288,17 @@ def test_so_many_words_that_the_tables_grow_are_told_apart() -> None:
 
 
 def test_thousands_of_classes_are_counted_apart() -> None:
-    """Words that one class uses, or a few, or all of 3,000; in an order that jumps from class to class."""
+    """Words that one class uses, or a few, or all of 3,000; in an order that jumps from class to
+    class.
+    """
     random = np.random.default_rng(3)
     classes = random.permutation(np.repeat(np.arange(3000, dtype=np.int32), 2))
     texts = [f"everybody class{label} tenth{label % 300} {'half ' * (label % 2)}" for label in classes.tolist()]
     counting = kernel.Counter()
     for start in range(0, len(texts), 500):
         counting.count([texts[start : start + 500]], classes[start : start + 500], 0)
-    counts, columns = counting.class_counts(), counting.vocabulary()[0].columns
+    counts = counting.class_counts()
+    columns = counting.vocabulary()[0].columns
     shares = {
         word: slice(*counts.indptr[columns[word] : columns[word] + 2])
         for word in ("everybody", "class7", "tenth7", "half")
@@ -315,7 +333,9 @@ def test_the_normal_form_of_a_word_is_asked_for_once() -> None:
 
 
 def test_a_normal_form_that_would_be_ambiguous_is_refused() -> None:
-    """A normal form has to be a string without white space, and without a colon if there are fields."""
+    """A normal form has to be a string without white space, and without a colon if there are
+    fields.
+    """
     for normal, settings in (("a b", {}), ("a\tb", {}), ("a:b", {"fields": ["a"]})):
         with pytest.raises(ValueError, match="a normal form with white space or a colon"):
             kernel.Counter(normalize=lambda _, normal=normal: normal, **settings).rows([["word"]])
@@ -370,14 +390,17 @@ def test_threads_share_a_fixed_or_hashed_counter(normalize: Callable[[str], str]
 @pytest.mark.parametrize("share", [0.02, 0.4, 1.0], ids=["sparse", "dense", "full"])
 @pytest.mark.parametrize("weighting", [("count", "none"), ("log", "l2")])
 def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighting: tuple[str, str]) -> None:
-    """Both add up the same numbers in the same order, however the kernel keeps them; the rows' scores are close."""
+    """Both add up the same numbers in the same order, however the kernel keeps them; the rows'
+    scores are close.
+    """
     random = np.random.default_rng(5)
     texts = [" ".join(f"w{k}" for k in random.zipf(1.3, size=40).clip(max=300)) for _ in range(50)]
     settings = FeatureSettings(ngrams=(1, 2))
     terms = Vocabulary.from_terms([f"w{i}" for i in range(180)] + [f"w1 w{i}" for i in range(20)])
     used = random.random((200, 4)) < share
     bias, default, base, base_scale = (random.normal(size=size) for size in (4, 4, 200, 4))
-    indptr, classes = np.concatenate(([0], np.cumsum(used.sum(axis=1)))), np.nonzero(used)[1].astype(np.int32)
+    indptr = np.concatenate(([0], np.cumsum(used.sum(axis=1))))
+    classes = np.nonzero(used)[1].astype(np.int32)
     scorer = SparseWeights(bias, default, indptr, classes, random.normal(size=used.sum()), base, base_scale)
     weighing = Weighting(*weighting)
     counting = kernel.Counter(ngrams=(1, 2), vocabulary=terms)
@@ -392,6 +415,8 @@ def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighti
 
 
 def test_a_document_of_a_million_words_is_counted() -> None:
-    """Its counts have more than 16 bits, and its text more bytes than the strips that it is read in."""
+    """Its counts have more than 16 bits, and its text more bytes than the strips that it is read
+    in.
+    """
     text = "the quick brown été " * 250_000
     assert found(kernel.Counter(), [[text]]) == [dict.fromkeys(["the", "quick", "brown", "été"], 250_000)]

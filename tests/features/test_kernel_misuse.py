@@ -84,7 +84,8 @@ def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) 
         for name, value in (arguments | change).items()
     }
     with pytest.raises(ValueError, match="fit"):
-        rows, scorer = [arrays.pop(name) for name in ("indptr", "indices", "values")], SparseWeights(*arrays.values())
+        rows = [arrays.pop(name) for name in ("indptr", "indices", "values")]
+        scorer = SparseWeights(*arrays.values())
         kernel.score_rows(*rows, scorer)
 
 

@@ -21,7 +21,9 @@ CHARACTERS = ["a", "B", "é", "ß", "中", "𝟙", "\ud800é"]
 @pytest.mark.parametrize("character", CHARACTERS, ids=ascii)
 @pytest.mark.parametrize("excess", [-4, -1, 0, 1, 4, 10_000])
 def test_the_longest_token(counting_kernel: str, character: str, excess: int) -> None:
-    """A token of 65,535 bytes in UTF-8 is counted, a longer one is left out and told; the words around it stay."""
+    """A token of 65,535 bytes in UTF-8 is counted, a longer one is left out and told; the words
+    around it stay.
+    """
     width = len(character.lower().encode("utf-8", "surrogatepass"))
     lone = character.startswith("\ud800")  # which is not a letter, and ends a word
     token = character * (max(0, LONGEST_TOKEN + excess) // width)
@@ -51,7 +53,9 @@ def test_the_longest_token(counting_kernel: str, character: str, excess: int) ->
 
 @pytest.mark.parametrize("letter", ["a", "é"])
 def test_words_at_the_edges_of_64_bytes(counting_kernel: str, letter: str) -> None:
-    """Words of one to three letters, and of 63 to 130, that begin at each place of 64 bytes read at once."""
+    """Words of one to three letters, and of 63 to 130, that begin at each place of 64 bytes read at
+    once.
+    """
     words = [letter * length for length in (1, 2, 3, 63, 64, 65, 130)]
     texts = [f"{'.' * start}{word}.{letter}.bb" for start in range(130) for word in words]
     texts += [text.removesuffix("bb") for text in texts]
@@ -63,11 +67,14 @@ def test_words_at_the_edges_of_64_bytes(counting_kernel: str, letter: str) -> No
 
 
 def test_words_of_all_lengths_collide(counting_kernel: str) -> None:
-    """Each of many words is found in a fixed vocabulary and in one that grows, however the table arranges them."""
+    """Each of many words is found in a fixed vocabulary and in one that grows, however the table
+    arranges them.
+    """
     random = np.random.default_rng(7)
     letters = np.array(list("abcdefgh"))
     words = sorted({"".join(random.choice(letters, size)) for size in random.integers(2, 14, 20_000)})
-    known, unknown = words[::2], words[1::2]
+    known = words[::2]
+    unknown = words[1::2]
     fixed = counter(FeatureSettings(), Vocabulary.from_terms(known))
     rows = fixed.rows([[" ".join(known), " ".join(unknown), " ".join(reversed(words))]])
     everything = list(range(len(known)))

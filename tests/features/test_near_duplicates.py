@@ -44,7 +44,9 @@ def all_pairs(texts: Sequence[str]) -> dict[tuple[int, int], float]:
 
 
 def test_pairs_and_groups() -> None:
-    """A pair has its similarity; a chain of pairs is one group; copies belong to the group of the first of them."""
+    """A pair has its similarity; a chain of pairs is one group; copies belong to the group of the
+    first of them.
+    """
     base = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
     texts = [
         " ".join(base),
@@ -107,11 +109,14 @@ def test_words_of_twenty_documents_are_rare(n_texts: int, has_all: bool) -> None
 def test_candidates_share_three_tenths_of_their_rare_words(
     n_shared: int, n_other: int, n_alone: int, is_found: bool
 ) -> None:
-    """Two documents of frequent words, between many of the same size: only their rare words make them candidates.
+    """Two documents of frequent words, between many of the same size: only their rare words make
+    them candidates.
 
-    n_other  rare words that each of them shares with a third document; words that it has alone are not rare
+    n_other  rare words that each of them shares with a third document; words that it has alone are
+             not rare
     """
-    frequent, shared = [f"word{n:02}" for n in range(80)], [f"shared{n}" for n in range(n_shared)]
+    frequent = [f"word{n:02}" for n in range(80)]
+    shared = [f"shared{n}" for n in range(n_shared)]
     others = [[f"other{part}{n}" for n in range(n_other)] for part in range(2)]
     alone = [[f"alone{part}{n}" for n in range(n_alone)] for part in range(2)]
     one, other = (" ".join([*frequent, *shared, *others[part], *alone[part]]) for part in range(2))
@@ -121,7 +126,9 @@ def test_candidates_share_three_tenths_of_their_rare_words(
 
 
 def test_a_bucket_of_two_groups() -> None:
-    """Two groups of equal sizes that share most words, in turns: neighbors at distance two keep each together."""
+    """Two groups of equal sizes that share most words, in turns: neighbors at distance two keep
+    each together.
+    """
     chance = random.Random(6)  # every minimum hash is that of a word of both groups
     names = [f"{chance.randrange(10**6):06}" for _ in range(102)]
     own = names[80:91], names[91:]
@@ -143,7 +150,9 @@ def test_no_documents_and_empty_documents() -> None:
 
 @pytest.mark.parametrize("name", ["sms-spam", "20news"])
 def test_finds_the_pairs_of_the_exact_join(corpora: Callable[[str], Path], name: str) -> None:
-    """At least 95 % of the pairs of short messages, and of 1,500 letters of newsgroups, that all pairs contain."""
+    """At least 95 % of the pairs of short messages, and of 1,500 letters of newsgroups, that all
+    pairs contain.
+    """
     folder = corpora(name)
     if name == "sms-spam":
         texts = (folder / "SMSSpamCollection").read_text(encoding="utf-8").splitlines()

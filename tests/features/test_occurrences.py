@@ -38,7 +38,8 @@ def test_the_same_features_as_the_analyzer(options: dict[str, object], text: str
 
 def test_a_token_that_is_too_long_has_no_place() -> None:
     """What the analyzer leaves out is not a neighbor of others either."""
-    settings, text = FeatureSettings(ngrams=(1, 2)), f"red {'a' * 70_000} round"
+    settings = FeatureSettings(ngrams=(1, 2))
+    text = f"red {'a' * 70_000} round"
     assert [occurrence.feature for occurrence in Locator(settings)(text)] == Analyzer(settings)(text)
 
 
@@ -50,7 +51,9 @@ def test_a_word_stands_where_it_is_found(text: str) -> None:
 
 
 def test_places_by_hand() -> None:
-    """Words, pairs of words, and characters of padded words; a lower-case i with a dot is two characters."""
+    """Words, pairs of words, and characters of padded words; a lower-case i with a dot is two
+    characters.
+    """
     assert Locator(FeatureSettings(ngrams=(1, 2)))("Call me NOW!") == [
         ("call", ((0, 4),)),
         ("me", ((5, 7),)),

@@ -34,7 +34,8 @@ def functions(request: pytest.FixtureRequest) -> Any:
 @given(first=TERMS, second=TERMS)
 def test_merged_vocabularies_are_their_union(functions: Any, first: set[str], second: set[str]) -> None:
     """Sorted, each term once; and the columns point to the same terms."""
-    a, b = Vocabulary.from_terms(first), Vocabulary.from_terms(second)
+    a = Vocabulary.from_terms(first)
+    b = Vocabulary.from_terms(second)
     blob, offsets, columns_a, columns_b = functions.merge_sorted(a.blob, a.offsets, b.blob, b.offsets)
     union = Vocabulary(blob, offsets)
     assert union.terms == sorted(first | second)
@@ -108,7 +109,8 @@ def rows_of(matrix: NDArray[np.int64], dtype: type) -> tuple[NDArray[np.int64], 
 def test_rows_are_taken_in_any_order(
     functions: Any, matrix: NDArray[np.int64], data: st.DataObject, dtype: type
 ) -> None:
-    """The rows taken are those of the matrix, repeated and reordered as asked, however it is cut into parts.
+    """The rows taken are those of the matrix, repeated and reordered as asked, however it is cut
+    into parts.
 
     The parts may have other numbers for the columns.
     """
@@ -129,7 +131,9 @@ def test_rows_are_taken_in_any_order(
 
 @given(matrix=matrices, data=st.data())
 def test_entries_are_found(functions: Any, matrix: NDArray[np.int64], data: st.DataObject) -> None:
-    """Each entry of a row is found where its feature and the row's class stand in a feature-major list."""
+    """Each entry of a row is found where its feature and the row's class stand in a feature-major
+    list.
+    """
     classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(matrix), max_size=len(matrix))), np.int32)
     indptr, indices, _ = rows_of(matrix, np.int32)
     row_classes = np.repeat(classes, np.diff(indptr))
@@ -142,7 +146,8 @@ def test_entries_are_found(functions: Any, matrix: NDArray[np.int64], data: st.D
 
 def test_rows_that_are_no_part_of_the_entries(functions: Any) -> None:
     """A feature that the class never used is an error, and not a wrong position."""
-    indptr, indices = np.array([0, 1]), np.array([1], dtype=np.int32)
+    indptr = np.array([0, 1])
+    indices = np.array([1], dtype=np.int32)
     for w_indptr, w_classes in (([0, 0, 1], [1]), ([0, 1, 1], [0]), ([0, 0, 0], [])):
         with pytest.raises(ValueError, match="lacks an entry"):
             functions.entry_positions(

@@ -29,7 +29,8 @@ def counted(counts: np.ndarray, classes: np.ndarray) -> tuple[ClassCounts, np.nd
     """The sums by feature and class of a dense matrix, and the documents of each class."""
     n_classes = int(classes.max()) + 1
     members = np.eye(n_classes, dtype=np.int64)[classes]
-    documents, occurrences = members.T @ (counts > 0), members.T @ counts
+    documents = members.T @ (counts > 0)
+    occurrences = members.T @ counts
     features, labels = documents.T.nonzero()
     indptr = np.searchsorted(features, np.arange(counts.shape[1] + 1)).astype(np.int64)
     sums = ClassCounts(indptr, labels.astype(np.int32), documents[labels, features], occurrences[labels, features])
@@ -60,14 +61,18 @@ def test_chi_squared_is_that_of_scikit_learn(counts: np.ndarray, data: st.DataOb
 
 
 def test_mutual_information_of_a_perfect_word_is_the_entropy_of_the_label() -> None:
-    """A word in all documents of one of two equal classes tells one bit, ln 2; one in all documents tells nothing."""
+    """A word in all documents of one of two equal classes tells one bit, ln 2; one in all documents
+    tells nothing.
+    """
     sums, class_documents = counted(np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1]))
     np.testing.assert_allclose(mutual_information(sums, class_documents), [np.log(2), 0], atol=1e-15)
 
 
 @pytest.mark.parametrize(("n", "first", "second"), [(6, (1, 6, 4), (4, 1, 6)), (6, (2, 1, 6), (6, 2, 1))])
 def test_rounding_errors_break_no_ties(n: int, first: tuple[int, ...], second: tuple[int, ...]) -> None:
-    """Two words that tell the same, with labels exchanged, differ in the last bits: the earlier name is kept."""
+    """Two words that tell the same, with labels exchanged, differ in the last bits: the earlier
+    name is kept.
+    """
     counts = np.array([[row < one, row < other] for one, other in zip(first, second, strict=True) for row in range(n)])
     sums, class_documents = counted(counts.astype(np.int64), np.repeat([0, 1, 2], n))
     scores = mutual_information(sums, class_documents)
@@ -76,7 +81,8 @@ def test_rounding_errors_break_no_ties(n: int, first: tuple[int, ...], second: t
 
 
 CORPUS = np.array([[3, 1, 0, 1, 0], [1, 1, 0, 0, 2], [2, 1, 1, 0, 0], [1, 0, 1, 0, 0]])
-LABELS = np.array([0, 0, 1, 1])  # features in 4, 3, 2, 1 and 1 of the 4 documents; 7, 3, 2, 1 and 2 times
+# features in 4, 3, 2, 1 and 1 of the 4 documents; 7, 3, 2, 1 and 2 times
+LABELS = np.array([0, 0, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,8 @@ LABELS = np.array([0, 0, 1, 1])  # features in 4, 3, 2, 1 and 1 of the 4 documen
         ({"max_df": 3, "max_features": 1}, [1]),  # limits first
         ({"select": ("mi", 1)}, [2]),  # in both documents of class 1 and no other
         ({"select": ("mi", 3)}, [1, 2, 3]),  # 1, 3 and 4 tell the same
-        ({"select": ("chi2", 1)}, [2]),  # (0-1)²/1 twice: 2; feature 4 (2-1)²/1 twice: 2; the earlier name
+        # (0-1)²/1 twice: 2; feature 4 (2-1)²/1 twice: 2; the earlier name
+        ({"select": ("chi2", 1)}, [2]),
         ({"select": ("chi2", 2)}, [2, 4]),
         ({"max_features": 2, "select": ("mi", 1)}, [1]),  # max_features first
     ],
@@ -114,7 +121,9 @@ def test_the_columns_that_are_kept(options: dict[str, Any], expected: list[int])
 
 
 def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
-    """Two words that tell the same about mirrored classes: the earlier name, whichever class it belongs to."""
+    """Two words that tell the same about mirrored classes: the earlier name, whichever class it
+    belongs to.
+    """
     for mirrored in (False, True):
         counts = np.zeros((14, 2), dtype=np.int64)
         counts[:3, 0] = counts[7:10, 1] = 1

@@ -21,7 +21,9 @@ def test_the_english_list_is_sorted_lower_case_and_distinct() -> None:
 
 
 def test_the_english_list_holds_what_the_tokens_of_its_words_are() -> None:
-    """Whatever the default token pattern makes of a listed word is listed, so that no piece of it is left over."""
+    """Whatever the default token pattern makes of a listed word is listed, so that no piece of it
+    is left over.
+    """
     pieces = {piece for word in ENGLISH for piece in re.findall(TOKEN_PATTERN, word)}
     assert pieces <= set(ENGLISH)
     analyze = Analyzer(FeatureSettings(stop_words=ENGLISH))
@@ -35,7 +37,9 @@ def test_the_english_list_holds_what_the_tokens_of_its_words_are() -> None:
 
 
 def test_a_stop_word_file_has_a_word_a_line(tmp_path: Path) -> None:
-    """Blank lines and white space around a word are left out, and nothing else; a byte order mark is not a letter."""
+    """Blank lines and white space around a word are left out, and nothing else; a byte order mark
+    is not a letter.
+    """
     path = tmp_path / "words.txt"
     path.write_bytes(b"\xef\xbb\xbfthe\r\n\n  und \n# the\n\t\n\xc3\xa9t\xc3\xa9\x0bx\nlast")
     assert read_stop_words(str(path)) == ("the", "und", "# the", "été\x0bx", "last")

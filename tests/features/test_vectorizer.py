@@ -84,9 +84,12 @@ def assert_same(ours: csr_array, theirs: Any, *, rtol: float = 0.0) -> None:
 def test_counts_are_those_of_count_vectorizer(
     counting_kernel: str, texts: list[str], more: list[str], options: dict[str, Any], limits: dict[str, Any]
 ) -> None:
-    """The same names in the same order, the same counts, in training and afterwards; an error where it has one."""
+    """The same names in the same order, the same counts, in training and afterwards; an error where
+    it has one.
+    """
     options |= limits
-    ours, theirs = Vectorizer(**options), CountVectorizer(**theirs_of(options))
+    ours = Vectorizer(**options)
+    theirs = CountVectorizer(**theirs_of(options))
     try:
         expected = theirs.fit_transform(texts)
     except ValueError:
@@ -103,7 +106,9 @@ def test_counts_are_those_of_count_vectorizer(
 def test_the_most_frequent_features_are_those_of_count_vectorizer(
     counting_kernel: str, texts: list[str], options: dict[str, Any], n_features: int, is_binary: bool
 ) -> None:
-    """As frequent as scikit-learn's choice, and the earliest names among equals (where scikit-learn takes any)."""
+    """As frequent as scikit-learn's choice, and the earliest names among equals (where scikit-learn
+    takes any).
+    """
     theirs = CountVectorizer(**theirs_of(options), binary=is_binary)
     try:
         totals = np.asarray(theirs.fit_transform(texts).sum(axis=0)).ravel()
@@ -169,7 +174,8 @@ def test_hashes_are_those_of_hashing_vectorizer(
     counting_kernel: str, texts: list[str], options: dict[str, Any], bits: int, is_binary: bool, norm: str
 ) -> None:
     """Without alternating signs; and nothing has to be fitted."""
-    texts = [text.encode("utf-8", "replace").decode() for text in texts]  # it cannot hash lone surrogates
+    # it cannot hash lone surrogates
+    texts = [text.encode("utf-8", "replace").decode() for text in texts]
     theirs = HashingVectorizer(
         **theirs_of(options),
         n_features=2**bits,
@@ -232,7 +238,9 @@ def test_batches_give_what_their_texts_give(counting_kernel: str) -> None:
 
 
 def test_a_document_that_cannot_be_read_is_an_error(counting_kernel: str) -> None:
-    """The first problem of a batch is raised, what is not text is named by its type, nothing is learned of nothing."""
+    """The first problem of a batch is raised, what is not text is named by its type, nothing is
+    learned of nothing.
+    """
     problem = InputError("no JSON", where="mail.jsonl:2")
     with pytest.raises(InputError, match=r"mail\.jsonl:2: no JSON"):
         Vectorizer().fit([Batch(["1", "2"], (["a", ""],), [None, None], {1: problem})])
@@ -297,14 +305,16 @@ def test_a_vectorizer_can_be_put_together_again(counting_kernel: str) -> None:
 
 
 def newsgroups(folder: Path, groups: tuple[str, ...] = ()) -> list[str]:
-    """The training half, in the order of its paths, decoded as Latin-1 as the published figures are."""
+    """The training half, in the order of its paths, decoded as Latin-1 as the published figures
+    are.
+    """
     paths = [path for path in folder.glob("train/*/*") if not groups or path.parent.name in groups]
     return [path.read_bytes().decode("latin-1") for path in sorted(paths)]
 
 
 def test_the_matrix_of_the_lecture(counting_kernel: str, corpora: Callable[[str], Path]) -> None:
-    """Four groups of 20 Newsgroups give the matrix of the lecture: shape (2257, 35788), church at 8609, computer at
-    9338.
+    """Four groups of 20 Newsgroups give the matrix of the lecture: shape (2257, 35788), church at
+    8609, computer at 9338.
     """
     vectorizer = Vectorizer(tf="binary")
     matrix = vectorizer.fit_transform(newsgroups(corpora("20news"), FOUR_GROUPS))
@@ -362,7 +372,9 @@ def test_part_of_20_newsgroups_gives_the_matrices_of_scikit_learn(
 
 
 def test_parameters_as_programs_give_them() -> None:
-    """Lists, NumPy's numbers and "english" mean what they say; what makes no sense is a ValueError at once."""
+    """Lists, NumPy's numbers and "english" mean what they say; what makes no sense is a ValueError
+    at once.
+    """
     vectorizer = Vectorizer(stop_words="english", ngrams=[1, 2], min_df=np.int64(1))
     assert list(vectorizer.fit(["the red apple"]).get_feature_names_out()) == ["apple", "red", "red apple"]
     for options in ({"stop_words": "red"}, {"analyzer": "x"}, {"ngrams": "1,2"}):

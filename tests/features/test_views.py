@@ -1,4 +1,6 @@
-"""Documents that are counted in several views: scikit-learn's features side by side, with the kernel and without."""
+"""Documents that are counted in several views: scikit-learn's features side by side, with the
+kernel and without.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -50,13 +52,16 @@ def test_equal_to_features_of_scikit_learn_side_by_side(counting_kernel: str, te
 
 @given(texts=TEXTS, views=SPECS)
 def test_counting_by_class(counting_kernel: str, texts: list[str], views: list[str]) -> None:
-    """The sums by class, the rows and the sample are those of each view alone; equal documents have equal hashes."""
+    """The sums by class, the rows and the sample are those of each view alone; equal documents have
+    equal hashes.
+    """
     settings = FeatureSettings(view=tuple(views))
     classes = np.arange(len(texts), dtype=np.int32) % 3 - 1
     together = counter(settings)
     rows = together.count([texts], classes, ALL)
     vocabulary, columns = together.vocabulary()
-    rows, counts = rows.arrange(columns), together.class_counts()
+    rows = rows.arrange(columns)
+    counts = together.class_counts()
     bounds = find_views(vocabulary, settings.view)
     for view, each in enumerate(settings.of_views):
         alone = counter(each)
@@ -74,21 +79,26 @@ def test_counting_by_class(counting_kernel: str, texts: list[str], views: list[s
     found = [tuple(sorted(Analyzer(settings)(text))) for text in labeled]
     hashes = rows.hashes.tolist()
     assert [[one == other for other in hashes] for one in hashes] == [[a == b for b in found] for a in found]
-    assert [each == 0 for each in hashes] == [not each for each in found]  # documents without a token
+    # documents without a token
+    assert [each == 0 for each in hashes] == [not each for each in found]
 
 
 @given(texts=TEXTS, more=TEXTS, views=SPECS)
 def test_scores(counting_kernel: str, texts: list[str], more: list[str], views: list[str]) -> None:
-    """Scoring sums the views, each with its own default weights; it equals the product of the weighted matrix."""
+    """Scoring sums the views, each with its own default weights; it equals the product of the
+    weighted matrix.
+    """
     settings = FeatureSettings(view=tuple(views))
     vectorizer = Vectorizer(settings)
     try:
         vectorizer.fit(["free call me", *texts])
     except ModelError:
         return
-    vocabulary, random = vectorizer.features_, np.random.default_rng(1)
+    vocabulary = vectorizer.features_
+    random = np.random.default_rng(1)
     assert vocabulary is not None
-    n, bounds = len(vocabulary), find_views(vocabulary, settings.view)
+    n = len(vocabulary)
+    bounds = find_views(vocabulary, settings.view)
     indptr = np.concatenate(([0], np.cumsum(random.integers(0, 2, n)))).astype(np.int64)
     classes = random.integers(0, 2, indptr[-1]).astype(np.int32)
     shared = {

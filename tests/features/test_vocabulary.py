@@ -10,7 +10,9 @@ from nbtext.features.vocabulary import Vocabulary, compute_unspaced_share, find_
 
 @given(st.lists(st.text()))
 def test_terms_are_sorted_by_code_point_and_distinct(terms: list[str]) -> None:
-    """Every Python string is a term, lone surrogates and the empty one included; each knows its column."""
+    """Every Python string is a term, lone surrogates and the empty one included; each knows its
+    column.
+    """
     vocabulary = Vocabulary.from_terms(terms)
     assert vocabulary.terms == list(vocabulary) == sorted(set(terms))
     assert [vocabulary.term(column) for column in range(len(vocabulary))] == vocabulary.terms
@@ -44,7 +46,9 @@ def test_the_first_word_follows_the_longest_name_of_a_field() -> None:
     ],
 )  # fmt: skip
 def test_words_of_scripts_without_spaces(term: str, is_unspaced: bool) -> None:
-    """Thai, Lao, Myanmar and Khmer words of any length, Chinese and Japanese ones of five characters."""
+    """Thai, Lao, Myanmar and Khmer words of any length, Chinese and Japanese ones of five
+    characters.
+    """
     share = compute_unspaced_share(Vocabulary.from_terms(["and", term]), np.array([1, 3]), ())
     assert share == (0.75 if is_unspaced else 0)
     share = compute_unspaced_share(Vocabulary.from_terms(["t:and", f"t:{term}"]), np.array([3, 1]), ("t",))

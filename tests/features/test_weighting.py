@@ -24,7 +24,8 @@ COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
 
 
 def value_of(formula: str) -> float:
-    return float(eval(formula, {"log": math.log, "sqrt": math.sqrt}))  # the arithmetic of our own case table
+    # the arithmetic of our own case table
+    return float(eval(formula, {"log": math.log, "sqrt": math.sqrt}))
 
 
 def fitted(counts: np.ndarray, **options: str) -> Weighting:
@@ -105,11 +106,12 @@ def test_the_counts_stay_as_they_were() -> None:
 
 
 def test_the_mean_row_sum_is_the_mutual_information_of_documents_and_terms() -> None:
-    """I(D;T) from the joint distribution, where a term's documents are equally likely given the term.
+    """I(D;T) from the joint distribution, where a term's documents are equally likely given the
+    term.
 
-    Draw a document uniformly, then one of its terms: P(d, t) = TF(t; d) / N. In these documents of two distinct terms
-    each, P(d | t) = 1 / df(t), as the derivation assumes, and I(D;T) = Σ P(d, t) ln(P(d, t) / (P(d) P(t))).
-    Source: Straka, NPFL129, lecture 8, TF-IDF as Mutual Information.
+    Draw a document uniformly, then one of its terms: P(d, t) = TF(t; d) / N. In these documents of
+    two distinct terms each, P(d | t) = 1 / df(t), as the derivation assumes, and I(D;T) = Σ P(d, t)
+    ln(P(d, t) / (P(d) P(t))). Source: Straka, NPFL129, lecture 8, TF-IDF as Mutual Information.
     """
     counts = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1]], dtype=np.int32)
     joint = counts / 2 / 5
@@ -121,7 +123,8 @@ def test_the_mean_row_sum_is_the_mutual_information_of_documents_and_terms() -> 
 
 @given(counts=COUNTS)
 def test_the_mean_row_sum_is_the_information_about_the_document(counts: np.ndarray) -> None:
-    """For any corpus: the mean over documents of Σ_t P(t|d) (I(d) - I(d|t)), I(d) = ln N and I(d|t) = ln df(t).
+    """For any corpus: the mean over documents of Σ_t P(t|d) (I(d) - I(d|t)), I(d) = ln N and I(d|t)
+    = ln df(t).
 
     Source: as above; a document without any term tells nothing.
     """

@@ -97,7 +97,9 @@ def test_python_names_them() -> None:
 
 
 def test_languages_whose_words_are_cut_at_marks(corpora: Any) -> None:
-    """Of the 388 languages of the declaration: the Indic ones, Maldivian, and scripts that have no spaces."""
+    """Of the 388 languages of the declaration: the Indic ones, Maldivian, and scripts that have no
+    spaces.
+    """
     from nbtext.features.vocabulary import MARKED, compute_mark_share
 
     found = {

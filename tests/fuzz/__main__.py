@@ -1,12 +1,16 @@
 """Fuzz a part of nbtext, guided by the lines that an input reaches.
 
-    python tests/fuzz TARGET [RUNS]   in a process of its own; a crash ends it, and leaves the input in the folder
-    python tests/fuzz all [RUNS]      every target, one after the other; prints a table, and fails where one crashed
-    python tests/fuzz replay [N]      what the corpus holds, and N mutations of it a target, without a fuzzer
+    python tests/fuzz TARGET [RUNS]   in a process of its own; a crash ends it, and leaves the input
+                                      in the folder
+    python tests/fuzz all [RUNS]      every target, one after the other; prints a table, and fails
+                                      where one crashed
+    python tests/fuzz replay [N]      what the corpus holds, and N mutations of it a target, without
+                                      a fuzzer
     python tests/fuzz seeds           writes the honest inputs anew to corpus/TARGET
 
-What reaches something new is kept in .fuzz/TARGET; `corpus/TARGET` holds the least of it that reaches all.
-A crash is any exception but an NbtextError, two answers that differ, an input that takes over a minute, or 2 GB.
+What reaches something new is kept in .fuzz/TARGET; `corpus/TARGET` holds the least of it that
+reaches all. A crash is any exception but an NbtextError, two answers that differ, an input that
+takes over a minute, or 2 GB.
 """
 
 import json
@@ -51,7 +55,8 @@ def fuzz_all(runs: int) -> int:
         start = time.monotonic()
         done = subprocess.run([sys.executable, HERE, target, str(runs)], capture_output=True, text=True, check=False)
         figures = dict(re.findall(r"stat::(\w+):\s+(\d+)", done.stderr))
-        executed, peak = int(figures.get("number_of_executed_units", 0)), figures.get("peak_rss_mb", "?")
+        executed = int(figures.get("number_of_executed_units", 0))
+        peak = figures.get("peak_rss_mb", "?")
         seconds = time.monotonic() - start
         is_crashed = done.returncode != 0
         failed += is_crashed
@@ -62,7 +67,9 @@ def fuzz_all(runs: int) -> int:
 
 
 def replay(n_mutations: int) -> int:
-    """Run each target on its corpus, and on pieces of it put together by chance; the same each time."""
+    """Run each target on its corpus, and on pieces of it put together by chance; the same each
+    time.
+    """
     import targets
 
     for name in targets.TARGETS:
@@ -80,7 +87,8 @@ def replay(n_mutations: int) -> int:
 
 def mutated(corpus: list[bytes], chance: random.Random) -> bytes:
     """An input with a piece of another one in it, and a byte or two changed."""
-    data, other = bytearray(chance.choice(corpus)), chance.choice(corpus)
+    data = bytearray(chance.choice(corpus))
+    other = chance.choice(corpus)
     start, stop = sorted(chance.choices(range(len(other) + 1), k=2))
     place = chance.randrange(len(data) + 1)
     data[place : place + chance.choice((0, stop - start))] = other[start : min(stop, start + chance.choice((1, 8, 99)))]

@@ -177,7 +177,8 @@ def lines(data: bytes) -> None:
 
 def json(data: bytes) -> None:
     """Arrays of JSON, read the same whatever the size of the parts in which the file arrives."""
-    found, step = _outcome(data, "json"), streams.RAW_BYTES
+    found = _outcome(data, "json")
+    step = streams.RAW_BYTES
     try:
         streams.RAW_BYTES = 7
         assert _outcome(data, "json") == found

@@ -17,7 +17,9 @@ LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow"}
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("n_mutations", [100, 1000])
 def test_no_input_crashes(n_mutations: int) -> None:
-    """Each reader, the loader and the kernel answer the whole corpus and thousands of inputs made of it."""
+    """Each reader, the loader and the kernel answer the whole corpus and thousands of inputs made
+    of it.
+    """
     command = [sys.executable, str(Path(__file__).parent), "replay", str(n_mutations)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]

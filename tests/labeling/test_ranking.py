@@ -43,21 +43,25 @@ def test_rows_are_in_the_order_of_the_documents() -> None:
 
 
 def test_vectors_are_near_for_one_topic() -> None:
-    """They have length 1; two documents of one topic are nearer than two of different ones, without a common word."""
+    """They have length 1; two documents of one topic are nearer than two of different ones, without
+    a common word.
+    """
     texts, topics = make_texts(300)
     counts = count([*texts, "", "unique"])
     vectors = project(counts.sample, counts.statistics.n_features)
     lengths = np.linalg.norm(vectors, axis=1)
     np.testing.assert_allclose(lengths[:-2], 1, atol=1e-5)
     assert lengths[-2:].tolist() == [0, 0]
-    cosines, same = vectors[:-2] @ vectors[:-2].T, np.equal.outer(topics, topics)
+    cosines = vectors[:-2] @ vectors[:-2].T
+    same = np.equal.outer(topics, topics)
     assert cosines[same].mean() > 0.4 + cosines[~same].mean()
 
 
 def test_every_topic_comes_first() -> None:
     """The first three documents are of three topics, and a copy of one of them is the last choice."""
     texts, topics = make_texts(200)
-    ranking, is_open = ranking_of(count(texts)), np.ones(200, dtype=bool)
+    ranking = ranking_of(count(texts))
+    is_open = np.ones(200, dtype=bool)
     seen = []
     for _ in TOPICS:
         row = ranking.choose(is_open)
@@ -69,10 +73,14 @@ def test_every_topic_comes_first() -> None:
 
 
 def test_near_duplicates_are_not_shown_in_a_row() -> None:
-    """A pool of 50 copies of each of four texts, with one word changed: the first four are of four texts."""
+    """A pool of 50 copies of each of four texts, with one word changed: the first four are of four
+    texts.
+    """
     bases = ["red sun over sea", "blue car in town", "old book about law", "cold soup with bread"]
     texts = [f"{base} {word}" for base in bases for word in ("one", "two", "three", "four", "five") * 10]
-    ranking, is_open, chosen = ranking_of(count(texts)), np.ones(200, dtype=bool), []
+    ranking = ranking_of(count(texts))
+    is_open = np.ones(200, dtype=bool)
+    chosen = []
     for label in range(4):
         row = ranking.choose(is_open)
         assert row is not None
@@ -83,9 +91,12 @@ def test_near_duplicates_are_not_shown_in_a_row() -> None:
 
 
 def test_uncertain_topics_come_before_certain_ones() -> None:
-    """A label of every topic but the last, and then many of the first: the next document is not of the first."""
+    """A label of every topic but the last, and then many of the first: the next document is not of
+    the first.
+    """
     texts, topics = make_texts(300)
-    ranking, is_open = ranking_of(count(texts)), np.ones(300, dtype=bool)
+    ranking = ranking_of(count(texts))
+    is_open = np.ones(300, dtype=bool)
     for topic in (0, 1):
         for row in np.flatnonzero(np.equal(topics, topic))[:12].tolist():
             ranking.add(row, [topic])
@@ -99,11 +110,13 @@ def test_uncertain_topics_come_before_certain_ones() -> None:
 def test_undo_is_exact(labels: list[int]) -> None:
     """Removing a document restores the choice and the uncertainty, to the bit."""
     texts, topics = make_texts(120)
-    ranking, is_open = ranking_of(count(texts)), np.ones(120, dtype=bool)
+    ranking = ranking_of(count(texts))
+    is_open = np.ones(120, dtype=bool)
     for row in range(10):
         ranking.add(row, [topics[row]])
         is_open[row] = False
-    before, weights = ranking.choose(is_open), ranking._refresh().copy()
+    before = ranking.choose(is_open)
+    weights = ranking._refresh().copy()
     ranking.add(50, labels)
     assert (ranking._refresh() != weights).any() == bool(labels)
     ranking.remove(50, labels)
@@ -121,7 +134,9 @@ def test_small_and_empty_pools() -> None:
 
 
 def test_large_pools_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One answer changes the uncertainty of a part of the documents, and as many answers as parts that of all."""
+    """One answer changes the uncertainty of a part of the documents, and as many answers as parts
+    that of all.
+    """
     monkeypatch.setattr(ranking_module, "MAX_COMPARED", 90)
     monkeypatch.setattr(ranking_module, "MAX_SCORED", 30)
     texts, topics = make_texts(120)
@@ -143,19 +158,23 @@ def test_large_pools_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def words_in(texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The binary counts of words in two documents or more and in at most 0.3 of all, and their unit TF-IDF vectors."""
+    """The binary counts of words in two documents or more and in at most 0.3 of all, and their unit
+    TF-IDF vectors.
+    """
     names = sorted({word for text in texts for word in text.split()})
     counts = np.array([[text.split().count(word) for word in names] for text in texts], dtype=np.float64)
     frequencies = (counts > 0).sum(axis=0)
     is_kept = (frequencies >= 2) & (frequencies <= max(2, 0.3 * len(texts)))
-    counts, frequencies = counts[:, is_kept], frequencies[is_kept]
+    counts = counts[:, is_kept]
+    frequencies = frequencies[is_kept]
     weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * np.log(len(texts) / frequencies)
     return (counts > 0).astype(np.float64), weights / np.linalg.norm(weights, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_choice_is_that_of_the_definition(seed: int) -> None:
-    """Uncertainty and choice equal those of a dense implementation with scikit-learn's complement Naive Bayes.
+    """Uncertainty and choice equal those of a dense implementation with scikit-learn's complement
+    Naive Bayes.
 
     With fewer documents than dimensions, the vectors have the cosines of the TF-IDF weights.
     """
@@ -171,7 +190,9 @@ def test_the_choice_is_that_of_the_definition(seed: int) -> None:
     ]
     binary, vectors = words_in(texts)
     sharpened = np.maximum(vectors @ vectors.T, 0) ** 3
-    ranking, is_open, labeled = ranking_of(count(texts)), np.ones(60, dtype=bool), list[int]()
+    ranking = ranking_of(count(texts))
+    is_open = np.ones(60, dtype=bool)
+    labeled = list[int]()
     for _ in range(20):
         covered = sharpened[labeled].max(axis=0) if labeled else np.zeros(60)
         uncertainty = np.ones(60)

@@ -1,4 +1,6 @@
-"""A session: each answer is in the file and in the model at once, and undo and resumption lose nothing."""
+"""A session: each answer is in the file and in the model at once, and undo and resumption lose
+nothing.
+"""
 
 import json
 from pathlib import Path
@@ -65,7 +67,9 @@ def test_the_model_of_a_session_follows_the_number_of_labels() -> None:
 
 
 def test_a_session(tmp_path: Path) -> None:
-    """All documents are shown once, and each answer is in the file before the next one; it trains a model."""
+    """All documents are shown once, and each answer is in the file before the next one; it trains a
+    model.
+    """
     session = start(tmp_path / "labels.jsonl")
     shown = []
     assert session.explain() == []
@@ -83,13 +87,16 @@ def test_a_session(tmp_path: Path) -> None:
 
 
 def test_the_model_is_that_of_training(tmp_path: Path) -> None:
-    """After each answer the counts are those of training on the answers, and undo restores them exactly."""
+    """After each answer the counts are those of training on the answers, and undo restores them
+    exactly.
+    """
     session = start(tmp_path / "labels.jsonl")
     labeled: dict[str, str] = {}
     while session.current is not None:
         labeled[session.current.id] = TEXTS[session.current.id]
         session.answer(label_of(session))
-        expected, found = count(labeled).finish(), session.learner._counts
+        expected = count(labeled).finish()
+        found = session.learner._counts
         assert found is not None
         assert found.labels == expected.labels
         assert found.vocabulary == expected.vocabulary or not len(expected.vocabulary or ())
@@ -110,7 +117,9 @@ def trained() -> TrainedModel:
 
 
 def test_an_existing_model_learns_as_update_does(tmp_path: Path, trained: TrainedModel) -> None:
-    """Its probabilities after the answers are those of `nbtext update`, and its file is not changed."""
+    """Its probabilities after the answers are those of `nbtext update`, and its file is not
+    changed.
+    """
     session = start(tmp_path / "labels.jsonl", trained)
     assert session.labels == ["sport", "baking"]
     assert session.explain() != []
@@ -119,7 +128,8 @@ def test_an_existing_model_learns_as_update_does(tmp_path: Path, trained: Traine
         assert session.current is not None
         labeled[session.current.id] = TEXTS[session.current.id]
         session.answer(label_of(session))
-    expected, fitted = update(trained, count(labeled).finish()).fitted, session.learner.fit()
+    expected = update(trained, count(labeled).finish()).fitted
+    fitted = session.learner.fit()
     assert fitted is not None
     assert fitted.labels == expected.labels
     row = np.arange(3, dtype=np.int32)
@@ -326,7 +336,8 @@ def test_a_line_of_another_program_stays(tmp_path: Path, note: str) -> None:
     session.answer(label_of(session))
     with path.open("a") as file:
         file.write(note)
-    before, shown = path.read_text(), session.current
+    before = path.read_text()
+    shown = session.current
     with pytest.raises(OutputError, match="was changed, moved or deleted by another program"):
         session.undo()
     assert (path.read_text(), session.current) == (before, shown)

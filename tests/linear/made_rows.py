@@ -36,7 +36,8 @@ def training_data(matrix: Any, classes: Any, n_classes: int | None = None) -> Tr
 def training_sets(draw: st.DrawFn, *, n_classes: int | None = None) -> TrainingData:
     """A few documents of a few classes, each of which has two of them at least."""
     k = n_classes or draw(st.integers(2, 4))
-    n_documents, n_features = draw(st.integers(2 * k, 25)), draw(st.integers(1, 12))
+    n_documents = draw(st.integers(2 * k, 25))
+    n_features = draw(st.integers(1, 12))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     matrix = random.poisson(0.6, size=(n_documents, n_features)) * random.uniform(
         0.2, 2, size=(n_documents, n_features)
@@ -55,13 +56,15 @@ def fit(
 
 
 def fit_softmax(data: TrainingData, solver: SolverSettings, start: Any = None) -> tuple[Floats, Floats, Any]:
-    """The weights (n_features, n_classes), the intercepts and the solution of softmax regression; all sums are 0.
+    """The weights (n_features, n_classes), the intercepts and the solution of softmax regression;
+    all sums are 0.
 
     Of two classes, one vector has twice the square of two halves.
     """
     solver = solver._replace(C=solver.C * (2 if data.n_classes == 2 else 1))
     scorer, solution = fit("logistic", data, solver, start=start)
-    weights, intercepts = scorer.weights().T, scorer.bias
+    weights = scorer.weights().T
+    intercepts = scorer.bias
     return weights - weights.mean(axis=1, keepdims=True), intercepts - intercepts.mean(), solution
 
 
@@ -94,7 +97,8 @@ def softmax_objective(matrix: Any, classes: Any, w: Floats, b: Floats, *, C: flo
 
 def texts_of(folder: Path, groups: list[str] | None = None) -> tuple[list[str], list[str]]:
     """The texts of a directory tree, decoded as Latin-1, and their labels."""
-    texts, labels = [], []
+    texts = []
+    labels = []
     for group in sorted(groups or [path.name for path in folder.iterdir()]):
         for path in sorted((folder / group).iterdir()):
             texts.append(path.read_bytes().decode("latin-1"))
@@ -111,5 +115,6 @@ class Learned(NamedTuple):
 
 def learn(data: TrainingData, lengths: NDArray[np.float64], settings: ModelSettings, *, jobs: int = 1) -> Learned:
     """Fit with the goals of the settings, and a uniform prior."""
-    goals, log_prior = Goals(settings.optimize), np.full(data.n_classes, -np.log(data.n_classes))
+    goals = Goals(settings.optimize)
+    log_prior = np.full(data.n_classes, -np.log(data.n_classes))
     return Learned(*learning.learn(data, lengths, settings, goals=goals, log_prior=log_prior, jobs=jobs))

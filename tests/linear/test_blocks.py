@@ -1,4 +1,6 @@
-"""Linear models of documents in blocks: the model that is fitted in memory, up to the tolerance of the solver."""
+"""Linear models of documents in blocks: the model that is fitted in memory, up to the tolerance of
+the solver.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -41,7 +43,9 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def corpus(path: Path, n: int = 400, n_labels: int = 3, seed: int = 1, *, is_reversed: bool = False) -> str:
-    """A file of fastText lines whose labels have words of their own; some lines are repeated, some have no word."""
+    """A file of fastText lines whose labels have words of their own; some lines are repeated, some
+    have no word.
+    """
     random = np.random.default_rng(seed)
     lines = []
     for number in range(n):
@@ -62,11 +66,14 @@ def train(source: str, *, jobs: int = 2, features: dict[str, Any] | None = None,
 
 
 def assert_alike(found: FittedModel, expected: FittedModel, error: float = 0.02) -> None:
-    """Their weights differ by little: half the square of the distance is at most the gap, relative to the objective."""
+    """Their weights differ by little: half the square of the distance is at most the gap, relative
+    to the objective.
+    """
     assert found.labels == expected.labels
     assert found.vocabulary is not None and expected.vocabulary is not None
     assert found.vocabulary.terms == expected.vocabulary.terms
-    weights, others = found.scorer.weights(), expected.scorer.weights()
+    weights = found.scorer.weights()
+    others = expected.scorer.weights()
     assert np.linalg.norm(weights - others) <= error * np.linalg.norm(others)
     np.testing.assert_allclose(found.scorer.bias, expected.scorer.bias, atol=error)
 
@@ -114,11 +121,14 @@ def test_a_search_for_c(tmp_path: Path, blocked: Callable[..., None]) -> None:
 
 
 def test_few_visits(tmp_path: Path, blocked: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """101: there are 64 blocks, which are visited in another order each time, and duplicates are in different ones.
+    """101: there are 64 blocks, which are visited in another order each time, and duplicates are in
+    different ones.
 
     In the same order each time, there are 302 visits; with 20 blocks 115, and with five 156.
     """
-    source, visits, n_blocks = corpus(tmp_path / "documents.txt"), [], blocks.MIN_BLOCKS
+    source = corpus(tmp_path / "documents.txt")
+    visits = []
+    n_blocks = blocks.MIN_BLOCKS
     visit = blocks.BlockedOneVsRest._visit
     monkeypatch.setattr(blocks.BlockedOneVsRest, "_visit", lambda *each: (visits.append(0), visit(*each)))
     blocked()
@@ -129,7 +139,8 @@ def test_few_visits(tmp_path: Path, blocked: Callable[..., None], monkeypatch: p
 
 def test_documents_of_a_gigabyte_are_stored(tmp_path: Path) -> None:
     """Up to 16.8 million entries, which take about 60 bytes each, all documents are in memory."""
-    spill, one = Spill(str(tmp_path)), np.zeros(1, np.int32)
+    spill = Spill(str(tmp_path))
+    one = np.zeros(1, np.int32)
     for n_entries, is_begun in ((1 << 24, False), (1, True)):
         indices = np.broadcast_to(one, n_entries)
         documents = stored_documents.DocumentCounts(
@@ -143,7 +154,9 @@ def test_documents_of_a_gigabyte_are_stored(tmp_path: Path) -> None:
 def test_the_same_numbers_for_any_threads_and_order(
     model: str, tmp_path: Path, blocked: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks are ranges of hashes; and classes that are solved one after the other have the same weights."""
+    """Blocks are ranges of hashes; and classes that are solved one after the other have the same
+    weights.
+    """
     blocked()
     sources = [corpus(tmp_path / "forward.txt"), corpus(tmp_path / "backward.txt", is_reversed=True)]
     first = train(sources[0], jobs=1, model=model)
@@ -196,7 +209,8 @@ def test_the_documents_of_a_thread_that_ends_early(tmp_path: Path, blocked: Call
     from nbtext.model.corpus_counts import CorpusCounter
 
     blocked(entries=40, run=10)
-    source, spill = open_source([corpus(tmp_path / "documents.txt", n=9)], InputSettings()), Spill(str(tmp_path))
+    source = open_source([corpus(tmp_path / "documents.txt", n=9)], InputSettings())
+    spill = Spill(str(tmp_path))
     parts = []
     for _ in range(2):
         counter = CorpusCounter(FeatureSettings(), sample_size=None, spill=spill)
@@ -254,7 +268,8 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def write(self, data: memoryview) -> int:
             if not self.n_left:
                 raise OSError(28, "No space left on device")
-            n_done, self.n_left = self.n_left, 0
+            n_done = self.n_left
+            self.n_left = 0
             return n_done
 
     with monkeypatch.context() as patch:
@@ -267,12 +282,16 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_mapped_arrays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They keep what was written when their pages go, and a disk that is too small is an error at first."""
+    """They keep what was written when their pages go, and a disk that is too small is an error at
+    first.
+    """
     shapes: list[list[tuple[Any, int]]] = [[(np.int32, 3), (np.float64, 5000)], [(np.uint8, 0)], [(np.float64, 2)]]
     mapped = MappedArrays(str(folder), shapes)
     (first, second), (none,), (last,) = mapped.groups
     assert [len(each) for each in (first, second, none, last)] == [3, 5000, 0, 2]
-    first[:], second[:], last[:] = [1, 2, 3], np.arange(5000), [7, 8]
+    first[:] = [1, 2, 3]
+    second[:] = np.arange(5000)
+    last[:] = [7, 8]
     for group in range(3):
         mapped.release(group)
         mapped.fetch(group)

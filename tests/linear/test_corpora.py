@@ -56,7 +56,9 @@ def accuracy(scorer: Any, matrix: Any, classes: Any) -> float:
 
 
 def test_the_lecture(corpora: Callable[[str], Path]) -> None:
-    """Four groups, binary bag, C = 1e5: the lecture's labels, at least its accuracy, the least objective."""
+    """Four groups, binary bag, C = 1e5: the lecture's labels, at least its accuracy, the least
+    objective.
+    """
     from sklearn.linear_model import LogisticRegression
 
     corpus = halves(corpora("20news"), LECTURE, tf="binary")
@@ -70,7 +72,8 @@ def test_the_lecture(corpora: Callable[[str], Path]) -> None:
     own = softmax_objective(corpus.matrix, classes, scorer.weights().T, scorer.bias, C=1e5)
     peer = LogisticRegression(C=1e5, solver="newton-cg", tol=0.1).fit(corpus.matrix, classes)
     assert own <= softmax_objective(corpus.matrix, classes, peer.coef_.T, peer.intercept_, C=1e5) * (1 + 1e-4)
-    assert own == pytest.approx(819.8175, rel=1e-4)  # where Newton's method ends after 714 steps of its inner one
+    # where Newton's method ends after 714 steps of its inner one
+    assert own == pytest.approx(819.8175, rel=1e-4)
 
 
 @pytest.mark.exhaustive
@@ -97,7 +100,8 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
     ratios = log_count_ratios(*sums, pseudo_count=settings.ratio_smoothing * pairs.matrix.sum() / pairs.matrix.nnz)
     signs: Floats = np.where(is_own, 1.0, -1.0)
     scaled = csr_matrix(pairs.matrix.multiply(ratios[None, :]))
-    scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)
+    scaled.indices = scaled.indices.astype(np.int32)
+    scaled.indptr = scaled.indptr.astype(np.int32)
     peer = LinearSVC(C=1.0, fit_intercept=False, dual=True).fit(scaled, signs)
     w = np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0)
     own = binary_objective(scaled, signs, w, C=1.0, is_logistic=False)
@@ -105,7 +109,8 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
 
 
 def test_characters_need_more_regularization(corpora: Callable[[str], Path]) -> None:
-    """NB-SVM of characters, as in stacks: other Thai messages have a lower log-loss than with C = 1.
+    """NB-SVM of characters, as in stacks: other Thai messages have a lower log-loss than with C =
+    1.
 
     A text has many more n-grams of characters than words.
     """

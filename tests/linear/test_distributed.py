@@ -1,4 +1,5 @@
-"""Linear models of documents that the workers of a cluster keep: the model of one machine, up to the tolerance.
+"""Linear models of documents that the workers of a cluster keep: the model of one machine, up to
+the tolerance.
 
 Here the workers are lists in this process; tests/cli/test_cluster.py has real ones.
 """
@@ -39,7 +40,8 @@ class Parts:
     """
 
     def __init__(self, counted: Iterable[Record], lost: Iterable[tuple[int, int]]) -> None:
-        self._parts, self._lost = list(counted), list(lost)
+        self._parts = list(counted)
+        self._lost = list(lost)
         self._results: list[Record | None] = [None] * len(self._parts)
         self.n_lost = self.n_runs = 0
 
@@ -54,7 +56,8 @@ class Parts:
         self.n_runs += 1
         for number, part in self._lost:
             if number == self.n_runs:
-                self._results[part], self.n_lost = None, self.n_lost + 1
+                self._results[part] = None
+                self.n_lost = self.n_lost + 1
         pairs = zip(self._parts, self._results, strict=True)
         self._results = [function(part, before, *map(_sent, given)) for part, before in pairs]
         return add_updates([_sent(each["update"]) for each in self._results if each is not None])
@@ -68,7 +71,8 @@ class Workers:
     """An executor of so many workers; all documents are too many for the memory of the command."""
 
     def __init__(self, n: int = 3, lost: Iterable[tuple[int, int]] = ()) -> None:
-        self._n, self._lost = n, lost
+        self._n = n
+        self._lost = lost
 
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         shards = source.shards(Path(source._files[0].paths[0]).stat().st_size // (2 * self._n))
@@ -111,17 +115,16 @@ def test_the_model_of_one_machine(
 ) -> None:
     """Its weights, up to the tolerance, and its sample; about its estimate, which is of one fold."""
     source = corpus(tmp_path / "documents.txt", n_labels=n_labels)
-    expected, found = (
-        train(source, features=features, **settings),
-        train(source, Workers(), features=features, **settings),
-    )
+    expected = train(source, features=features, **settings)
+    found = train(source, Workers(), features=features, **settings)
     assert_alike(found.fitted, expected.fitted)
     assert expected.fitted.hyperparameters.is_converged is found.fitted.hyperparameters.is_converged is True
     assert found.fitted.estimate.accuracy == pytest.approx(expected.fitted.estimate.accuracy, abs=0.1)
     assert found.fitted.estimate.duplicates == expected.fitted.estimate.duplicates
     save_model(found, tmp_path / "found")
     save_model(expected, tmp_path / "expected")
-    again, other = load_model(tmp_path / "found"), load_model(tmp_path / "expected")
+    again = load_model(tmp_path / "found")
+    other = load_model(tmp_path / "expected")
     np.testing.assert_allclose(again.fitted.scorer.deltas, found.fitted.scorer.deltas)
     if "keep_sample" in settings:
         for name in ("hashes", "indices", "counts", "classes"):
@@ -130,7 +133,8 @@ def test_the_model_of_one_machine(
 
 def test_hashed_features(tmp_path: Path) -> None:
     """They have no vocabulary by which workers find the columns."""
-    source, features = corpus(tmp_path / "documents.txt"), {"hash_bits": 8, "norm": "l2"}
+    source = corpus(tmp_path / "documents.txt")
+    features = {"hash_bits": 8, "norm": "l2"}
     found, expected = (
         train(source, executor, features=features).fitted.scorer.weights() for executor in (Workers(), None)
     )
@@ -161,7 +165,9 @@ def test_lost_states(lost: list[tuple[int, int]], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("back", [0, 1, 2])
 def test_a_state_that_is_lost_at_the_end(back: int, tmp_path: Path) -> None:
-    """The dual variables of classes that have converged are found again; features of one document need them."""
+    """The dual variables of classes that have converged are found again; features of one document
+    need them.
+    """
     source = corpus(tmp_path / "documents.txt")
     executor = Workers()
     expected = train(source, executor, features=TF_IDF, calibrate=False)
@@ -178,9 +184,10 @@ def test_a_state_that_is_lost_at_the_end(back: int, tmp_path: Path) -> None:
 def test_few_rounds(tmp_path: Path) -> None:
     """28, 7 and 172, and one exchange before and one after them.
 
-    Without acceleration, there are 85 of the first problem. If a feature counts as often as there are parts, or with
-    two passes in a round, 29. With one pass of the logistic loss, 64 of the second one. If the dual objective may seem
-    to fall by a tenth of the tolerance, 203 of the third one.
+    Without acceleration, there are 85 of the first problem. If a feature counts as often as there
+    are parts, or with two passes in a round, 29. With one pass of the logistic loss, 64 of the
+    second one. If the dual objective may seem to fall by a tenth of the tolerance, 203 of the third
+    one.
     """
     source = corpus(tmp_path / "documents.txt")
     for settings, features, most in (({}, TF_IDF, 30), ({"loss": "logistic"}, TF_IDF, 9), ({"C": 30.0}, {}, 174)):
@@ -190,7 +197,9 @@ def test_few_rounds(tmp_path: Path) -> None:
 
 
 def test_a_search_for_c_and_groups_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each C continues from the last one. Labels whose weights do not fit into memory are solved one after another."""
+    """Each C continues from the last one. Labels whose weights do not fit into memory are solved
+    one after another.
+    """
     source = corpus(tmp_path / "documents.txt")
     C = train(source, features=TF_IDF, C="auto").fitted.hyperparameters.C
     monkeypatch.setattr(blocks, "MAX_WEIGHT_BYTES", 1)
@@ -201,7 +210,8 @@ def test_a_search_for_c_and_groups_of_labels(tmp_path: Path, monkeypatch: pytest
 
 def test_it_says_that_it_did_not_converge(tmp_path: Path) -> None:
     """After as many rounds as one machine makes passes, at most."""
-    source, make = corpus(tmp_path / "documents.txt"), distributed.DistributedOneVsRest._solve_group
+    source = corpus(tmp_path / "documents.txt")
+    make = distributed.DistributedOneVsRest._solve_group
     with pytest.MonkeyPatch.context() as patch, pytest.warns(ConvergenceWarning, match="did not converge"):
         patch.setattr(
             distributed.DistributedOneVsRest, "_solve_group",

@@ -1,4 +1,6 @@
-"""Linear models of many documents and classes: the memory that they need, and what they do to bound it."""
+"""Linear models of many documents and classes: the memory that they need, and what they do to bound
+it.
+"""
 
 import tracemalloc
 from dataclasses import replace
@@ -16,7 +18,9 @@ MODELS = pytest.mark.parametrize("model", sorted(set(LINEAR_MODELS) - {STACKED})
 
 
 def wide() -> TrainingData:
-    """Many documents of many classes, and few features: their probabilities would need 1.6 MB, the weights 25 kB."""
+    """Many documents of many classes, and few features: their probabilities would need 1.6 MB, the
+    weights 25 kB.
+    """
     random = np.random.default_rng(2)
     classes = np.arange(2000) % 100
     matrix = (random.random((2000, 30)) < 0.1) + (classes[:, None] % 30 == np.arange(30)) * 1.0
@@ -49,11 +53,14 @@ def test_many_documents_of_many_classes_need_little_memory(monkeypatch: pytest.M
 
 
 def test_folds_of_many_classes_are_fitted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their scores are those of models that are fitted alone, and have the same bytes for any number of threads."""
+    """Their scores are those of models that are fitted alone, and have the same bytes for any
+    number of threads.
+    """
     random = np.random.default_rng(2)
     classes = np.arange(240) % 12
     data = training_data((random.random((240, 8)) < 0.3) + (classes[:, None] % 8 == np.arange(8)) * 1.0, classes)
-    folds, solver = (np.arange(240) // 12 % 4 - 1).astype(np.int32), SolverSettings(1.0, 1e-9)
+    folds = (np.arange(240) // 12 % 4 - 1).astype(np.int32)
+    solver = SolverSettings(1.0, 1e-9)
     scores = []
     for jobs, most in ((1, 1 << 22), (3, 1 << 22), (3, 100)):
         monkeypatch.setattr(logistic, "MAX_WEIGHTS", most)
@@ -82,7 +89,10 @@ def test_of_many_classes_few_documents_are_held_out(model: str, monkeypatch: pyt
 def test_columns_without_documents_use_little_memory() -> None:
     """Most columns of hashed features are empty; the scores are those of the other columns alone."""
     random = np.random.default_rng(5)
-    matrix, classes, n_classes, n_columns = (random.random((60, 12)) < 0.4).astype(float), np.arange(60) % 20, 20, 2**20
+    matrix = (random.random((60, 12)) < 0.4).astype(float)
+    classes = np.arange(60) % 20
+    n_classes = 20
+    n_columns = 2**20
     small = training_data(matrix, classes)
     columns = np.sort(random.choice(n_columns, 12, replace=False)).astype(np.int32)
     wide = replace(small, indices=columns[small.indices], n_features=n_columns)

@@ -24,7 +24,9 @@ MODELS = pytest.mark.parametrize("model", sorted(set(LINEAR_MODELS) - {STACKED})
 
 
 def separable(n: int = 60, seed: int = 0) -> TrainingData:
-    """Three classes, each with a word of its own that most of its documents hold, among words that say nothing."""
+    """Three classes, each with a word of its own that most of its documents hold, among words that
+    say nothing.
+    """
     random = np.random.default_rng(seed)
     classes = np.arange(n) % 3
     matrix = (random.random((n, 9)) < 0.3).astype(float)
@@ -35,7 +37,8 @@ def separable(n: int = 60, seed: int = 0) -> TrainingData:
 def ratios_of(data: TrainingData, positive: int, *, smoothing: float) -> Floats:
     """The log-count ratios of a class, in the unit that NB-SVM uses."""
     matrix = data.matrix.toarray()
-    own, rest = matrix[data.classes == positive].sum(axis=0), matrix[data.classes != positive].sum(axis=0)
+    own = matrix[data.classes == positive].sum(axis=0)
+    rest = matrix[data.classes != positive].sum(axis=0)
     return log_count_ratios(own, rest, pseudo_count=smoothing * matrix.sum() / len(data.values))
 
 
@@ -47,14 +50,18 @@ def nbsvm_weights(data: TrainingData, **settings: float) -> Floats:
 
 
 def test_ratios_by_hand() -> None:
-    """Documents {a, b}, {a} against {b, c}: with one more of each, p = (3, 2, 1), q = (1, 2, 2), |p| = 6, |q| = 5."""
+    """Documents {a, b}, {a} against {b, c}: with one more of each, p = (3, 2, 1), q = (1, 2, 2),
+    |p| = 6, |q| = 5.
+    """
     ratios = log_count_ratios(np.array([2.0, 1, 0]), np.array([0.0, 1, 1]), pseudo_count=1.0)
     expected = [math.log((3 / 6) / (1 / 5)), math.log((2 / 6) / (2 / 5)), math.log((1 / 6) / (2 / 5))]
     np.testing.assert_allclose(ratios, expected, rtol=1e-14)
 
 
 def test_weights_do_not_depend_on_the_unit_of_smoothing() -> None:
-    """Weights of documents that are twenty times smaller, with C 400 times larger, give weights twenty times larger."""
+    """Weights of documents that are twenty times smaller, with C 400 times larger, give weights
+    twenty times larger.
+    """
     data = separable()
     small = training_data(data.matrix / 20, data.classes)
     found = [fit("nbsvm", each, SolverSettings(C, 1e-9))[0].weights() for each, C in ((data, 1.0), (small, 400.0))]
@@ -69,7 +76,9 @@ def test_a_feature_that_occurs_nowhere_has_no_weight() -> None:
 
 
 def test_documents_without_any_weight() -> None:
-    """An idf of 0, of words that all documents hold, gives no class a weight, and no arithmetic warns."""
+    """An idf of 0, of words that all documents hold, gives no class a weight, and no arithmetic
+    warns.
+    """
     data = training_data(np.ones((4, 2)), [0, 1, 0, 1])
     data.values[:] = 0
     assert not nbsvm_weights(data).any()
@@ -83,9 +92,12 @@ def test_negative_weights() -> None:
 
 
 def test_interpolation_leads_to_the_ratios() -> None:
-    """With β = 0 the weights are the ratios times the mean magnitude of the SVM's weights; there is no bias."""
+    """With β = 0 the weights are the ratios times the mean magnitude of the SVM's weights; there is
+    no bias.
+    """
     data = separable()
-    machine, mixed = nbsvm_weights(data), nbsvm_weights(data, interpolation=0.25)
+    machine = nbsvm_weights(data)
+    mixed = nbsvm_weights(data, interpolation=0.25)
     for k in range(3):
         ratios = ratios_of(data, k, smoothing=LinearSettings().ratio_smoothing)
         mean = np.abs(machine[k] / ratios).mean()
@@ -133,17 +145,20 @@ def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -
 @settings(max_examples=15, deadline=None)
 @given(data=training_sets(), seed=st.integers(0, 1000))
 def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, model: str, seed: int) -> None:
-    """The scores of a fold are those of a model of the other documents alone, which was started from zero.
+    """The scores of a fold are those of a model of the other documents alone, which was started
+    from zero.
 
     The warm start, which knows all documents, saves passes only.
     """
-    solver, folds = SolverSettings(3.0, 1e-9), np.random.default_rng(seed).permutation(len(data)) % 3
+    solver = SolverSettings(3.0, 1e-9)
+    folds = np.random.default_rng(seed).permutation(len(data)) % 3
     folds = np.where(np.arange(len(data)) < data.n_classes, NEVER_HELD_OUT, folds).astype(np.int32)
     problem = LINEAR_MODELS[model].problem(data, LinearSettings(), jobs=2)
     scores = score_folds(problem, folds, solver, problem.solve(SolverSettings(30.0)))
     assert not scores[folds == NEVER_HELD_OUT].any()
     for fold in range(3):
-        others, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        others = np.flatnonzero(folds != fold)
+        own = np.flatnonzero(folds == fold)
         if len(own) == 0:
             continue
         alone = training_data(data.matrix[others], data.classes[others], data.n_classes)
@@ -157,7 +172,9 @@ def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, mode
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
 @pytest.mark.parametrize("interpolation", [1.0, 0.25])
 def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> None:
-    """The weights of many classes, and scores of folds, have the same bytes for any number of threads."""
+    """The weights of many classes, and scores of folds, have the same bytes for any number of
+    threads.
+    """
     random = np.random.default_rng(8)
     data = training_data(random.poisson(0.3, (150, 60)) * random.uniform(0.5, 2, (150, 60)), np.arange(150) % 15)
     folds = (np.arange(150) // 15 % 3).astype(np.int32)
@@ -189,7 +206,8 @@ def test_class_weights_are_numbers_of_copies(
 ) -> None:
     """A class of weight 3 gives the model of a corpus that holds each of its documents three times."""
     monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
-    name, settings = options["model"], {key: value for key, value in options.items() if key != "model"}
+    name = options["model"]
+    settings = {key: value for key, value in options.items() if key != "model"}
     weighted, repeated = weigh_classes(separable())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NbtextWarning)
@@ -219,7 +237,9 @@ def test_folds_have_class_weights(model: str) -> None:
 @pytest.mark.parametrize("class_weight", ["balanced", {"b": 5.0}], ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_class_weights_are_those_of_scikit_learn(class_weight: Any, n_classes: int) -> None:
-    """The weights of `TextClassifier` are those of scikit-learn's LogisticRegression on the same counts."""
+    """The weights of `TextClassifier` are those of scikit-learn's LogisticRegression on the same
+    counts.
+    """
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
 
@@ -242,7 +262,8 @@ def test_class_weights_are_those_of_scikit_learn(class_weight: Any, n_classes: i
 def test_a_large_corpus_is_calibrated_with_some_of_its_folds(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as the calibration needs; with something to optimize, all."""
     monkeypatch.setattr(learning, "CALIBRATION_SIZE", 20)
-    data, fitted = separable(90), []
+    data = separable(90)
+    fitted = []
     record = LINEAR_MODELS[model]
 
     class Counted(record.problem):  # type: ignore[misc,name-defined]
@@ -265,7 +286,8 @@ def test_a_large_corpus_is_calibrated_with_some_of_its_folds(model: str, monkeyp
 def test_documents_learned_twice_are_not_estimated_better(model: str) -> None:
     """Random labels of documents that are there twice are not predicted by their copies."""
     random = np.random.default_rng(5)
-    matrix, classes = (random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2)
+    matrix = (random.random((80, 200)) < 0.2).astype(float)
+    classes = random.permutation(np.arange(80) % 2)
     twice = training_data(np.vstack((matrix, matrix)), np.tile(classes, 2))
     twice = replace(twice, hashes=np.tile(np.arange(80, dtype=np.uint64), 2))
     estimate = learn(twice, np.ones(160), ModelSettings(model=model)).selection.estimate
@@ -291,7 +313,8 @@ def test_rough_folds_forget_the_solution_for_all_documents() -> None:
     data = training_data(random.poisson(0.05, (300, 600)).astype(float), random.integers(0, 3, 300))
     folds = (np.arange(300) % 5).astype(np.int32)
     problem = LINEAR_MODELS["logistic"].problem(data, LinearSettings())
-    start, rough = problem.solve(SolverSettings(1.0)), make_rough(SolverSettings(1.0))
+    start = problem.solve(SolverSettings(1.0))
+    rough = make_rough(SolverSettings(1.0))
     cold = start._replace(parameters=np.zeros_like(start.parameters))
     found = [
         problem.score_folds(folds, solver, begin)
@@ -305,7 +328,8 @@ def test_rough_folds_forget_the_solution_for_all_documents() -> None:
 @MODELS
 def test_the_strength_is_chosen_by_held_out_loss(model: str) -> None:
     """It is no worse than the usual one."""
-    data, lengths = separable(90, seed=2), np.ones(90)
+    data = separable(90, seed=2)
+    lengths = np.ones(90)
     chosen = learn(data, lengths, ModelSettings(model=model, C="auto")).selection.estimate
     usual = learn(data, lengths, ModelSettings(model=model, C=1.0)).selection.estimate
     assert chosen is not None
@@ -361,7 +385,8 @@ def test_nothing_that_needs_folds_is_fitted_once(model: str, monkeypatch: pytest
 def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a column a thousand times larger than the others, C = 100 takes more than a pass or two."""
     matrix = np.hstack((separable().matrix.toarray(), np.random.default_rng(1).normal(500, 300, (60, 1))))
-    data, settings = training_data(matrix, np.arange(60) % 3), ModelSettings(model=model, C=100.0, calibrate=False)
+    data = training_data(matrix, np.arange(60) % 3)
+    settings = ModelSettings(model=model, C=100.0, calibrate=False)
     assert learn(data, np.ones(60), settings).selection.hyperparameters.is_converged
     record = LINEAR_MODELS[model]
 

@@ -1,4 +1,6 @@
-"""The compiled solvers, and the solvers of the primal problem that stand in for them, against scikit-learn."""
+"""The compiled solvers, and the solvers of the primal problem that stand in for them, against
+scikit-learn.
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -63,7 +65,8 @@ def test_binary_solvers_reach_the_objective_of_liblinear(
         options = {"C": C, "fit_intercept": False, "tol": 1e-8, "max_iter": 100_000, "dual": True}
         peer = LogisticRegression(solver="liblinear", **options) if is_logistic else LinearSVC(**options)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the peer: where it does not converge, it must still not be better
+            # of the peer: where it does not converge, it must still not be better
+            warnings.simplefilter("ignore")
             peer.fit(matrix, signs)
         weights = scorer.weights()[positive]
         is_scaled = np.abs(ratios) > 1e-6  # others are 0 but for rounding: the values are float32
@@ -122,7 +125,8 @@ def solve(arguments: dict[str, Any]) -> tuple[Floats, float]:
 def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
     """A solver that stops early is not farther from the minimum than its gap says."""
     random = np.random.default_rng(3)
-    matrix, classes = random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30)
+    matrix = random.poisson(0.5, size=(30, 10)).astype(float)
+    classes = random.integers(0, 2, 30)
     signs = np.where(classes == 0, 1.0, -1.0)
 
     def objective(max_iter: int) -> tuple[float, float]:
@@ -142,8 +146,10 @@ def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
 def test_features_of_one_document_need_no_weight(is_logistic: bool) -> None:
     """Their squares in the diagonal give the other features the weights that they have beside them."""
     random = np.random.default_rng(3)
-    shared, single = random.poisson(0.5, size=(30, 10)).astype(float), np.diag(random.uniform(0, 2, 30))
-    classes, dual = random.integers(0, 2, 30), np.full(30, 1e-8 * is_logistic)
+    shared = random.poisson(0.5, size=(30, 10)).astype(float)
+    single = np.diag(random.uniform(0, 2, 30))
+    classes = random.integers(0, 2, 30)
+    dual = np.full(30, 1e-8 * is_logistic)
     squares = (single.sum(axis=0) ** 2).astype(np.float32)
     whole, _ = solve(problem(np.hstack((shared, single)), classes, is_logistic=is_logistic, dual=dual.copy()))
     part, _ = solve(problem(shared, classes, is_logistic=is_logistic, diagonal=squares, dual=dual.copy()))
@@ -152,9 +158,12 @@ def test_features_of_one_document_need_no_weight(is_logistic: bool) -> None:
 
 @needs_kernel
 def test_documents_that_are_skipped_are_measured() -> None:
-    """A start that puts every document far beyond the margin, where it is skipped at first, changes no solution."""
+    """A start that puts every document far beyond the margin, where it is skipped at first, changes
+    no solution.
+    """
     random = np.random.default_rng(3)
-    matrix, classes = random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30)
+    matrix = random.poisson(0.5, size=(30, 10)).astype(float)
+    classes = random.integers(0, 2, 30)
     usual, _ = solve(problem(matrix, classes))
     skipped, gap = solve(problem(matrix, classes, margins=np.full(30, np.inf, np.float32)))
     assert gap <= 1e-9
@@ -164,11 +173,15 @@ def test_documents_that_are_skipped_are_measured() -> None:
 @needs_kernel
 @LOSSES
 def test_strengths_are_weights_of_documents(is_logistic: bool) -> None:
-    """A document of twice the strength counts as two documents; one of strength 0 is not fitted, but scored."""
+    """A document of twice the strength counts as two documents; one of strength 0 is not fitted,
+    but scored.
+    """
     random = np.random.default_rng(3)
-    matrix, classes = random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30)
+    matrix = random.poisson(0.5, size=(30, 10)).astype(float)
+    classes = random.integers(0, 2, 30)
     counts = random.integers(0, 4, 30)
-    strengths, scores = np.where(classes == 0, 5.0, -5.0) * counts, np.zeros(30)
+    strengths = np.where(classes == 0, 5.0, -5.0) * counts
+    scores = np.zeros(30)
     start = 1e-8 * is_logistic
     options = {"is_logistic": is_logistic, "dual": np.full(30, start), "scores": scores}
     weighted, _ = solve(problem(matrix, classes, strengths=strengths, **options))
@@ -180,7 +193,9 @@ def test_strengths_are_weights_of_documents(is_logistic: bool) -> None:
 
 
 def test_a_solver_that_stops_early_says_so(kind: str) -> None:
-    """One pass is not enough where a column is a thousand times larger than the others; 1,000 passes are for C = 1."""
+    """One pass is not enough where a column is a thousand times larger than the others; 1,000
+    passes are for C = 1.
+    """
     random = np.random.default_rng(3)
     matrix = random.random((50, 5))
     matrix[:, 0] *= 1000
@@ -203,7 +218,8 @@ def test_an_error_of_check_ends_a_fit(kind: str) -> None:
     random = np.random.default_rng(3)
     matrix = random.random((50, 5))
     matrix[:, 0] *= 1000
-    data, n_calls = training_data(matrix, random.integers(0, 2, 50)), 0
+    data = training_data(matrix, random.integers(0, 2, 50))
+    n_calls = 0
 
     def check() -> None:
         nonlocal n_calls
@@ -285,7 +301,9 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     from nbtext import _kernel
 
     matrix = problem(np.ones((1, 5)), [0])["matrix"]
-    one, row, sums = np.ones(1), np.zeros(1, np.int32), np.zeros((1, 5))
+    one = np.ones(1)
+    row = np.zeros(1, np.int32)
+    sums = np.zeros((1, 5))
     for factors, folds, by_fold, says in (
         (one, row + 1, sums, "a fold for each row"), (one, np.zeros(2, np.int32), sums, "a fold for each row"),
         (np.ones(2), row, sums, "a factor"), (one, row, np.zeros((1, 4)), "a sum for each feature"),
@@ -315,7 +333,9 @@ def test_blocks_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="a weight and a scale"):
         make_fit(5, 3)
     of_rows = (np.zeros(2, np.int32), np.ones(2), np.zeros((1, 2), np.float32))
-    documents, duals, waits = BlockDocuments(matrix, *of_rows), np.zeros(2, np.float32), np.zeros((2, 2), np.uint8)
+    documents = BlockDocuments(matrix, *of_rows)
+    duals = np.zeros(2, np.float32)
+    waits = np.zeros((2, 2), np.uint8)
     for place in range(3):
         arrays = [each[..., :-1].copy() if number == place else each for number, each in enumerate(of_rows)]
         with pytest.raises(ValueError, match="for each row"):

@@ -1,4 +1,6 @@
-"""Stacking: the parts, their weights, and the sum of their scores, beside the parts that are fitted by themselves."""
+"""Stacking: the parts, their weights, and the sum of their scores, beside the parts that are fitted
+by themselves.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,7 +35,8 @@ FEATURES = FeatureSettings(view=VIEWS, tf="binary", norm="l2")
 
 def made_texts(n: int, n_labels: int, seed: int = 1) -> tuple[list[str], list[str]]:
     """Short texts of words whose frequencies depend on the label; words of a label share letters."""
-    random, letters = Random(seed), "abcdefghijklmnop"
+    random = Random(seed)
+    letters = "abcdefghijklmnop"
     words = ["".join(random.choices(letters[k % 13 : k % 13 + 4], k=4)) for k in range(120)]
     weights = [[random.random() ** 4 for _ in words] for _ in range(n_labels)]
     labels = [i % n_labels for i in range(n)]
@@ -104,7 +107,9 @@ def test_scores_are_the_weighted_sum_of_the_parts(n_labels: int, features: Featu
 
 
 def test_naive_bayes_is_left_out_exactly() -> None:
-    """Its leave-one-out scores are those of models of the other documents, which lack the words of this one."""
+    """Its leave-one-out scores are those of models of the other documents, which lack the words of
+    this one.
+    """
     corpus = counted(*made_texts(40, 3), replace(FEATURES, view=()))
     data = training_data(corpus, replace(FEATURES, view=()), 0, corpus.statistics.n_features)
     stack = Stack(data, LinearSettings())
@@ -124,13 +129,16 @@ def test_naive_bayes_is_left_out_exactly() -> None:
 def test_a_view_that_says_nothing_has_no_part() -> None:
     """Its weights would be small, and its columns cost time."""
     texts, labels = made_texts(400, 3)
-    useful = fitted([f"{text.replace(' ', '')}" for text in texts], labels)  # each word is another one
+    # each word is another one
+    useful = fitted([f"{text.replace(' ', '')}" for text in texts], labels)
     assert {part.view for part in useful.hyperparameters.parts} == {"char_wb:1,3"}
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_parts_that_say_little_are_left_out(seed: int) -> None:
-    """Words of which few repeat say a little of what their characters say: they have no part, and each of these has."""
+    """Words of which few repeat say a little of what their characters say: they have no part, and
+    each of these has.
+    """
     texts, labels = made_texts(400, 2, seed + 1)
     random = Random(seed)
     extended = []
@@ -156,10 +164,13 @@ def test_the_estimate_is_held_out_from_the_weights() -> None:
     features = replace(FEATURES, view=())
     corpus = counted(*made_texts(90, 3), features)
     data = training_data(corpus, features, 0, corpus.statistics.n_features)
-    folds, solver = (np.arange(len(data)) % 5).astype(np.int32), SolverSettings(1.0)
+    folds = (np.arange(len(data)) % 5).astype(np.int32)
+    solver = SolverSettings(1.0)
     stack, parts = (Stack(data, LinearSettings()) for _ in range(2))
     sums = stack.score_folds(folds, solver, stack.solve(solver))
-    scores, classes, half = parts.score_parts(folds, solver), data.classes, len(data) // 2
+    scores = parts.score_parts(folds, solver)
+    classes = data.classes
+    half = len(data) // 2
     scores -= scores.mean(axis=2, keepdims=True)
     found = []
     for own, other in ((slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))):
@@ -173,14 +184,18 @@ def test_the_estimate_is_held_out_from_the_weights() -> None:
 
 
 def test_the_weights_stay_near_equal_with_few_documents() -> None:
-    """Of 30 documents, no part of a view that tells the labels apart loses its weight to another one."""
+    """Of 30 documents, no part of a view that tells the labels apart loses its weight to another
+    one.
+    """
     model = fitted(*made_texts(30, 3))
     assert len(model.hyperparameters.parts) == 6
     assert {part.model for part in model.hyperparameters.parts if part.C is None} <= {"multinomial", "complement"}
 
 
 def test_parts_depend_on_the_view_and_the_number_of_labels() -> None:
-    """With more than two labels, one of words is over single words; without characters, NB-SVM is, too."""
+    """With more than two labels, one of words is over single words; without characters, NB-SVM is,
+    too.
+    """
 
     def linear_parts(n_labels: int, features: FeatureSettings = FEATURES) -> list[tuple[str, str, str, bool]]:
         corpus = counted(*made_texts(60, n_labels), features)
@@ -221,10 +236,12 @@ def test_equal_weights_predict() -> None:
 @pytest.mark.exhaustive
 def test_a_stack_is_more_accurate_than_its_parts(corpora: Callable[[str], Path]) -> None:
     """Half of the short reviews, and the test on 2,000 of the others: 0.768 beside 0.750 to 0.762."""
-    folder, random = corpora("rt-s"), Random(1)
+    folder = corpora("rt-s")
+    random = Random(1)
     paths = sorted(folder.glob("*/*.txt"))
     random.shuffle(paths)
-    texts, labels = [path.read_text("latin-1") for path in paths], [path.parent.name for path in paths]
+    texts = [path.read_text("latin-1") for path in paths]
+    labels = [path.parent.name for path in paths]
     training = counted(texts[:5000], labels[:5000])
     stack = fit_model(training, FEATURES, ModelSettings(model=STACKED))
     batch = Batch(list(map(str, range(2000))), (texts[5000:7000],), labels[5000:7000])

@@ -23,7 +23,9 @@ BY_RECORD = pytest.mark.parametrize("record", [SVM, NBSVM], ids=["svm", "nbsvm"]
 
 
 def of_sets(matrix: Any, indicator: Any) -> TrainingData:
-    """Training data of documents with several labels, from an indicator matrix (n_documents, n_labels)."""
+    """Training data of documents with several labels, from an indicator matrix (n_documents,
+    n_labels).
+    """
     rows, classes = np.nonzero(indicator)
     indptr = np.searchsorted(rows, np.arange(len(indicator) + 1))
     data = training_data(matrix, np.arange(len(indicator)), np.shape(indicator)[1])
@@ -31,7 +33,9 @@ def of_sets(matrix: Any, indicator: Any) -> TrainingData:
 
 
 def made(n: int = 60, n_labels: int = 5, seed: int = 0) -> tuple[Floats, Any]:
-    """Documents, and their labels: one that none has, one that all have, and one of a single document among them."""
+    """Documents, and their labels: one that none has, one that all have, and one of a single
+    document among them.
+    """
     random = np.random.default_rng(seed)
     matrix = random.poisson(0.5, (n, 30)) * random.uniform(0.2, 1.5, (n, 30))
     indicator = matrix @ random.normal(size=(30, n_labels)) > 1
@@ -52,9 +56,12 @@ def peer_weights(matrix: Any, signs: Any, C: float) -> tuple[Floats, float]:
 def test_factors_of_features_multiply_the_values(
     monkeypatch: pytest.MonkeyPatch, model: str, options: dict[str, float]
 ) -> None:
-    """Some documents at a time are multiplied by them: the weights have the bits of a fit to the products."""
+    """Some documents at a time are multiplied by them: the weights have the bits of a fit to the
+    products.
+    """
     monkeypatch.setattr(linear_data, "ROWS_AT_ONCE", 7)
-    data, factors = training_data(made()[0], np.arange(60) % 3), np.random.default_rng(1).uniform(0.5, 3, 30)
+    data = training_data(made()[0], np.arange(60) % 3)
+    factors = np.random.default_rng(1).uniform(0.5, 3, 30)
     multiplied = replace(data, values=factors[data.indices] * data.values)
     found, wanted = (fit(model, each, SHARP, **options)[0] for each in (replace(data, factors=factors), multiplied))
     np.testing.assert_array_equal(found.weights(), wanted.weights())
@@ -65,7 +72,8 @@ def test_factors_of_features_multiply_the_values(
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_one_label_a_document_is_scikit_learns_linear_svc(C: float, n_classes: int) -> None:
     """The same weights and intercepts, one class against the rest; of two classes the second one."""
-    matrix, classes = made()[0], np.arange(60) % n_classes
+    matrix = made()[0]
+    classes = np.arange(60) % n_classes
     scorer, _ = fit("svm", training_data(matrix, classes), SHARP._replace(C=C))
     for k in range(n_classes) if n_classes > 2 else [1]:
         weights, intercept = peer_weights(matrix, classes == k, C)
@@ -75,7 +83,9 @@ def test_one_label_a_document_is_scikit_learns_linear_svc(C: float, n_classes: i
 
 @pytest.mark.parametrize("has_kernel", [True, False])
 def test_several_labels_are_scikit_learns_linear_svc(has_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each label against the rest, also without the kernel; of a label that no document has, all are the rest."""
+    """Each label against the rest, also without the kernel; of a label that no document has, all
+    are the rest.
+    """
     switch_kernel(monkeypatch, has_kernel)
     matrix, indicator = made()
     scorer, _ = fit("svm", of_sets(matrix, indicator), SHARP)
@@ -107,7 +117,8 @@ def test_nbsvm_of_several_labels_is_linear_svc_over_ratios() -> None:
 def test_nbsvm_of_several_labels_without_the_kernel(interpolation: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """SciPy's L-BFGS gives the same scores."""
     matrix, indicator = made(seed=4)
-    data, found = of_sets(matrix, indicator), []
+    data = of_sets(matrix, indicator)
+    found = []
     for has_kernel in (True, False):
         switch_kernel(monkeypatch, has_kernel)
         found.append(scores_of(fit("nbsvm", data, SHARP, interpolation=interpolation)[0], data))
@@ -129,7 +140,9 @@ def rows_of(matrix: Any) -> tuple[Any, Any, Any]:
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1000), n_folds=st.integers(2, 4))
 def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(record: Any, seed: int, n_folds: int) -> None:
-    """The scores of a fold are those of a model of the other documents alone, even if these lack a label."""
+    """The scores of a fold are those of a model of the other documents alone, even if these lack a
+    label.
+    """
     matrix, indicator = made(24, 4, seed)
     matrix[:, 0] += 0.1  # so that each fold has a feature
     folds = (np.random.default_rng(seed).permutation(24) % (n_folds + 1) - 1).astype(np.int32)
@@ -138,7 +151,8 @@ def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(record
     scores = score_folds(problem, folds, SHARP, problem.solve(SolverSettings(10.0)))
     assert not scores[folds == NEVER_HELD_OUT].any()
     for fold in range(n_folds):
-        others, own = folds != fold, folds == fold
+        others = folds != fold
+        own = folds == fold
         alone = record.problem(of_sets(matrix[others], indicator[others]), LinearSettings())
         expected = alone.scorer(alone.solve(SHARP)).scores(*rows_of(matrix[own]))
         np.testing.assert_allclose(scores[own], expected, atol=0.01 * max(1.0, np.abs(expected).max()))
@@ -148,7 +162,8 @@ def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(record
 def test_threads_change_nothing_with_several_labels(record: Any) -> None:
     """One, two and five threads give the same bytes."""
     data = of_sets(*made(80, 9, 5))
-    folds, found = (np.arange(80) % 4).astype(np.int32), []
+    folds = (np.arange(80) % 4).astype(np.int32)
+    found = []
     for jobs in (1, 2, 5):
         problem = record.problem(data, LinearSettings(), jobs=jobs)
         solution = problem.solve(SolverSettings(1.0))

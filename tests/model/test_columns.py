@@ -57,7 +57,9 @@ def test_labels_stay_what_they_were() -> None:
 
 
 def test_parameters_are_refused_as_scikit_learn_does() -> None:
-    """By a TypeError of the constructor, and by a ValueError of set_params, which names the parameter."""
+    """By a TypeError of the constructor, and by a ValueError of set_params, which names the
+    parameter.
+    """
     with pytest.raises(TypeError, match="mindf"):
         TextClassifier(mindf=2)
     with pytest.raises(ValueError, match="Invalid parameter 'mindf'"):

@@ -23,7 +23,9 @@ ALL_VIEWS = tuple(sorted((*WORD_VIEWS, CHARACTER_VIEW)))
 
 def make_texts(n: int, *, length: int = 6, seed: int = 0) -> tuple[list[str], list[str]]:
     """Texts of three labels, whose words, pairs of words and parts of words differ."""
-    random, texts, labels = Random(seed), [], []
+    random = Random(seed)
+    texts = []
+    labels = []
     for number in range(n):
         label = ("red", "green", "blue")[number % 3]
         own = [f"{label}{random.randrange(4)}ish", "big", label, f"rare{random.randrange(200)}"]
@@ -33,7 +35,9 @@ def make_texts(n: int, *, length: int = 6, seed: int = 0) -> tuple[list[str], li
 
 
 def test_views_follow_from_the_texts() -> None:
-    """Characters are counted where texts are short, or words are not separated; what is given stays."""
+    """Characters are counted where texts are short, or words are not separated; what is given
+    stays.
+    """
     short, labels = make_texts(30)
     long = [" ".join([text] * (int(SHORT) // 4)) for text in short]
     fitted = TextClassifier(model="combined").fit
@@ -67,7 +71,9 @@ def test_more_documents_equal_training_at_once() -> None:
     """Updated, merged, and after forgetting: the same numbers as of training on the same documents."""
     texts, labels = make_texts(90)
     new = TextClassifier(model="combined", view=("word:1", "char_wb:2,3")).fit
-    whole, first, second = new(texts, labels), new(texts[:60], labels[:60]), new(texts[60:], labels[60:])
+    whole = new(texts, labels)
+    first = new(texts[:60], labels[:60])
+    second = new(texts[60:], labels[60:])
     merged = new(texts[:60], labels[:60]).merge(second)
     forgotten = new(texts, labels).forget(texts[60:], labels[60:])
     questions = [*texts, "big green2ish rain"]
@@ -150,7 +156,9 @@ def test_a_part_that_is_linear_refuses_growth() -> None:
 
 
 def test_the_estimate_is_honest() -> None:
-    """Of texts whose labels are random, the estimate promises no more than chance, whatever the weights fit."""
+    """Of texts whose labels are random, the estimate promises no more than chance, whatever the
+    weights fit.
+    """
     random = np.random.default_rng(0)
     texts, _ = make_texts(600, seed=1)
     labels = random.integers(0, 3, 600).astype(str).tolist()
@@ -191,7 +199,9 @@ def test_several_labels_and_unlabeled_documents_are_refused() -> None:
 
 
 def test_labels_beyond_those_that_are_fitted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With many labels, weights are fitted to the first documents, and the others are scored by them."""
+    """With many labels, weights are fitted to the first documents, and the others are scored by
+    them.
+    """
     texts, labels = make_texts(120)
     monkeypatch.setattr("nbtext.bayes.combination.MAX_SCORES", 3 * 6 * 40)
     classifier = TextClassifier(model="combined").fit(texts, labels)

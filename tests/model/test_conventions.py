@@ -1,4 +1,6 @@
-"""What programs give a classifier: parameters and labels of any kind, pickles, and what makes no sense."""
+"""What programs give a classifier: parameters and labels of any kind, pickles, and what makes no
+sense.
+"""
 
 import pickle
 from pathlib import Path
@@ -16,7 +18,9 @@ LABELS = ["a", "b", "a", "a", "b"]
 
 
 def test_a_pickle_is_the_classifier(tmp_path: Path) -> None:
-    """Copies by pickle and joblib answer alike and go on learning, be they trained here or loaded; so do untrained."""
+    """Copies by pickle and joblib answer alike and go on learning, be they trained here or loaded;
+    so do untrained.
+    """
     here = TextClassifier(keep_sample=10).fit(TEXTS, LABELS)
     here.predict(TEXTS)
     save_model(here, str(tmp_path / "model"))
@@ -42,7 +46,9 @@ def test_a_pickle_is_the_classifier(tmp_path: Path) -> None:
     ],
 )
 def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Path) -> None:
-    """Lists, whole numbers and NumPy's mean what they say, and a model of them is loaded as it was saved."""
+    """Lists, whole numbers and NumPy's mean what they say, and a model of them is loaded as it was
+    saved.
+    """
     classifier = TextClassifier(**options).fit(TEXTS, LABELS)
     save_model(classifier, str(tmp_path / "model"))
     loaded = load_model(str(tmp_path / "model"))
@@ -66,7 +72,9 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
     ],
 )
 def test_parameters_that_make_no_sense(options: dict[str, Any], says: str) -> None:
-    """They are refused when they are given, not when they are needed; by ValueErrors, where the type is wrong."""
+    """They are refused when they are given, not when they are needed; by ValueErrors, where the
+    type is wrong.
+    """
     before = TextClassifier()
     for use in (TextClassifier, before.set_params):
         with pytest.raises(SettingsError) as caught:

@@ -63,7 +63,9 @@ def test_a_sum_is_the_whole(
     size=st.sampled_from([1, 2, 3, 5]),
 )
 def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size: int) -> None:
-    """The sum of the counts of several threads is the count of the whole, whichever thread counts which documents."""
+    """The sum of the counts of several threads is the count of the whole, whichever thread counts
+    which documents.
+    """
     bound = Bound(size)
     builders = [CorpusCounter(PLAIN, sample_size=size, bound=bound) for _ in range(3)]
     for text, label, builder in documents:
@@ -129,7 +131,9 @@ def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.D
 @settings(max_examples=40, deadline=None)
 @given(documents=DOCUMENTS)
 def test_sums_by_class_can_be_counted_again(documents: list[tuple[str, str]]) -> None:
-    """The counts without them have the frequencies of all documents, and with them again they are as before."""
+    """The counts without them have the frequencies of all documents, and with them again they are
+    as before.
+    """
     whole = corpus_of(documents)
     without = whole.without_class_sums()
     assert len(without.statistics.classes) == 0
@@ -153,7 +157,9 @@ def test_a_document_that_cannot_be_read() -> None:
 
 @pytest.mark.parametrize("n_bytes", [200, 5000, 10**6])
 def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> None:
-    """A shard's counts by itself, added up in any tree, is the counts of the source in threads; the sample too."""
+    """A shard's counts by itself, added up in any tree, is the counts of the source in threads; the
+    sample too.
+    """
     lines = [json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     source = open_source([str(tmp_path / "x.jsonl")], InputSettings())

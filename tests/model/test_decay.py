@@ -57,7 +57,8 @@ def factor(elapsed: float, half_life: float) -> float:
 @given(first=DOCUMENTS, updates=UPDATES, half_life=st.sampled_from([0.5, 2.0, 30.0]))
 def test_each_document_weighs_by_its_age(first: Documents, updates: Any, half_life: float) -> None:
     """Every count is the sum of 2^(−age / half-life) over its documents, whenever the updates were."""
-    classifier, history = fitted(first), [(0.0, first)]
+    classifier = fitted(first)
+    history = [(0.0, first)]
     for elapsed, documents in updates:
         classifier = learn(classifier, tallied(documents), factor=factor(elapsed, half_life))
         history = [(age + elapsed, earlier) for age, earlier in history] + [(0.0, documents)]
@@ -83,16 +84,20 @@ def test_each_document_weighs_by_its_age(first: Documents, updates: Any, half_li
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_half_weight_is_half_the_copies(options: dict[str, Any], tmp_path: Path) -> None:
-    """A model whose past weighs half says what one says that was trained on two copies of what is new; saved too.
+    """A model whose past weighs half says what one says that was trained on two copies of what is
+    new; saved too.
 
-    Only the smoothing must be halved: half of all counts with half of the smoothing are the same probabilities.
+    Only the smoothing must be halved: half of all counts with half of the smoothing are the same
+    probabilities.
     """
-    old, new = [("apple pear", "a"), ("plum plum", "b"), ("fig", "a")], [("pear plum", "b"), ("fig apple", "a")]
+    old = [("apple pear", "a"), ("plum plum", "b"), ("fig", "a")]
+    new = [("pear plum", "b"), ("fig apple", "a")]
     texts = ["apple", "plum pear", "fig fig plum", ""]
     once = learn(fitted(old, **options), tallied(new, **only_features(options)), factor=0.5)
     save_model(once, str(tmp_path / "m"))
     again = load_model(str(tmp_path / "m"))
-    smoothing = 0.1 if options.get("model") == "dirichlet" else 0.2  # that of dirichlet is relative to the counts
+    # that of dirichlet is relative to the counts
+    smoothing = 0.1 if options.get("model") == "dirichlet" else 0.2
     twice = fitted(old + new + new, **options).set_params(smoothing=smoothing)
     twice.fit_counts(twice.counts_)
     if options.get("idf") != "smooth":  # which adds a document to all others, whatever they weigh
@@ -109,7 +114,8 @@ def only_features(options: dict[str, Any]) -> dict[str, Any]:
 
 def test_no_time_is_an_ordinary_update(tmp_path: Path) -> None:
     """Where no time has passed the model is that of a plain update, to the byte."""
-    old, new = [("apple pear", "a"), ("plum plum", "b")], [("pear plum", "b"), ("fig apple", "a")]
+    old = [("apple pear", "a"), ("plum plum", "b")]
+    new = [("pear plum", "b"), ("fig apple", "a")]
     files = []
     for number, share in enumerate((1.0, factor(0, 30))):
         save_model(learn(fitted(old), tallied(new), factor=share), str(tmp_path / str(number)))
@@ -118,7 +124,9 @@ def test_no_time_is_an_ordinary_update(tmp_path: Path) -> None:
 
 
 def test_words_stay_known_after_any_time() -> None:
-    """After any time, labels and words are still known, with small weights, and the new documents decide."""
+    """After any time, labels and words are still known, with small weights, and the new documents
+    decide.
+    """
     classifier = learn(fitted([("apple", "a"), ("pear", "b")]), tallied([("apple", "b")] * 2), factor=factor(1e9, 1))
     classifier = learn(classifier, tallied([("pear", "b")]), factor=factor(1e9, 1))
     assert classifier.fitted_.labels == ("a", "b")
@@ -127,8 +135,11 @@ def test_words_stay_known_after_any_time() -> None:
 
 
 def test_what_cannot_be_done() -> None:
-    """Models with a sample or with weights of whole documents cannot decay; decayed models cannot merge or forget."""
-    old, new = [("apple pear", "a"), ("plum plum", "b")], [("pear plum", "b")]
+    """Models with a sample or with weights of whole documents cannot decay; decayed models cannot
+    merge or forget.
+    """
+    old = [("apple pear", "a"), ("plum plum", "b")]
+    new = [("pear plum", "b")]
     for options in ({"keep_sample": 5}, {"tf": "log", "norm": "l2"}, {"model": "categorical"}):
         with pytest.raises(ModelError):
             learn(fitted(old, **options), tallied(new), factor=0.5)

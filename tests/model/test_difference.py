@@ -32,7 +32,9 @@ def test_nothing_has_changed() -> None:
 
 
 def test_by_hand() -> None:
-    """One document more: Chinese was 6/14 of China against 2/9, and is 6/14 against 4/12 afterwards."""
+    """One document more: Chinese was 6/14 of China against 2/9, and is 6/14 against 4/12
+    afterwards.
+    """
     texts, labels = CHINA
     before = TextClassifier(smoothing=1.0).fit(texts, labels)
     after = TextClassifier(smoothing=1.0, model="multinomial").fit(
@@ -60,7 +62,9 @@ def test_new_and_lost() -> None:
 
 
 def test_hashed_features() -> None:
-    """Hashed features are compared by columns if both models have the same number of them, otherwise not at all."""
+    """Hashed features are compared by columns if both models have the same number of them,
+    otherwise not at all.
+    """
     one, other, names = (TextClassifier(**options).fit(*CHINA) for options in ({"hash_bits": 4}, {"hash_bits": 5}, {}))
     assert difference(one, one).n_common == 16
     assert difference(one, other).n_common == difference(one, names).n_common == 0

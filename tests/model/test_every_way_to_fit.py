@@ -1,4 +1,6 @@
-"""Every parameter of the classifier, in every way to fit it: it means the same, or it is refused by its name."""
+"""Every parameter of the classifier, in every way to fit it: it means the same, or it is refused by
+its name.
+"""
 
 import inspect
 import json
@@ -43,7 +45,8 @@ OF_COLUMNS = ("min_df", "max_df", "max_features", "select", "tf", "idf", "norm")
 
 def make_texts(n: int, seed: int) -> tuple[list[str], list[str]]:
     """Texts whose words depend on the label, with capitals, accents and copies."""
-    random, labels = Random(seed), [("a", "a", "b", "c")[k % 4] for k in range(n)]
+    random = Random(seed)
+    labels = [("a", "a", "b", "c")[k % 4] for k in range(n)]
     texts = []
     for label in labels:
         own = [f"w{ord(label) % 3 * 4 + random.randrange(6)}" for _ in range(random.randrange(1, 6))]
@@ -89,7 +92,9 @@ def test_every_parameter_is_here() -> None:
 
 
 def answers(parameters: dict[str, Any], fit: Callable[[TextClassifier], TextClassifier], questions: Any) -> Any:
-    """The probabilities that a classifier gives; the message if it refuses a parameter, which it names."""
+    """The probabilities that a classifier gives; the message if it refuses a parameter, which it
+    names.
+    """
     try:
         return fit(TextClassifier(**parameters)).predict_proba(questions)
     except NbtextError as error:
@@ -101,7 +106,9 @@ def answers(parameters: dict[str, Any], fit: Callable[[TextClassifier], TextClas
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("parameters", VALUES, ids=str)
 def test_it_means_the_same(parameters: dict[str, Any], way: str, tmp_path: Path) -> None:
-    """The probabilities are those after `fit`, or both refuse it, or the way cannot know the texts that it needs."""
+    """The probabilities are those after `fit`, or both refuse it, or the way cannot know the texts
+    that it needs.
+    """
     expected = answers(parameters, lambda each: each.fit(TEXTS, LABELS), QUESTIONS)
     found = answers(parameters, lambda each: WAYS[way](each, tmp_path), QUESTIONS)
     name = next(iter(parameters))
@@ -109,7 +116,8 @@ def test_it_means_the_same(parameters: dict[str, Any], way: str, tmp_path: Path)
         is_of_texts = parameters.get("model") == "best" or name == "keep_sample"
         assert isinstance(expected, str) or (is_of_texts and way in ("fit_matrix", "fit_counts"))
         return
-    has_views = way in ("partial_fit", "fit_source") or parameters != {"model": "combined"}  # which it makes of texts
+    # which it makes of texts
+    has_views = way in ("partial_fit", "fit_source") or parameters != {"model": "combined"}
     # matrices of weights, or of selected features, lack what texts say of the others
     is_whole = way != "fit_matrix" or name not in ("vocabulary", *OF_COLUMNS)
     if has_views and is_whole:
@@ -132,7 +140,9 @@ def fit_texts(classifier: TextClassifier) -> TextClassifier:
 
 @pytest.mark.parametrize("parameters", VALUES, ids=str)
 def test_columns_are_features(parameters: dict[str, Any], tmp_path: Path) -> None:
-    """Parameters of texts are refused where X is a matrix; others change the answers if they do for texts."""
+    """Parameters of texts are refused where X is a matrix; others change the answers if they do for
+    texts.
+    """
     matrix = vectorize_source(open_texts(tmp_path), FeatureSettings())
     X = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
     found = answers(parameters, lambda each: each.fit(X, LABELS), X)
@@ -150,7 +160,9 @@ def test_columns_are_features(parameters: dict[str, Any], tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", [*OF_COLUMNS[4:], "keep_sample"])
 def test_weights_are_not_weighted(name: str) -> None:
-    """Where the matrix holds weights, what makes weights of counts is refused, and a sample of counts, too."""
+    """Where the matrix holds weights, what makes weights of counts is refused, and a sample of
+    counts, too.
+    """
     X = np.random.default_rng(0).random((20, 4))
     value = {"tf": "log", "idf": "smooth", "norm": "l2", "keep_sample": 5}[name]
     with pytest.raises(NbtextError, match=f"^{name}: does not apply: X holds weights, not counts"):
@@ -168,13 +180,16 @@ def test_a_matrix_has_its_own_features(tmp_path: Path) -> None:
 
 
 def test_best_keeps_what_fit_keeps() -> None:
-    """The columns of an indicator matrix, and the probabilities of left-out texts if the model has them."""
+    """The columns of an indicator matrix, and the probabilities of left-out texts if the model has
+    them.
+    """
     indicator = np.array([[label == each for each in "azbc"] for label in LABELS], dtype=int)
     classifier = TextClassifier(model="best").fit(TEXTS, indicator)
     assert classifier.predict(TEXTS).shape == indicator.shape
     assert classifier.score(TEXTS, indicator) > 0.5
     np.testing.assert_array_equal(classifier.classes_, range(4))
-    chosen = TextClassifier(model="best", smoothing=0.5).fit(TEXTS, LABELS)  # only Naive Bayes has a smoothing
+    # only Naive Bayes has a smoothing
+    chosen = TextClassifier(model="best", smoothing=0.5).fit(TEXTS, LABELS)
     features, settings = chosen.fitted_.requested_settings
     same = TextClassifier.from_settings(features, settings).fit(TEXTS, LABELS)
     np.testing.assert_array_equal(chosen.leave_one_out_predict_proba_, same.leave_one_out_predict_proba_)

@@ -52,7 +52,8 @@ def assert_adds_up(explanation: Explanation) -> None:
     assert explanation.log_odds is not None
     assert explanation.probability is not None and explanation.other_probability is not None
     evidence = [*astuple(explanation.terms), *(each.log_odds for each in explanation.contributions)]
-    largest, total = max(map(abs, evidence)), sum(evidence)
+    largest = max(map(abs, evidence))
+    total = sum(evidence)
     if min(explanation.probability, explanation.other_probability) > 0:
         odds = log(explanation.probability) - log(explanation.other_probability)
         assert explanation.log_odds == pytest.approx(odds, abs=1e-9)
@@ -73,8 +74,11 @@ def test_it_adds_up(options: dict[str, Any], texts: list[str]) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_probabilities_follow_from_the_parts(options: dict[str, Any]) -> None:
-    """Softmax over the log-odds against each label, noise and prior_adjustment give what predict says."""
-    classifier, text = classifier_of(options), "red red blue sun never"
+    """Softmax over the log-odds against each label, noise and prior_adjustment give what predict
+    says.
+    """
+    classifier = classifier_of(options)
+    text = "red red blue sun never"
     first = classifier.fitted_.labels[0]
     explanations = [
         classifier.explain([text], label=label, against=first)[0] for label in classifier.fitted_.labels[1:]
@@ -108,7 +112,8 @@ def classifier_of(options: dict[str, Any]) -> TextClassifier:
 def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
     """250 texts of each of four groups, and their labels."""
     settings = InputSettings(encoding="latin-1", input_format="files")
-    texts, labels = [], []
+    texts = []
+    labels = []
     for group in LECTURE:
         folder = corpora("20news").resolve() / "train" / group
         for document in islice(open_source([str(folder)], settings).documents(), 250):
@@ -126,16 +131,15 @@ def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
 def test_the_parts_of_a_thousand_documents_sum_to_the_score(
     options: dict[str, Any], thousand: tuple[list[str], list[str]]
 ) -> None:
-    """Within 1e-9, under every model: prior, absent words and parts over the temperature are how much the score of the
-    label exceeds that of the other one, as predictions are made by it."""
+    """Within 1e-9, under every model: prior, absent words and parts over the temperature are how
+    much the score of the label exceeds that of the other one, as predictions are made by it.
+    """
     texts, _ = thousand
     classifier = TextClassifier(**options).fit(*thousand)
     explanations = classifier.explain(texts)
     scores, _, n_known = Predictor(classifier.fitted_).score((texts,))
-    calibration, places = (
-        classifier.fitted_.calibration.temperature,
-        {label: k for k, label in enumerate(classifier.fitted_.labels)},
-    )
+    calibration = classifier.fitted_.calibration.temperature
+    places = {label: k for k, label in enumerate(classifier.fitted_.labels)}
     temperatures = calibration.temperature(n_known) if calibration is not None else np.ones(1000)
     assert len(explanations) == 1000
     for explanation, score, temperature in zip(explanations, scores, temperatures, strict=True):
@@ -148,7 +152,9 @@ def test_the_parts_of_a_thousand_documents_sum_to_the_score(
 
 
 def test_the_textbook() -> None:
-    """Manning, Raghavan, Schütze 2008, example 13.1: three times Chinese, and Tokyo and Japan against China."""
+    """Manning, Raghavan, Schütze 2008, example 13.1: three times Chinese, and Tokyo and Japan
+    against China.
+    """
     classifier = TextClassifier(smoothing=1.0, calibrate=False).fit(*CHINA)
     (explanation,) = classifier.explain([DOCUMENT])
     assert (explanation.label, explanation.against, explanation.temperature) == ("china", "japan", 1.0)
@@ -165,13 +171,16 @@ def test_absent_words_of_bernoulli() -> None:
     classifier = TextClassifier(model="bernoulli", smoothing=1.0, calibrate=False).fit(*CHINA)
     (explanation,) = classifier.explain([DOCUMENT])
     assert explanation.label == "japan"
-    empty = [log(1 - p) for p in (4 / 5, *(2 / 5,) * 3, *(1 / 5,) * 2)]  # of china: chinese, three words, japan, tokyo
+    # of china: chinese, three words, japan, tokyo
+    empty = [log(1 - p) for p in (4 / 5, *(2 / 5,) * 3, *(1 / 5,) * 2)]
     other = [log(1 - p) for p in (2 / 3, *(1 / 3,) * 3, *(2 / 3,) * 2)]
     assert explanation.terms.absent == pytest.approx(sum(other) - sum(empty))
 
 
 def test_labels_to_choose() -> None:
-    """Another label than the predicted one, another one to compare with; unknown ones are told from those meant."""
+    """Another label than the predicted one, another one to compare with; unknown ones are told from
+    those meant.
+    """
     classifier = classifier_of({"model": "multinomial"})
     texts = ["red red sun"]
     assert [e.label for e in classifier.explain(texts)] == ["red"]

@@ -52,7 +52,9 @@ def assert_sane(classifier: TextClassifier) -> None:
 @pytest.mark.parametrize("corpus", CORPORA)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_extreme_corpora(model: str, corpus: str, variant: int, tmp_path: Path) -> None:
-    """Each model learns from each corpus, answers sanely, and is saved and loaded; NumPy warns of nothing."""
+    """Each model learns from each corpus, answers sanely, and is saved and loaded; NumPy warns of
+    nothing.
+    """
     texts, labels = CORPORA[corpus]
     try:
         classifier = TextClassifier(model=model, **VARIANTS[variant]).fit(texts, labels)
@@ -80,7 +82,8 @@ def test_extreme_smoothings(model: str, smoothing: float, variant: int) -> None:
 @pytest.mark.parametrize("prior", [SMALLEST, LARGEST])
 def test_extreme_priors(prior: float) -> None:
     """A class that is all but impossible, or all but certain."""
-    texts, labels = ["red round leaf", "green round", "yellow long", "yellow curved long"], ["a", "a", "b", "b"]
+    texts = ["red round leaf", "green round", "yellow long", "yellow curved long"]
+    labels = ["a", "a", "b", "b"]
     for model in MODELS:
         assert_sane(TextClassifier(model=model, prior=(prior, 1.0)).fit(texts, labels))
 
@@ -103,7 +106,9 @@ def test_extreme_priors(prior: float) -> None:
     ],
 )
 def test_numbers_beyond_are_refused(option: str, value: Any) -> None:
-    """What no sum or ratio would be a finite number of is wrong usage, and not a model of nothing or no end."""
+    """What no sum or ratio would be a finite number of is wrong usage, and not a model of nothing
+    or no end.
+    """
     model = "nbsvm" if option == "ratio_smoothing" else "multinomial"
     with pytest.raises(SettingsError) as caught:
         TextClassifier(model=model, **{option: value}).fit(["red round", "green leaf"], ["a", "b"])
@@ -139,7 +144,9 @@ def test_counts_beyond_int64_are_refused() -> None:
 
 
 def test_a_matrix_of_too_large_counts_is_refused() -> None:
-    """A count that 32 bits do not hold is an error, not another number; so are weights that no model file holds."""
+    """A count that 32 bits do not hold is an error, not another number; so are weights that no
+    model file holds.
+    """
     names = np.frombuffer(b"redround", dtype=np.uint8), np.array([0, 3, 8])
     for data, said in (
         ([1, 2**33], "above 2,147,483,647"),

@@ -1,4 +1,6 @@
-"""The facade: labels of any type, errors that change nothing, parameters as scikit-learn expects them."""
+"""The facade: labels of any type, errors that change nothing, parameters as scikit-learn expects
+them.
+"""
 
 import inspect
 import json
@@ -83,7 +85,9 @@ def test_what_fails_changes_nothing(attempt: Any) -> None:
 
 
 def test_parameters_are_spelled_out() -> None:
-    """The signature has every parameter, with the default of the settings, and the docstring describes each."""
+    """The signature has every parameter, with the default of the settings, and the docstring
+    describes each.
+    """
     signature = inspect.signature(TextClassifier)
     assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in signature.parameters.values())
     defaults = {each.name: each.default for settings in (FeatureSettings, ModelSettings) for each in fields(settings)}
@@ -131,12 +135,15 @@ WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("way", WAYS)
 def test_fitting_changes_no_parameter(way: str, tmp_path: Path) -> None:
-    """After every way to fit, the parameters are those before; clones can be fitted and cross-validated."""
+    """After every way to fit, the parameters are those before; clones can be fitted and
+    cross-validated.
+    """
     classifier = TextClassifier()
     before = classifier.get_params()
     WAYS[way](classifier, tmp_path)
     assert classifier.get_params() == before == clone(classifier).get_params()
-    texts, labels = TEXTS * 3, list("aaabbb" * 3)
+    texts = TEXTS * 3
+    labels = list("aaabbb" * 3)
     scores = cross_val_score(classifier, texts, labels, cv=3)
     assert scores.tolist() == cross_val_score(TextClassifier(), texts, labels, cv=3).tolist()
     classifier.save(tmp_path / "m")
@@ -168,7 +175,8 @@ def test_a_model_of_several_fields_refuses_texts(tmp_path: Path) -> None:
 def test_decision_function(optimize: str | None, labels: list[Any]) -> None:
     """Its largest value is the prediction; of two labels its sign is."""
     classifier = TextClassifier(optimize=optimize).fit(TEXTS * 2, labels * 2)
-    values, questions = classifier.decision_function(["red", "yellow", "leaf"]), ["red", "yellow", "leaf"]
+    values = classifier.decision_function(["red", "yellow", "leaf"])
+    questions = ["red", "yellow", "leaf"]
     best = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
     assert classifier.classes_[best].tolist() == classifier.predict(questions).tolist()
     assert values.ndim == (1 if len(set(labels)) == 2 else 2)
@@ -215,10 +223,13 @@ def test_labels_that_look_like_options_stay() -> None:
 
 @pytest.mark.parametrize("label", ["--min-df", "use --min-df now", "---min-df", "a --no-calibrate"])
 def test_labels_that_are_spelled_like_options_stay(label: str, tmp_path: Path) -> None:
-    """In every message about a label: of weights, targets and explanations, and of documents with several."""
+    """In every message about a label: of weights, targets and explanations, and of documents with
+    several.
+    """
     lines = tmp_path / "lines.jsonl"
     lines.write_text(json.dumps({"text": "red car", "label": [label, "other"]}) + "\n")
-    texts, labels = [f"{word} w{i}" for i in range(5) for word in ("red car", "blue sky")], [label, "other"] * 5
+    texts = [f"{word} w{i}" for i in range(5) for word in ("red car", "blue sky")]
+    labels = [label, "other"] * 5
     classifier = TextClassifier().fit(texts, labels)
     calls: list[Callable[[], object]] = [
         lambda: TextClassifier(class_weight={"none": 2.0}).fit(texts, labels),

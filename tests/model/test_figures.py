@@ -17,8 +17,9 @@ from nbtext.text_classifier import TextClassifier
 
 LATIN_1 = InputSettings(encoding="latin-1")
 SMOOTHINGS = (1.0, 0.1, 0.01, 0.001)
-# scikit-learn 1.9.1, by-date split, headers kept, default tokens; one for each smoothing. 0.80815 is 6,087 of 7,532
-# documents, as scikit-learn has it too (noted elsewhere as 0.80819, which is not a whole number of documents).
+# scikit-learn 1.9.1, by-date split, headers kept, default tokens; one for each smoothing. 0.80815
+# is 6,087 of 7,532 documents, as scikit-learn has it too (noted elsewhere as 0.80819, which is not
+# a whole number of documents).
 FIGURES = {
     ("multinomial", "count"): (0.77284, 0.80616, 0.80390, 0.80072),
     ("complement", "count"): (0.82674, 0.81824, 0.80005, 0.78266),
@@ -63,7 +64,9 @@ def lecture(corpora: Callable[[str], Path], tmp_path_factory: pytest.TempPathFac
 
 
 def test_lecture_shape(lecture: Path) -> None:
-    """2,257 documents, 35,788 words, "church" at 8609 and "computer" at 9338, and the class proportions."""
+    """2,257 documents, 35,788 words, "church" at 8609 and "computer" at 9338, and the class
+    proportions.
+    """
     classifier = TextClassifier(tf="binary", smoothing=1.0).fit_source(open_source([str(lecture)], LATIN_1))
     vocabulary = classifier.counts_.vocabulary
     assert vocabulary is not None
@@ -74,12 +77,15 @@ def test_lecture_shape(lecture: Path) -> None:
 
 
 def test_lecture_bernoulli(lecture: Path) -> None:
-    """Bernoulli by maximum likelihood on the 1,000 most frequent words: 0.869 on its own training half, and OpenGL."""
+    """Bernoulli by maximum likelihood on the 1,000 most frequent words: 0.869 on its own training
+    half, and OpenGL.
+    """
     options = {"model": "bernoulli", "tf": "binary", "smoothing": 0.0, "max_features": 1000, "calibrate": False}
     classifier = TextClassifier(**options).fit_source(open_source([str(lecture)], LATIN_1))
     evaluator = Evaluator()
     for predictions in predict_source(classifier.fitted_, open_source([str(lecture)], LATIN_1), jobs=1):
         evaluator.add(predictions)
-    # 0.8693 as printed in the lecture, 0.8684 with today's scikit-learn: the cut at 1,000 words has ties
+    # 0.8693 as printed in the lecture, 0.8684 with today's scikit-learn: the cut at 1,000 words has
+    # ties
     assert evaluator.evaluation().metrics["accuracy"] == pytest.approx(0.869, abs=0.0015)
     assert classifier.predict(["OpenGL on the GPU is fast"]).tolist() == ["comp.graphics"]

@@ -32,7 +32,9 @@ def trained_again(classifier: TextClassifier, **options: Any) -> TextClassifier:
 
 
 def dense(classifier: TextClassifier, values: NDArray[Any]) -> NDArray[Any]:
-    """One value an entry of the statistics as a matrix (n_classes, n_features), over the classifier's vocabulary."""
+    """One value an entry of the statistics as a matrix (n_classes, n_features), over the
+    classifier's vocabulary.
+    """
     corpus = classifier.counts_
     matrix = np.zeros((len(corpus.labels), corpus.statistics.n_features))
     matrix[corpus.statistics.classes, corpus.statistics.entry_features] = values
@@ -47,7 +49,9 @@ def dense(classifier: TextClassifier, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def assert_drawn(found: NDArray[Any], shares: NDArray[Any], totals: NDArray[Any]) -> None:
-    """Assert that counts are binomial: none is over 5 standard deviations off, and their squares average 1."""
+    """Assert that counts are binomial: none is over 5 standard deviations off, and their squares
+    average 1.
+    """
     deviations = (found - totals * shares) / np.sqrt(totals * shares * (1 - shares))
     assert np.abs(deviations).max() < 5
     assert abs((deviations**2).mean() - 1) < 5 * np.sqrt(2 / deviations.size)
@@ -72,7 +76,8 @@ def test_bernoulli_recovers_its_parameters() -> None:
     classifier = TextClassifier(model="bernoulli", smoothing=0.3).fit(TEXTS, LABELS)
     again = trained_again(classifier)
     statistics = again.counts_.statistics
-    n, held = np.array([[3], [3], [2]]), dense(classifier, classifier.counts_.statistics.documents)
+    n = np.array([[3], [3], [2]])
+    held = dense(classifier, classifier.counts_.statistics.documents)
     assert_drawn(dense(again, statistics.documents), (held + 0.3) / (n + 0.6), statistics.class_documents[:, None])
     np.testing.assert_array_equal(statistics.documents, statistics.occurrences)
 
@@ -94,7 +99,9 @@ def test_categorical_recovers_its_parameters() -> None:
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli", "categorical"])
 def test_the_same_seed(model: str) -> None:
-    """The same seed draws the same documents, another one others; of more of them, the first are the same."""
+    """The same seed draws the same documents, another one others; of more of them, the first are
+    the same.
+    """
     classifier = TextClassifier(model=model).fit(TEXTS, LABELS)
     ten = list(sampled(classifier, 10, seed=7))
     assert ten == list(islice(sampled(classifier, 1000, seed=7), 10))
@@ -105,7 +112,8 @@ def test_length() -> None:
     """A document is as long as was asked for, else as those of its label are on average."""
     classifier = TextClassifier(model="multinomial").fit(TEXTS, LABELS)
     assert {len(texts[0].split()) for _, texts in sampled(classifier, 20, length=12)} == {12}
-    assert {len(texts[0].split()) for _, texts in sampled(classifier, 20, label="apple")} == {4}  # 12 words in 3
+    # 12 words in 3
+    assert {len(texts[0].split()) for _, texts in sampled(classifier, 20, label="apple")} == {4}
 
 
 def test_fields_apart() -> None:
@@ -144,7 +152,9 @@ def test_models_that_cannot_generate(options: dict[str, Any], reason: str) -> No
 
 
 def test_invalid_options_of_generation() -> None:
-    """An unknown label gives the nearest one in the error; the length of a Bernoulli document cannot be set."""
+    """An unknown label gives the nearest one in the error; the length of a Bernoulli document
+    cannot be set.
+    """
     with pytest.raises(SettingsError, match="did you mean banana"):
         sampled(TextClassifier(model="multinomial").fit(TEXTS, LABELS), 1, label="bananna")
     with pytest.raises(SettingsError, match="length"):

@@ -1,4 +1,6 @@
-"""Models that were updated, merged or made to forget are the models of the union and the difference, to the byte."""
+"""Models that were updated, merged or made to forget are the models of the union and the
+difference, to the byte.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +63,8 @@ def trained(documents: Documents, options: dict[str, Any]) -> TextClassifier:
     texts, labels = zip(*documents, strict=True)
     try:
         return classifier.fit(texts, labels)
-    except (ModelError, SettingsError):  # no feature is left, or the limits leave nothing between them
+    except (ModelError, SettingsError):
+        # no feature is left, or the limits leave nothing between them
         assume(False)
         raise
 
@@ -86,10 +89,13 @@ def loaded(classifier: TextClassifier) -> TextClassifier:
 @settings(max_examples=60, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, keep=st.sampled_from([1, 3, 1000]), options=st.sampled_from(OPTIONS))
 def test_union(first: Documents, second: Documents, keep: int, options: dict[str, Any]) -> None:
-    """Merging and updating give the bytes of training on everything, the limits, idf and the choices included."""
+    """Merging and updating give the bytes of training on everything, the limits, idf and the
+    choices included.
+    """
     options = {"keep_sample": keep} | options
     whole = saved(trained(first + second, options))
-    a, b = trained(first, options), trained(second, options)
+    a = trained(first, options)
+    b = trained(second, options)
     assert saved(loaded(a).merge(loaded(b))) == whole
     assert saved(loaded(b).merge(loaded(a))) == whole
     texts, labels = zip(*second, strict=True)
@@ -99,9 +105,12 @@ def test_union(first: Documents, second: Documents, keep: int, options: dict[str
 @settings(max_examples=60, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, options=st.sampled_from(OPTIONS))
 def test_difference(first: Documents, second: Documents, options: dict[str, Any]) -> None:
-    """Forgetting gives the bytes of training on the rest: words and labels that nothing else has are gone."""
+    """Forgetting gives the bytes of training on the rest: words and labels that nothing else has
+    are gone.
+    """
     options = {"keep_sample": 1000} | options
-    rest, whole = trained(first, options), trained(first + second, options)
+    rest = trained(first, options)
+    whole = trained(first + second, options)
     texts, labels = zip(*second, strict=True)
     assert saved(loaded(whole).forget(texts, labels)) == saved(rest)
 
@@ -109,8 +118,10 @@ def test_difference(first: Documents, second: Documents, options: dict[str, Any]
 @settings(max_examples=150, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, third=DOCUMENTS, keep=st.integers(1, 8))
 def test_a_sample_that_lost_documents(first: Documents, second: Documents, third: Documents, keep: int) -> None:
-    """After forgetting, a sample has the documents with the smallest hashes of what is left, none skipped; it says
-    whether it is as large as it should be; and as it learns more, it becomes whole again."""
+    """After forgetting, a sample has the documents with the smallest hashes of what is left, none
+    skipped; it says whether it is as large as it should be; and as it learns more, it becomes whole
+    again.
+    """
     corpora = [corpus_of(documents, keep) for documents in (first + second, second, first, third)]
     whole, gone, rest, more = corpora
     gone = corpus_of(second, None)
@@ -131,7 +142,9 @@ def corpus_of(documents: Documents, size: int | None) -> CorpusCounts:
 @settings(max_examples=40, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS)
 def test_without_a_sample(first: Documents, second: Documents) -> None:
-    """Without a sample the counts are exact all the same; smoothing and calibration are carried over, and marked."""
+    """Without a sample the counts are exact all the same; smoothing and calibration are carried
+    over, and marked.
+    """
     a = loaded(trained(first, {}))
     earlier = a.fitted_
     whole = trained(first + second, {})
@@ -173,7 +186,9 @@ def test_documents_that_are_not_in_the_training_set(unknown: tuple[str, str], ke
 
 
 def test_a_full_sample_refuses_unknown_documents() -> None:
-    """Two documents whose words were counted, but not together, are refused if the sample has all documents."""
+    """Two documents whose words were counted, but not together, are refused if the sample has all
+    documents.
+    """
     classifier = trained([("red round", "apple"), ("green long", "apple"), ("x1", "b")], {"keep_sample": 10})
     with pytest.raises(ModelError, match="was not trained on some of these documents"):
         classifier.forget(["red long"], ["apple"])
@@ -204,7 +219,9 @@ def test_unlike_settings(one: dict[str, Any], other: dict[str, Any], line: str) 
 
 
 def test_limits_of_one_and_of_all() -> None:
-    """A limit of 1 is one document, and one of 1.0 all of them: settings that differ in it are not equal."""
+    """A limit of 1 is one document, and one of 1.0 all of them: settings that differ in it are not
+    equal.
+    """
     assert FeatureSettings(max_df=1) != FeatureSettings(max_df=1.0)
     assert FeatureSettings(max_df=2) == FeatureSettings(max_df=2)
     assert len({FeatureSettings(min_df=1), FeatureSettings(min_df=1.0), FeatureSettings(min_df=1)}) == 2
@@ -221,7 +238,9 @@ def test_weights_of_whole_documents() -> None:
 
 @pytest.mark.parametrize("fresh", [FRUIT, [("red", "apple"), ("long long", "banana"), ("fig", "plum")]], ids=len)
 def test_calibrate(fresh: Documents) -> None:
-    """Smoothing and calibration are fitted to other texts or to the same, which are left out; the counts stay."""
+    """Smoothing and calibration are fitted to other texts or to the same, which are left out; the
+    counts stay.
+    """
     classifier = trained(FRUIT * 3, {})
     before = classifier.counts_
     calibrated = calibrate(classifier.model_, corpus_of(fresh, None))
@@ -232,7 +251,9 @@ def test_calibrate(fresh: Documents) -> None:
 
 
 def test_calibrate_on_what_was_learned() -> None:
-    """Calibrating on the training texts themselves gives what training gave, since each is left out."""
+    """Calibrating on the training texts themselves gives what training gave, since each is left
+    out.
+    """
     for options in ({}, {"min_df": 2, "model": "bernoulli"}, {"hash_bits": 4}):
         classifier = trained(FRUIT * 3, options)
         expected = saved(classifier)

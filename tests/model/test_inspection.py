@@ -40,7 +40,8 @@ def inspect(classifier: TextClassifier, **options: Any) -> Inspection:
 def lecture(corpora: Callable[[str], Path]) -> TextClassifier:
     """Bernoulli over the four groups of the lecture."""
     folders = [str(corpora("20news").resolve() / "train" / group) for group in LECTURE]
-    texts, labels = [], []
+    texts = []
+    labels = []
     for folder in folders:
         for document in open_source([folder], InputSettings(encoding="latin-1", input_format="files")).documents():
             texts.append(document.text)
@@ -49,7 +50,9 @@ def lecture(corpora: Callable[[str], Path]) -> TextClassifier:
 
 
 def test_the_textbook() -> None:
-    """Manning, Raghavan, Schütze 2008, example 13.1: P(Chinese | china) = 6/14, and 2/9 in the other class."""
+    """Manning, Raghavan, Schütze 2008, example 13.1: P(Chinese | china) = 6/14, and 2/9 in the
+    other class.
+    """
     found = inspect(TextClassifier(smoothing=1.0).fit(*CHINA), by="log-odds", words=["CHINESE", "unheard"])
     assert (found.documents, found.n_labels, found.n_features, found.occurrences) == (4, 2, 6, 11)
     chinese, unheard = found.words
@@ -116,12 +119,15 @@ def test_hashed_features() -> None:
 
 
 def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
-    """Each column is named by the words that are hashed to it, the most frequent first; two columns hold five words."""
+    """Each column is named by the words that are hashed to it, the most frequent first; two columns
+    hold five words.
+    """
     classifier = TextClassifier(hash_bits=1, smoothing=1.0).fit(*CHINA)
     (tmp_path / "texts.txt").write_text("\n".join(CHINA[0]))
     source = open_source([str(tmp_path / "texts.txt")], InputSettings())
     names = invert_hashes(classifier.model_, source)
-    words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]  # by falling frequency, then the alphabet
+    # by falling frequency, then the alphabet
+    words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]
     for column in (0, 1):
         own = [word for word, place in zip(words, buckets(words, 1), strict=True) if place == column]
         assert names[column] == f"#{column} " + ", ".join(own[:3]) + (", …" if len(own) > 3 else "")
@@ -144,7 +150,9 @@ def test_a_label_that_is_unknown() -> None:
 
 @pytest.mark.parametrize("model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"])
 def test_confused_labels_are_those_of_refits(model: str) -> None:
-    """Each document asked of a model of all documents with other words: the pairs are those that go wrong, no more."""
+    """Each document asked of a model of all documents with other words: the pairs are those that go
+    wrong, no more.
+    """
     words = np.array(["red", "round", "long", "sweet", "sour", "green"])
     generator = np.random.default_rng(7)
     texts = [" ".join(generator.choice(words, size=4)) for _ in range(40)]
@@ -165,7 +173,9 @@ def test_confused_labels_are_those_of_refits(model: str) -> None:
 
 
 def test_the_confused_pairs_of_a_label(lecture: TextClassifier) -> None:
-    """Of four labels all pairs are there, and make up all that goes wrong; a label's own pairs are asked for."""
+    """Of four labels all pairs are there, and make up all that goes wrong; a label's own pairs are
+    asked for.
+    """
     whole = inspect(lecture)
     assert whole.expected is not None
     wrong = sum(pair.first_as_second + pair.second_as_first for pair in whole.confused)
@@ -176,7 +186,9 @@ def test_the_confused_pairs_of_a_label(lecture: TextClassifier) -> None:
 
 
 def test_the_lecture(lecture: TextClassifier) -> None:
-    """Four groups, 2,257 documents, 35,788 features; church is a word of Christians, image one of graphics."""
+    """Four groups, 2,257 documents, 35,788 features; church is a word of Christians, image one of
+    graphics.
+    """
     found = inspect(lecture, words=["church", "image"])
     assert (found.documents, found.n_features) == (2257, 35_788)
     assert [view.prior for view in found.labels] == pytest.approx([0.21267169, 0.25875055, 0.26318121, 0.26539654])
@@ -190,7 +202,8 @@ def test_the_lecture(lecture: TextClassifier) -> None:
 
 def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
     """Mutual information and chi-squared are what --select goes by."""
-    inspector, statistics = Inspector(lecture.model_), lecture.counts_.statistics
+    inspector = Inspector(lecture.model_)
+    statistics = lecture.counts_.statistics
     by_information = inspect(lecture, by="mi", n_features=1)
     expected = mutual_information(statistics.entries, statistics.class_documents)
     best = max(feature.mutual_information for label in by_information.labels for feature in label.features)
@@ -229,16 +242,20 @@ def test_a_matrix(tmp_path: Path) -> None:
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], seed: int) -> None:
-    """Features that a class does not hold are ranked too: in a small class, some are likelier than elsewhere."""
+    """Features that a class does not hold are ranked too: in a small class, some are likelier than
+    elsewhere.
+    """
     random = np.random.default_rng(seed)
     words = np.array([f"w{j}" for j in range(40)])
-    texts, labels = [], []
+    texts = []
+    labels = []
     for k in range(8):
         for _ in range(3):
             texts.append(" ".join(random.choice(words[: 5 * (k + 1)], size=1 + 3 * k)))
             labels.append(f"k{k}")
     model = TextClassifier(**options).fit(texts, labels)
-    inspector, statistics = Inspector(model.model_), model.counts_.statistics
+    inspector = Inspector(model.model_)
+    statistics = model.counts_.statistics
     dense = model.fitted_.scorer.derivation is None
     for k in range(8):
         every = np.arange(statistics.n_features)
@@ -265,7 +282,8 @@ def test_no_label_is_compared_with_all_features(model: str, monkeypatch: pytest.
     rows: list[int] = []
     dense = ClassWeights.row
     monkeypatch.setattr(ClassWeights, "row", lambda self, k: rows.append(k) or dense(self, k))
-    texts, labels = [f"word{n % 9} more{n} of{n % 20}" for n in range(100)], [str(n % 20) for n in range(100)]
+    texts = [f"word{n % 9} more{n} of{n % 20}" for n in range(100)]
+    labels = [str(n % 20) for n in range(100)]
     classifier = TextClassifier(model=model).fit(texts, labels)
     for by in CRITERIA:
         assert len(inspect(classifier, by=by, words=["of3"]).labels) == 20

@@ -28,11 +28,15 @@ LABELS = ["a", "a", "b", "b", "p", "a", "a", "b"]
     ids=str,
 )
 def test_left_out_probabilities_make_the_estimate(options: dict[str, Any]) -> None:
-    """They have the order of the texts and of `classes_`; accuracy and log-loss over them are those of the estimate."""
+    """They have the order of the texts and of `classes_`; accuracy and log-loss over them are those
+    of the estimate.
+    """
     order = np.random.default_rng(0).permutation(len(TEXTS))
-    texts, labels = [TEXTS[i] for i in order], [LABELS[i] for i in order]
+    texts = [TEXTS[i] for i in order]
+    labels = [LABELS[i] for i in order]
     classifier = TextClassifier(**options).fit(texts, labels)
-    found, estimate = classifier.leave_one_out_predict_proba_, classifier.fitted_.estimate
+    found = classifier.leave_one_out_predict_proba_
+    estimate = classifier.fitted_.estimate
     assert estimate is not None
     assert found.shape == (len(texts), 3)
     is_judged = ~np.isnan(found[:, 0])
@@ -66,7 +70,9 @@ def test_left_out_probabilities_are_those_of_the_others(options: dict[str, Any])
 
 
 def test_they_belong_to_a_fit(tmp_path: Path) -> None:
-    """A loaded or grown classifier does not have them, and hasattr says so; integer labels have their order."""
+    """A loaded or grown classifier does not have them, and hasattr says so; integer labels have
+    their order.
+    """
     classifier = TextClassifier().fit(TEXTS, [{"a": 10, "b": 9, "p": 100}[label] for label in LABELS])
     found = classifier.leave_one_out_predict_proba_
     assert classifier.classes_.tolist() == [9, 10, 100]
@@ -79,7 +85,9 @@ def test_they_belong_to_a_fit(tmp_path: Path) -> None:
 
 
 def test_left_out_rows_do_not_change_the_sample(tmp_path: Path) -> None:
-    """Fitted to texts, the retained sample is that of a fit to a source, which computes no left-out probabilities."""
+    """Fitted to texts, the retained sample is that of a fit to a source, which computes no left-out
+    probabilities.
+    """
     (tmp_path / "d.csv").write_text("text,label\n" + "".join(f"{t},{y}\n" for t, y in zip(TEXTS, LABELS, strict=True)))
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import open_source
@@ -93,7 +101,9 @@ def test_left_out_rows_do_not_change_the_sample(tmp_path: Path) -> None:
 
 
 def test_class_weight() -> None:
-    """It multiplies the documents of a class in its prior; "balanced" is uniform; it is saved, and survives growth."""
+    """It multiplies the documents of a class in its prior; "balanced" is uniform; it is saved, and
+    survives growth.
+    """
     weighted = TextClassifier(class_weight={"a": 3.0, "p": 0.5}, smoothing=1.0).fit(TEXTS, LABELS)
     expected = np.array([4 * 3.0, 3, 0.5])
     np.testing.assert_allclose(np.exp(weighted.class_log_prior_), expected / expected.sum())

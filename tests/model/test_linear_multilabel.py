@@ -38,7 +38,8 @@ WORDS = {"fruit": "apple pear plum sweet", "garden": "spade earth rose tree", "c
 def documents(n: int = 120, seed: int = 0) -> tuple[list[str], list[list[str]]]:
     """Texts with some words of each of their labels, and some with no label."""
     random = np.random.default_rng(seed)
-    texts, labels = [], []
+    texts = []
+    labels = []
     for _ in range(n):
         own = [label for label in WORDS if random.random() < 0.4]
         words = [*random.choice(["rain", "cloud", "wind", "sky", "day"], 3)]
@@ -92,7 +93,9 @@ def test_a_saved_model_predicts_the_same(fitted: TextClassifier, tmp_path: Path)
 
 
 def test_the_terms_of_an_explanation_add_up(fitted: TextClassifier) -> None:
-    """Words and the prior sum to the log-odds, and these are those of the probability; other labels add nothing."""
+    """Words and the prior sum to the log-odds, and these are those of the probability; other labels
+    add nothing.
+    """
     texts, _ = documents(30, 3)
     for each in Explainer(fitted.fitted_).explain_batch(Batch([""] * 30, (texts,), [None] * 30)):
         for found in each if isinstance(each, list) else [each]:
@@ -127,7 +130,9 @@ def train(path: Path, model_settings: ModelSettings, jobs: int = 1) -> TrainedMo
 
 @MODELS
 def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Labels in parts give the same model; with a bound of the weights, a label keeps its largest ones."""
+    """Labels in parts give the same model; with a bound of the weights, a label keeps its largest
+    ones.
+    """
     texts, labels = documents()
     options = {"model": model, "C": "auto", **LOG_TFIDF}
     whole = TextClassifier(**options).fit(texts, labels)
@@ -137,7 +142,8 @@ def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPa
     assert TextClassifier(**options).fit(texts, labels).fitted_.hyperparameters.C is not None
     monkeypatch.setattr(learning, "MAX_WEIGHTS", 3 * 4)
     few = TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C}).fit(texts, labels).fitted_
-    weights, kept = parts.fitted_.scorer.weights(), few.scorer.weights()
+    weights = parts.fitted_.scorer.weights()
+    kept = few.scorer.weights()
     assert (np.count_nonzero(kept, axis=1) == 4).all()
     for k in range(3):
         largest = np.argsort(-np.abs(weights[k]), kind="stable")[:4]
@@ -153,9 +159,12 @@ def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many documents, only so many folds are fitted as the calibration needs; thresholds of labels need all."""
+    """Of many documents, only so many folds are fitted as the calibration needs; thresholds of
+    labels need all.
+    """
     monkeypatch.setattr(label_calibration, "CALIBRATION_SIZE", 30)
-    data, (texts, labels) = [], documents()
+    data = []
+    texts, labels = documents()
     score = OneVsRest.score_held_out
 
     def record(self: OneVsRest, folds: Any, *arguments: Any) -> None:
@@ -246,7 +255,9 @@ def test_growth_is_refused(fitted: TextClassifier) -> None:
 def test_reuters(
     model: str, optimize: str | None, micro_f1: float, macro_f1: float, corpora: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """The metrics on the test half, a classwise calibration error of at most 0.003, and a file of at most 10 MB."""
+    """The metrics on the test half, a classwise calibration error of at most 0.003, and a file of
+    at most 10 MB.
+    """
     reuters = corpora("reuters-90")
     trained = train(reuters / "train.jsonl", ModelSettings(model=model, optimize=optimize))
     save_model(trained, tmp_path / "model")
@@ -254,14 +265,19 @@ def test_reuters(
     fitted = load_model(tmp_path / "model").fitted
     source = open_source([str(reuters / "test.jsonl")], InputSettings(label_field="labels"))
     places = {label: k for k, label in enumerate(fitted.labels)}
-    true, predicted, probabilities = [], [], []
+    true = []
+    predicted = []
+    probabilities = []
     for batch in predict_source(fitted, source, jobs=1):
         probabilities.append(batch.probabilities)  # type: ignore[union-attr]
         for own, found in zip(batch.true_labels, batch.labels, strict=True):  # type: ignore[union-attr]
             true.append(np.isin(np.arange(90), [places[label] for label in own or ()]))
             predicted.append(np.isin(np.arange(90), [places[label] for label in found]))
-    y, p, values = np.array(true), np.array(predicted), np.concatenate(probabilities)
-    hits, sums = (y & p).sum(axis=0), y.sum(axis=0) + p.sum(axis=0)
+    y = np.array(true)
+    p = np.array(predicted)
+    values = np.concatenate(probabilities)
+    hits = (y & p).sum(axis=0)
+    sums = y.sum(axis=0) + p.sum(axis=0)
     assert 2 * hits.sum() / sums.sum() >= micro_f1
     assert (2 * hits / sums)[y.any(axis=0)].mean() >= macro_f1
     bins = np.minimum((values * 15).astype(int), 14)

@@ -38,7 +38,9 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Each document keeps its place, its problem and its probabilities, for one thread and for several."""
+    """Each document keeps its place, its problem and its probabilities, for one thread and for
+    several.
+    """
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(BROKEN))
     classifier = TextClassifier(smoothing=1.0).fit(
@@ -119,7 +121,9 @@ def test_leave_one_out_looks_at_all_documents_in_blocks(monkeypatch: pytest.Monk
 
 
 def test_scores_of_one_block_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No leave-one-out scores are computed of more documents at once than MAX_SCORES allows, up to duplicates."""
+    """No leave-one-out scores are computed of more documents at once than MAX_SCORES allows, up to
+    duplicates.
+    """
     n_at_once = []
     counted = leave_one_out.LeaveOneOut.scores
 
@@ -130,14 +134,18 @@ def test_scores_of_one_block_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
     monkeypatch.setattr(leave_one_out.LeaveOneOut, "scores", count)
-    texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
+    texts = [f"word{n % 9} more{n}" for n in range(100)]
+    labels = [str(n % 10) for n in range(100)]
     assert TextClassifier(model="auto").fit(texts, labels).fitted_.estimate.documents == 100
     assert max(n_at_once) <= 300
 
 
 def test_decisions_are_fitted_to_the_first_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What decisions achieve is measured on the documents that they are fitted to; there are no others."""
-    texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
+    """What decisions achieve is measured on the documents that they are fitted to; there are no
+    others.
+    """
+    texts = [f"word{n % 9} more{n}" for n in range(100)]
+    labels = [str(n % 10) for n in range(100)]
     monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
     fitted = TextClassifier(model="multinomial", optimize="accuracy").fit(texts, labels).fitted_
     assert fitted.estimate.documents == 30

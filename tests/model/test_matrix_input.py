@@ -1,4 +1,6 @@
-"""`TextClassifier` of matrices: the last step of a scikit-learn pipeline, and the figures of its classes."""
+"""`TextClassifier` of matrices: the last step of a scikit-learn pipeline, and the figures of its
+classes.
+"""
 
 import pickle
 import subprocess
@@ -36,7 +38,8 @@ FRUITS = ["apple", "banana", "apple", "banana", "apple", "banana"]
 
 with warnings.catch_warnings():  # that it does not inherit from what it does not import
     warnings.filterwarnings("ignore", message=".*does not inherit from")
-    # of a classifier of texts scikit-learn checks what does not need a matrix, and says that it cannot check the rest
+    # of a classifier of texts scikit-learn checks what does not need a matrix, and says that it
+    # cannot check the rest
     warnings.filterwarnings("ignore", message="Can't test estimator TextClassifier which requires input  of type")
     # no check is expected to fail, so that there is no list of exceptions
     with_checks = parametrize_with_checks([TextClassifier()])
@@ -80,7 +83,8 @@ def test_the_same_as_scikit_learn(model: str, options: Any, name: str, their_opt
 def test_the_same_of_weights(model: str, name: str) -> None:
     """Probabilities of rows of fractions."""
     chance = np.random.default_rng(8)
-    X, y = chance.random((60, 7)) * chance.integers(0, 2, (60, 7)), chance.choice(["a", "b", "c"], 60)
+    X = chance.random((60, 7)) * chance.integers(0, 2, (60, 7))
+    y = chance.choice(["a", "b", "c"], 60)
     theirs = getattr(sklearn.naive_bayes, name)(alpha=0.3).fit(X, y)
     ours = TextClassifier(model=model, smoothing=0.3, calibrate=False).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-9)
@@ -88,7 +92,9 @@ def test_the_same_of_weights(model: str, name: str) -> None:
 
 @pytest.mark.parametrize("model", [*EVENT_MODELS, *LINEAR_MODELS])
 def test_matrices_of_any_kind(model: str, tmp_path: Path) -> None:
-    """Arrays and sparse matrices give the same answers, stay as they were, and a saved classifier takes them."""
+    """Arrays and sparse matrices give the same answers, stay as they were, and a saved classifier
+    takes them.
+    """
     X, y = draw_rows(8)
     with_zeros = csr_array(X + 1)
     with_zeros.data -= 1  # zeros that are written out
@@ -125,7 +131,9 @@ def test_selected_columns() -> None:
     model=st.sampled_from(["multinomial", "dirichlet", "bernoulli", "complement"]),
 )
 def test_a_part_at_a_time(X: Any, data: st.DataObject, model: str) -> None:
-    """partial_fit on parts, new labels included, is fit on the whole, to the last bit; forget undoes it."""
+    """partial_fit on parts, new labels included, is fit on the whole, to the last bit; forget
+    undoes it.
+    """
     y = data.draw(npst.arrays(np.int64, len(X), elements=st.integers(0, 12)))
     cut = data.draw(st.integers(1, len(X) - 1))
     assume(X[:cut].any())
@@ -140,8 +148,11 @@ def test_a_part_at_a_time(X: Any, data: st.DataObject, model: str) -> None:
 
 
 def test_inside_scikit_learn() -> None:
-    """Cloned, searched, cross-validated, and the last step of pipelines that count words either way."""
-    texts, labels = TEXTS * 3, np.array(FRUITS * 3)
+    """Cloned, searched, cross-validated, and the last step of pipelines that count words either
+    way.
+    """
+    texts = TEXTS * 3
+    labels = np.array(FRUITS * 3)
     search = GridSearchCV(TextClassifier(), {"model": ["bernoulli", "complement"], "ngrams": [(1, 1), (1, 2)]}, cv=2)
     assert search.fit(texts, labels).best_score_ == 1
     assert clone(TextClassifier(min_df=2, stop_words=("a",))).get_params()["stop_words"] == ("a",)
@@ -180,7 +191,8 @@ def test_what_is_no_matrix(X: Any, y: Any, says: str) -> None:
 def test_columns_and_texts_are_not_mixed() -> None:
     """A model of columns takes a matrix with as many; a model of words takes texts."""
     X, y = draw_rows(1)
-    of_columns, of_words = TextClassifier().fit(X, y), TextClassifier().fit(TEXTS, FRUITS)
+    of_columns = TextClassifier().fit(X, y)
+    of_words = TextClassifier().fit(TEXTS, FRUITS)
     with pytest.raises(InputError, match="the matrix has 6 columns, and that of the model had 7"):
         of_columns.predict(X[:, :6])
     with pytest.raises(InputError, match="X is a matrix, and the model was trained on texts"):
@@ -227,7 +239,8 @@ def test_fractions_are_calibrated_like_counts(factor: float) -> None:
 def test_the_order_of_rows_does_not_matter(model: str, factor: float) -> None:
     """Rows in another order make the same model."""
     random = np.random.default_rng(3)
-    rows, labels = random.poisson(0.4, (300, 20)) * factor, random.integers(0, 3, 300)
+    rows = random.poisson(0.4, (300, 20)) * factor
+    labels = random.integers(0, 3, 300)
     order = random.permutation(300)
     first, second = (TextClassifier(model=model).fit(rows[at], labels[at]) for at in (slice(None), order))
     assert first.fitted_.hyperparameters.smoothing == second.fitted_.hyperparameters.smoothing
@@ -254,8 +267,11 @@ def test_texts_and_their_matrix_are_the_same_model() -> None:
 
 
 def test_negative_weights_are_for_linear_models() -> None:
-    """`--idf plus-one` is negative for a word of every document: Naive Bayes refuses it, and says what to use."""
-    texts, labels = ["red apple", "red plum", "red sour", "red sweet"], ["a", "a", "b", "b"]
+    """`--idf plus-one` is negative for a word of every document: Naive Bayes refuses it, and says
+    what to use.
+    """
+    texts = ["red apple", "red plum", "red sour", "red sweet"]
+    labels = ["a", "a", "b", "b"]
     with pytest.raises(ModelError, match=r"multinomial needs weights >= 0.*idf smooth"):
         TextClassifier(idf="plus-one").fit(texts, labels)
     TextClassifier(idf="plus-one", model="nbsvm").fit(texts, labels)
@@ -268,9 +284,12 @@ def test_negative_weights_are_for_linear_models() -> None:
 
 
 def test_the_estimate_of_gaussian_models_is_unbiased() -> None:
-    """Over 20 splits of a data set, leave-one-out log-loss and accuracy are those of the test documents on average."""
+    """Over 20 splits of a data set, leave-one-out log-loss and accuracy are those of the test
+    documents on average.
+    """
     X, y = load_breast_cancer(return_X_y=True)
-    estimates, results = [], []
+    estimates = []
+    results = []
     for seed in range(20):
         train, test, train_labels, test_labels = train_test_split(X, y, random_state=seed, test_size=0.3)
         model = TextClassifier(model="gaussian").fit(train, train_labels)
@@ -283,7 +302,9 @@ def test_the_estimate_of_gaussian_models_is_unbiased() -> None:
 
 
 def test_nothing_learned_yet() -> None:
-    """A classifier that is not fitted raises scikit-learn's NotFittedError, for texts and for matrices."""
+    """A classifier that is not fitted raises scikit-learn's NotFittedError, for texts and for
+    matrices.
+    """
     for X in (["a text"], np.eye(2)):
         with pytest.raises(NotFittedError, match="is not fitted yet; call fit first") as caught:
             TextClassifier().predict(X)
@@ -305,6 +326,8 @@ except NotFittedError:
 
 
 def test_nothing_is_imported() -> None:
-    """Neither scikit-learn nor pandas nor polars; the error of what has learned nothing is our own then."""
+    """Neither scikit-learn nor pandas nor polars; the error of what has learned nothing is our own
+    then.
+    """
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -78,7 +78,9 @@ def test_the_most_accurate_is_selected() -> None:
 
 
 def test_it_predicts_as_the_model_that_is_named() -> None:
-    """Smoothing, calibration and probabilities are the same, if a given prior leaves nothing to adjust."""
+    """Smoothing, calibration and probabilities are the same, if a given prior leaves nothing to
+    adjust.
+    """
     for seed in range(5):
         texts, labels = corpus(seed, n_documents=MANY)
         auto = TextClassifier(prior="uniform").fit(texts, labels)
@@ -91,7 +93,9 @@ def test_it_predicts_as_the_model_that_is_named() -> None:
 
 
 def test_the_calibration_adjusts_the_prior() -> None:
-    """The calibrated probabilities of the choice have the prior adjustment of `optimize`, unless told otherwise."""
+    """The calibrated probabilities of the choice have the prior adjustment of `optimize`, unless
+    told otherwise.
+    """
     texts, labels = corpus(3, n_documents=200)
     auto = TextClassifier().fit(texts, labels)
     model, tf = choice(auto.fitted_)
@@ -105,7 +109,9 @@ def test_the_calibration_adjusts_the_prior() -> None:
 
 
 def test_the_parameter_stays_auto(tmp_path: Path) -> None:
-    """The parameters are those that were given, of a classifier, of a model file, and where tf was given."""
+    """The parameters are those that were given, of a classifier, of a model file, and where tf was
+    given.
+    """
     seeds = seeds_by_choice()
     binary = next(seeds[key][0] for key in seeds if key[1] == "binary")
     for options in ({}, {"tf": "binary"}):
@@ -137,7 +143,9 @@ def test_the_parameter_stays_auto(tmp_path: Path) -> None:
     ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
 def test_what_is_tried(options: dict[str, Any], labels: int, models: set[str], binary: set[str]) -> None:
-    """Complement from three labels on, binary counts where plain counts are asked for; other settings are kept."""
+    """Complement from three labels on, binary counts where plain counts are asked for; other
+    settings are kept.
+    """
     for seed in range(12):
         fitted = TextClassifier(**options).fit(*corpus(seed, n_labels=labels, n_documents=MANY)).fitted_
         assert fitted.model_settings.model in models
@@ -146,7 +154,9 @@ def test_what_is_tried(options: dict[str, Any], labels: int, models: set[str], b
 
 
 def questions(n_documents: int) -> tuple[list[str], list[str]]:
-    """Short texts of twelve labels, whose distributions over 200 words vary around that of the corpus."""
+    """Short texts of twelve labels, whose distributions over 200 words vary around that of the
+    corpus.
+    """
     random = np.random.default_rng(1)
     shares = random.dirichlet(30 * random.dirichlet(np.full(200, 0.3)) + 1e-9, size=12)
     classes = [i % 12 for i in range(12 * n_documents)]
@@ -155,7 +165,9 @@ def questions(n_documents: int) -> tuple[list[str], list[str]]:
 
 
 def test_few_documents_of_each_label(tmp_path: Path) -> None:
-    """Up to 25 documents a label, Dirichlet smoothing is tried, and selected where it has a clearly lower log-loss."""
+    """Up to 25 documents a label, Dirichlet smoothing is tried, and selected where it has a clearly
+    lower log-loss.
+    """
     texts, labels = questions(12)
     few = TextClassifier().fit(texts[:72], labels[:72])
     assert few.fitted_.model_settings.model == "dirichlet"
@@ -172,7 +184,9 @@ def test_few_documents_of_each_label(tmp_path: Path) -> None:
     "options", [{"smoothing": 1.0}, {"tf": "binary"}, {"prior": "uniform"}, {"hash_bits": 12}], ids=str
 )
 def test_settings_stay_with_few_documents(options: dict[str, Any]) -> None:
-    """The smoothing and the features that are given are those of the choice, of Dirichlet smoothing too."""
+    """The smoothing and the features that are given are those of the choice, of Dirichlet smoothing
+    too.
+    """
     fitted = TextClassifier(**options).fit(*questions(6)).fitted_
     assert fitted.model_settings.model == "dirichlet"
     assert options.get("smoothing", fitted.hyperparameters.smoothing) == fitted.hyperparameters.smoothing
@@ -195,7 +209,9 @@ def test_one_document_for_each_label() -> None:
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("options", [{}, {"tf": "binary"}, {"hash_bits": 8}, {"smoothing": 0.5}], ids=str)
 def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
-    """With retained documents, update, merge and forget give the bytes of training at once, whatever was selected."""
+    """With retained documents, update, merge and forget give the bytes of training at once,
+    whatever was selected.
+    """
     choices = set()
     for seed in range(6):
         texts, labels = corpus(seed)
@@ -205,7 +221,8 @@ def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
             return TextClassifier(keep_sample=1000, **options).fit(texts[kept], labels[kept])
 
         whole = saved(train(0, 60), tmp_path)
-        first, second = train(0, 20), train(20, 60)
+        first = train(0, 20)
+        second = train(20, 60)
         choices.add((choice(first.fitted_), choice(second.fitted_)))
         merged = train(0, 20).merge(second)
         updated = train(0, 20).partial_fit(texts[20:], labels[20:])
@@ -220,7 +237,9 @@ def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
 def test_a_model_that_is_only_saved_retains_fewer_documents(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has the bytes of one that retains more. Every fifth document is a duplicate, also of another label."""
+    """It has the bytes of one that retains more. Every fifth document is a duplicate, also of
+    another label.
+    """
     monkeypatch.setattr(fitting, "CALIBRATION_SIZE", 40)
     monkeypatch.setattr(training, "SELECTION_SIZE", 50)
     texts, labels = corpus(5, n_documents=300)
@@ -288,7 +307,9 @@ def test_growth_is_refused_between_a_choice_and_a_named_model() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"model": "multinomial"}, {"optimize": "macro_f1"}], ids=str)
 def test_a_merged_model_does_not_depend_on_the_order_of_equal_ones(options: dict[str, Any], tmp_path: Path) -> None:
-    """Models of as many documents, with one smoothing and without a temperature, differ in their nonconformity only."""
+    """Models of as many documents, with one smoothing and without a temperature, differ in their
+    nonconformity only.
+    """
     options |= {"smoothing": 1.0, "calibrate": False}
     first, second = (reloaded(TextClassifier(**options).fit(*corpus(seed)), tmp_path).model_ for seed in (1, 2))
     one, other = (TextClassifier.from_model(merge(each)) for each in ([first, second], [second, first]))

@@ -1,4 +1,6 @@
-"""Multi-label models: trained, saved, predicted and grown; grown models equal trained ones to the byte."""
+"""Multi-label models: trained, saved, predicted and grown; grown models equal trained ones to the
+byte.
+"""
 
 import json
 import os
@@ -68,13 +70,15 @@ def count(documents: Documents, features: FeatureSettings, *, size: int | None =
     counter = CorpusCounter(features, sample_size=size)
     half = len(documents) // 2
     for part in (documents[:half], documents[half:]):
-        ids, texts = list(map(str, range(len(part)))), [text for text, _ in part]
+        ids = list(map(str, range(len(part))))
+        texts = [text for text, _ in part]
         counter.add(Batch(ids, (texts,), [None] * len(part), label_lists=[labels for _, labels in part]))
     return counter.finish()
 
 
 def train(documents: Documents, *, features: FeatureSettings | None = None, **options: Any) -> TrainedModel:
-    features, settings = features or FeatureSettings(), ModelSettings(**options)
+    features = features or FeatureSettings()
+    settings = ModelSettings(**options)
     return train_on_counts(count(documents, features, size=sample_size(features, settings)), features, settings)
 
 
@@ -123,7 +127,9 @@ def test_unreadable_documents_and_texts_without_tokens_have_no_labels() -> None:
 def test_grown_models_are_trained_models(first: Documents, second: Documents) -> None:
     options: dict[str, Any] = {"keep_sample": 1000}
     try:
-        one, other, both = train(first, **options), train(second, **options), train([*first, *second], **options)
+        one = train(first, **options)
+        other = train(second, **options)
+        both = train([*first, *second], **options)
     except ModelError:
         return
     from tempfile import TemporaryDirectory
@@ -231,7 +237,8 @@ def test_older_documents_can_decay() -> None:
 
 
 def test_models_of_one_label_and_of_several_are_not_mixed() -> None:
-    several, features = train(FRUIT), FeatureSettings()
+    several = train(FRUIT)
+    features = FeatureSettings()
     counter = CorpusCounter(features)
     texts = [text for text, labels in FRUIT if labels]
     counter.add(Batch(texts, (texts,), [labels[0] for _, labels in FRUIT if labels]))
@@ -306,7 +313,8 @@ def test_documents_without_any_label_cannot_be_trained_on() -> None:
 
 @pytest.mark.exhaustive
 def test_ten_thousand_labels(tmp_path: Path) -> None:
-    random, n = np.random.default_rng(0), 10_000
+    random = np.random.default_rng(0)
+    n = 10_000
     tags = [*random.permutation(n).reshape(-1, 5).tolist(), *random.permutation(n).reshape(-1, 50).tolist()]
     documents = [
         (" ".join(f"w{k} w{k} w{random.integers(n)} common" for k in each), tuple(f"t{k}" for k in each))
@@ -325,7 +333,8 @@ def test_ten_thousand_labels(tmp_path: Path) -> None:
     path.write_text("\n".join(json.dumps({"text": text}) for text, _ in documents[:500]))
     tracemalloc.start()
     batches = predict_source(loaded.fitted, open_source([str(path)], InputSettings()), jobs=1)
-    assert sum(map(len, batches)) == 500  # of which the probabilities of a few are in memory at once
+    # of which the probabilities of a few are in memory at once
+    assert sum(map(len, batches)) == 500
     assert tracemalloc.get_traced_memory()[1] < 120 << 20
     tracemalloc.stop()
 
@@ -335,7 +344,9 @@ def test_reuters(corpora: Callable[[str], Path], tmp_path: Path) -> None:
     reuters = corpora("reuters-90")
 
     def measure(optimize: str | None) -> tuple[float, float, float, float]:
-        """Micro-F1, macro-F1 over labels with test documents, precision at 1, classwise calibration error."""
+        """Micro-F1, macro-F1 over labels with test documents, precision at 1, classwise calibration
+        error.
+        """
         source = open_source([str(reuters / "train.jsonl")], LABELED)
         model = train_on_source(source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus())
         loaded = load_model(_saved(model, tmp_path))
@@ -345,7 +356,8 @@ def test_reuters(corpora: Callable[[str], Path], tmp_path: Path) -> None:
         p = np.concatenate([batch.probabilities for batch in batches])
         true = np.array([[k in (own or ()) for k in labels] for batch in batches for own in batch.true_labels])
         predicted = np.array([[k in own for k in labels] for batch in batches for own in batch.labels])
-        correct, total = (predicted & true).sum(axis=0), predicted.sum(axis=0) + true.sum(axis=0)
+        correct = (predicted & true).sum(axis=0)
+        total = predicted.sum(axis=0) + true.sum(axis=0)
         tested = true.any(axis=0)
         bins = np.minimum((p * 10).astype(int), 9)
         errors = [

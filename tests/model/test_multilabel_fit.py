@@ -31,8 +31,10 @@ DOCUMENTS = st.lists(
 
 def train(documents: Documents, *, jobs: int = 1, keep_sample: int = 1000, **options: Any) -> TrainedModel:
     """A model of some documents."""
-    features, counter = FeatureSettings(), CorpusCounter(FeatureSettings(), sample_size=keep_sample)
-    texts, lists = [text for text, _ in documents], [labels for _, labels in documents]
+    features = FeatureSettings()
+    counter = CorpusCounter(FeatureSettings(), sample_size=keep_sample)
+    texts = [text for text, _ in documents]
+    lists = [labels for _, labels in documents]
     counter.add(Batch(texts, (texts,), [None] * len(texts), label_lists=lists))
     return train_on_counts(counter.finish(), features, ModelSettings(keep_sample=keep_sample, **options), jobs=jobs)
 
@@ -53,9 +55,13 @@ def numbers_of(fit: MultilabelFit) -> list[float]:
 
 
 def test_titles_are_predicted_by_a_model_of_long_documents() -> None:
-    """Words typical of a label give it to texts that are a hundredth as long as the training documents."""
-    random, n_topics = np.random.default_rng(5), 6
-    common, topics = [f"common{i}" for i in range(300)], [[f"topic{k}x{i}" for i in range(30)] for k in range(n_topics)]
+    """Words typical of a label give it to texts that are a hundredth as long as the training
+    documents.
+    """
+    random = np.random.default_rng(5)
+    n_topics = 6
+    common = [f"common{i}" for i in range(300)]
+    topics = [[f"topic{k}x{i}" for i in range(30)] for k in range(n_topics)]
     documents = []
     for _ in range(300):
         own = random.choice(n_topics, size=random.integers(0, 3), replace=False)
@@ -113,8 +119,11 @@ def tagged_titles(n: int, n_labels: int, seed: int) -> Documents:
 
 @pytest.mark.parametrize("optimize", [None, "macro_f1"])
 def test_many_labels_have_calibrated_probabilities(optimize: str | None) -> None:
-    """Also the improbable labels of a document, of which only some are kept; no document gets dozens of labels."""
-    model, test = train(tagged_titles(600, 200, 2), optimize=optimize), tagged_titles(1000, 200, 100)
+    """Also the improbable labels of a document, of which only some are kept; no document gets
+    dozens of labels.
+    """
+    model = train(tagged_titles(600, 200, 2), optimize=optimize)
+    test = tagged_titles(1000, 200, 100)
     assert len(model.fitted.labels) > label_calibration.MAX_LABELS
     found = predict(model, [text for text, _ in test])
     n_true = sum(len(labels) for _, labels in test)
@@ -148,9 +157,12 @@ def test_a_sample_of_improbable_labels_stands_for_all(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("minimum", [-np.inf, 1.0, 9.0])
 def test_kept_pairs_stand_for_all(minimum: float) -> None:
-    """Each pair is kept with a weight, or stands for others that are not; own labels are always there once."""
+    """Each pair is kept with a weight, or stands for others that are not; own labels are always
+    there once.
+    """
     random = np.random.default_rng(0)
-    scores, is_own = random.normal(size=(3000, 150)), random.random((3000, 150)) < 0.01
+    scores = random.normal(size=(3000, 150))
+    is_own = random.random((3000, 150)) < 0.01
     rows, labels, weights = keep_cells(scores, is_own, 0, minimum)
     assert weights.sum() == pytest.approx(3000 * 150, rel=0.01)
     assert (weights[is_own[rows, labels]] == 1).all()
@@ -172,7 +184,8 @@ def test_precision_at_1_is_of_documents_with_a_label() -> None:
 
 def test_labels_of_a_single_document_do_not_spoil_the_others() -> None:
     """Twenty documents get a further label of their own: the other labels are found as before."""
-    documents, test = tagged_titles(300, 12, 4), tagged_titles(600, 12, 5)
+    documents = tagged_titles(300, 12, 4)
+    test = tagged_titles(600, 12, 5)
     marked = [(text, (*labels, f"own{i}") if i < 20 else labels) for i, (text, labels) in enumerate(documents)]
     found = []
     for each in (documents, marked):
@@ -185,17 +198,21 @@ def test_labels_of_a_single_document_do_not_spoil_the_others() -> None:
 
 @pytest.mark.parametrize("n_retained", [0, 1, 2])
 def test_macro_f1_is_of_labels_that_retained_documents_have(n_retained: int) -> None:
-    """A label with one retained document, and others that were only counted, has an F1; one without any has none.
+    """A label with one retained document, and others that were only counted, has an F1; one without
+    any has none.
 
-    Its threshold is then that of all labels. Documents of other labels reach it here, so its F1 of 0 counts.
+    Its threshold is then that of all labels. Documents of other labels reach it here, so its F1 of
+    0 counts.
     """
     documents = [(f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",)) for i in range(60)]
     rare = [(f"lynx owl fox z{i}", ("wood",)) for i in range(8)]
     hashes = {text: int(train([(text, labels)]).counts.sample.hashes[0]) for text, labels in [*documents, *rare]}
     bound = sorted(hashes[text] for text, _ in rare)[n_retained]
-    size = sum(each <= bound for each in hashes.values())  # the last one is not scored: copies of it may be missing
+    # the last one is not scored: copies of it may be missing
+    size = sum(each <= bound for each in hashes.values())
     model = train([*documents, *rare], keep_sample=size, optimize="macro_f1")
-    fit, wood = fit_of(model.fitted), model.fitted.labels.index("wood")
+    fit = fit_of(model.fitted)
+    wood = model.fitted.labels.index("wood")
     assert len(model.counts.sample) == size
     assert fit.estimate is not None
     assert fit.estimate.macro_f1 == pytest.approx(1.0 if n_retained else 2 / 3)
@@ -213,7 +230,9 @@ def test_the_f1_of_a_label_with_one_document_is_0() -> None:
 
 
 def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads find the labels of the documents of their blocks at the same time; slices share the counts."""
+    """Two threads find the labels of the documents of their blocks at the same time; slices share
+    the counts.
+    """
     corpora = []
     monkeypatch.setattr(
         "nbtext.bayes.label_calibration.select_multilabel",
@@ -222,7 +241,8 @@ def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
     train([(f"apple n{i}", ("ab"[i % 2],)) for i in range(40)])
     (corpus,) = corpora
     assert corpus.first(5).counts is corpus.counts
-    both, original = threading.Barrier(2, timeout=20), type(corpus.documents).locate
+    both = threading.Barrier(2, timeout=20)
+    original = type(corpus.documents).locate
 
     def locate(*arguments: Any) -> Any:
         both.wait()

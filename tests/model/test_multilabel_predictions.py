@@ -8,7 +8,9 @@ from nbtext.model.predictions import FEW_CLASSES, most_probable, select_labels
 
 
 def test_labels_by_threshold() -> None:
-    """Labels at their threshold are predicted, by decreasing probability; ties in the order of the labels."""
+    """Labels at their threshold are predicted, by decreasing probability; ties in the order of the
+    labels.
+    """
     probabilities = np.array([[0.5, 0.9, 0.5], [0.1, 0.2, 0.3], [np.nan] * 3, [0.4, 0.4, 0.0]])
     thresholds = np.array([0.5, 0.5, 0.4])
     labels = ("a", "b", "c")
@@ -23,7 +25,8 @@ def test_labels_by_threshold() -> None:
 def test_the_definition(n: int, n_labels: int, seed: int) -> None:
     """It is what the definition says, row by row."""
     rng = np.random.default_rng(seed)
-    probabilities, thresholds = rng.random((n, n_labels)).round(1), rng.random(n_labels).round(1)
+    probabilities = rng.random((n, n_labels)).round(1)
+    thresholds = rng.random(n_labels).round(1)
     labels = tuple(f"l{k}" for k in range(n_labels))
     expected = []
     for row in probabilities:

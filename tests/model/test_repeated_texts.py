@@ -1,4 +1,6 @@
-"""Texts that repeat by nature: the choice of a model, both estimates, and `duplicates`, from outside."""
+"""Texts that repeat by nature: the choice of a model, both estimates, and `duplicates`, from
+outside.
+"""
 
 import math
 from pathlib import Path
@@ -26,7 +28,9 @@ def three_texts(seed: int, n: int = 1500) -> tuple[list[str], list[str]]:
 
 
 def complaints(seed: int) -> tuple[list[str], list[str]]:
-    """4,441 rows of 484 texts: product and part of a product; the label is one of 99 issues, some for each product."""
+    """4,441 rows of 484 texts: product and part of a product; the label is one of 99 issues, some
+    for each product.
+    """
     random = np.random.default_rng(seed)
     words = [f"word{number}" for number in range(310)]
     issues = [random.choice(99, size=random.integers(4, 14), replace=False) for _ in range(18)]
@@ -41,7 +45,8 @@ def complaints(seed: int) -> tuple[list[str], list[str]]:
     own = [random.dirichlet(usual[product] * 25 + 1e-3) for product in products.values()]
     popularity = 1 / np.arange(1, 485)
     rows = [*range(484), *random.choice(484, 4441 - 484, p=popularity / popularity.sum()).tolist()]
-    texts, numbers = list(products), list(products.values())
+    texts = list(products)
+    numbers = list(products.values())
     return [texts[row] for row in rows], [f"issue {random.choice(issues[numbers[row]], p=own[row])}" for row in rows]
 
 
@@ -49,18 +54,23 @@ def complaints(seed: int) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize("duplicates", ["together", "separate"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_choice_where_a_text_has_several_labels(seed: int, duplicates: str) -> None:
-    """Accuracy cannot tell the models apart, because few texts make it up; the log-loss of complement is far higher."""
+    """Accuracy cannot tell the models apart, because few texts make it up; the log-loss of
+    complement is far higher.
+    """
     fitted = TextClassifier(duplicates=duplicates).fit(*complaints(seed)).fitted_
     assert fitted.model_settings.model == "multinomial"
 
 
 def test_the_separate_estimate_is_that_of_new_documents_with_the_same_texts() -> None:
-    """Left out together, the three texts are estimated as new ones; separately, as those of a fresh sample."""
+    """Left out together, the three texts are estimated as new ones; separately, as those of a fresh
+    sample.
+    """
     texts, labels = three_texts(1)
     together, separate = (TextClassifier(duplicates=each).fit(texts, labels) for each in ("together", "separate"))
     fresh_texts, fresh_labels = three_texts(2, 20_000)
     fresh = float((separate.predict(fresh_texts) == np.array(fresh_labels)).mean())
-    expected, other = separate.fitted_.estimate, together.fitted_.estimate
+    expected = separate.fitted_.estimate
+    other = together.fitted_.estimate
     assert expected is not None
     assert other is not None
     assert expected.accuracy == pytest.approx(fresh, abs=0.025)
@@ -73,7 +83,9 @@ def test_the_separate_estimate_is_that_of_new_documents_with_the_same_texts() ->
 
 @pytest.mark.parametrize("model", ["svm", "logistic", "stacked"])
 def test_both_estimates_of_a_linear_model_are_of_one_fit(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one needs other folds only, and its figure is that of a model whose duplicates are left out so."""
+    """The other one needs other folds only, and its figure is that of a model whose duplicates are
+    left out so.
+    """
     readings: list[object] = []
     learn = learning.learn
     monkeypatch.setattr(learning, "learn", lambda *given, **named: readings.append(given) or learn(*given, **named))
@@ -116,9 +128,12 @@ def test_without_repeated_texts_there_is_one_estimate() -> None:
 
 @pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli", "categorical", "gaussian"])
 def test_probabilities_are_those_of_refits(model: str) -> None:
-    """The left-out probabilities of `separate` are those of models of all other documents, whatever these are."""
+    """The left-out probabilities of `separate` are those of models of all other documents, whatever
+    these are.
+    """
     texts, labels = three_texts(3, 40)
-    texts, labels = [*texts, "my new phone", "my new phone"], [*labels, "delivery", "refund"]
+    texts = [*texts, "my new phone", "my new phone"]
+    labels = [*labels, "delivery", "refund"]
     options: dict[str, Any] = {"model": model, "smoothing": 0.5, "calibrate": False, "duplicates": "separate"}
     vocabulary = tuple(sorted({word for text in texts for word in text.split()}))
     left_out = TextClassifier(**options, vocabulary=vocabulary).fit(texts, labels).leave_one_out_predict_proba_
@@ -163,7 +178,8 @@ def test_several_labels(model: str, tmp_path: Path) -> None:
         classifier.save(tmp_path / "m.joblib")
         loaded = load_model(tmp_path / "m.joblib")
         assert loaded.get_params()["duplicates"] == how
-        fit, again = classifier.fitted_.task.fit, loaded.fitted_.task.fit
+        fit = classifier.fitted_.task.fit
+        again = loaded.fitted_.task.fit
         assert fit is not None
         assert again is not None
         assert fit.estimate is not None

@@ -1,4 +1,6 @@
-"""A review with a model: its documents are left out of it exactly, and new documents are judged by it as it is."""
+"""A review with a model: its documents are left out of it exactly, and new documents are judged by
+it as it is.
+"""
 
 import json
 import math
@@ -37,7 +39,8 @@ Rows = list[dict[str, Any]]
 
 def make_rows(n: int, seed: int = 1, *, several: bool = False) -> Rows:
     """Documents of few words, so that every word is in many of them, and some documents are equal."""
-    chance, rows = np.random.default_rng(seed), Rows()
+    chance = np.random.default_rng(seed)
+    rows = Rows()
     for number in range(n):
         labels = [name for name in OWN if chance.random() < 0.4] if several else [str(chance.choice(list(OWN)))]
         words = [str(word) for label in labels for word in chance.choice(OWN[label], 3)]
@@ -74,7 +77,8 @@ def posteriors(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.float64]]:
 
 def refit_without(model: TrainedModel, text: str) -> TrainedModel:
     """The model without all documents of a text, with the same smoothing and calibration."""
-    fitted, counts = model.fitted, model.counts
+    fitted = model.fitted
+    counts = model.counts
     words = {word: text.split().count(word) for word in text.split()}
     assert counts.vocabulary is not None
     terms = counts.vocabulary.terms
@@ -108,7 +112,8 @@ def test_training_documents_are_left_out(
 
     Also of a model that retains none of its documents, or only some of them.
     """
-    rows, features = make_rows(60), FeatureSettings(vocabulary=WORDS)
+    rows = make_rows(60)
+    features = FeatureSettings(vocabulary=WORDS)
     model_settings = ModelSettings(**{"keep_sample": keep_sample} | settings)
     model = train_on_source(open_rows(tmp_path, rows), features, model_settings)
     if model_settings.keep_sample is None:  # as in a model file
@@ -146,7 +151,9 @@ def test_training_documents_are_left_out(
 def test_new_documents_are_judged_as_predicted(
     features: FeatureSettings, settings: dict[str, Any], posteriors: list[NDArray[np.float64]], tmp_path: Path
 ) -> None:
-    """The posterior and the likelihood of a document with an unknown word are those of `nbtext predict`."""
+    """The posterior and the likelihood of a document with an unknown word are those of `nbtext
+    predict`.
+    """
     model = train_on_source(open_rows(tmp_path, make_rows(200)), features, ModelSettings(**settings))
     temperature = model.fitted.calibration.temperature
     assert temperature is not None
@@ -168,8 +175,11 @@ def test_new_documents_are_judged_as_predicted(
 
 
 def test_labels_that_were_changed_after_training(posteriors: list[NDArray[np.float64]], tmp_path: Path) -> None:
-    """A model that retains its documents subtracts each from the label that it had, whatever it is now."""
-    rows, changed = make_rows(60), {"fruit": "sea", "sea": "tools", "tools": "fruit"}
+    """A model that retains its documents subtracts each from the label that it had, whatever it is
+    now.
+    """
+    rows = make_rows(60)
+    changed = {"fruit": "sea", "sea": "tools", "tools": "fruit"}
     model = train_on_source(open_rows(tmp_path, rows), FeatureSettings(), ModelSettings(keep_sample=1000))
     for given in (rows, [row | {"label": changed[row["label"]]} for row in rows]):
         corpus = read(tmp_path, given, FeatureSettings())
@@ -196,8 +206,11 @@ def test_more_copies_than_the_model_was_trained_on(posteriors: list[NDArray[np.f
 
 @pytest.mark.parametrize("keep_sample", [None, 1000, 20])
 def test_several_labels(keep_sample: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The probability of each pair is that of the model without the document and its copies; new ones are predicted."""
-    rows, features = make_rows(80, several=True), FeatureSettings(vocabulary=WORDS)
+    """The probability of each pair is that of the model without the document and its copies; new
+    ones are predicted.
+    """
+    rows = make_rows(80, several=True)
+    features = FeatureSettings(vocabulary=WORDS)
     model = train_on_source(open_rows(tmp_path, rows), features, ModelSettings(keep_sample=keep_sample))
     counts = model.counts
     if keep_sample is None:
@@ -225,7 +238,9 @@ def test_several_labels(keep_sample: int | None, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("several", [False, True])
 def test_words_of_a_label_error_are_weighed_without_its_document(tmp_path: Path, several: bool) -> None:
-    """The log-odds of a word is a ratio of shares of documents with it, with half a document added to each count."""
+    """The log-odds of a word is a ratio of shares of documents with it, with half a document added
+    to each count.
+    """
     rows = make_rows(60, several=several)
     corpus = read(tmp_path, rows, FeatureSettings())
     sets = [set(row["label"]) if several else {row["label"]} for row in rows]
@@ -243,7 +258,8 @@ def test_words_of_a_label_error_are_weighed_without_its_document(tmp_path: Path,
         assert weights is not None
         assert weights.keys() == words[own]
         for word, weight in weights.items():
-            given, likely = finding.label, finding.likely_label
+            given = finding.label
+            likely = finding.likely_label
             against = share(word, own, of=given) if given else share(word, own, of=likely or "", with_label=False)
             speaks = share(word, own, of=likely) if likely else share(word, own, of=given or "", with_label=False)
             assert weight == pytest.approx(math.log(speaks / against), rel=1e-9)
@@ -251,7 +267,9 @@ def test_words_of_a_label_error_are_weighed_without_its_document(tmp_path: Path,
 
 @pytest.mark.parametrize(("n_rare", "is_judged"), [(2, False), (3, True)])
 def test_a_label_of_one_other_document_is_not_judged(tmp_path: Path, n_rare: int, is_judged: bool) -> None:
-    """Without its own document, a label of two has one left, which says nothing about the absence of the label."""
+    """Without its own document, a label of two has one left, which says nothing about the absence
+    of the label.
+    """
     rows = make_rows(60, several=True)
     for n in range(n_rare):
         rows[n] = {"id": str(n), "text": f"apple pear saw {WORDS[n + 4]} boat wave wave", "label": ["fruit", "rare"]}

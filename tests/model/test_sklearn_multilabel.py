@@ -1,4 +1,6 @@
-"""TextClassifier with several labels for a text: lists of labels, or an indicator matrix, as in scikit-learn."""
+"""TextClassifier with several labels for a text: lists of labels, or an indicator matrix, as in
+scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def test_lists_of_labels() -> None:
 def test_indicator_matrices_are_predicted_as_matrices() -> None:
     from scipy.sparse import csr_array
 
-    wide = np.column_stack((INDICATOR, np.zeros(len(TEXTS), dtype=int)))  # the last label occurs nowhere
+    # the last label occurs nowhere
+    wide = np.column_stack((INDICATOR, np.zeros(len(TEXTS), dtype=int)))
     of_lists = TextClassifier().fit(TEXTS, LISTS)
     for y in (wide, csr_array(wide), wide.astype(bool)):
         classifier = TextClassifier().fit(TEXTS, y)
@@ -55,7 +58,8 @@ def test_indicator_matrices_are_predicted_as_matrices() -> None:
         )
         assert classifier.score(TEXTS, y) == of_lists.score(TEXTS, LISTS)
         np.testing.assert_array_equal(classifier.classes_, [0, 1, 2, 3])
-        probabilities, margins = classifier.predict_proba(TEXTS), classifier.decision_function(TEXTS)
+        probabilities = classifier.predict_proba(TEXTS)
+        margins = classifier.decision_function(TEXTS)
         np.testing.assert_array_equal(probabilities[:, :3], of_lists.predict_proba(TEXTS))
         assert probabilities[:, 3].max() == 0
         np.testing.assert_array_equal(margins >= 0, predicted)
@@ -75,7 +79,9 @@ def test_lists_of_zeros_and_ones_are_an_indicator_matrix(form: Any) -> None:
 
 
 def test_tables_of_zeros_and_ones() -> None:
-    """Tables of pandas and polars are indicator matrices, too; a table with other columns is refused."""
+    """Tables of pandas and polars are indicator matrices, too; a table with other columns is
+    refused.
+    """
     import pandas as pd
     import polars as pl
 
@@ -108,7 +114,9 @@ class OfNumbers(TextClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array, tags.input_tags.two_d_array, tags.input_tags.string = False, True, False
+        tags.input_tags.one_d_array = False
+        tags.input_tags.two_d_array = True
+        tags.input_tags.string = False
         return tags
 
 
@@ -129,7 +137,9 @@ def test_the_checks_of_scikit_learn() -> None:
 
 @pytest.mark.exhaustive
 def test_selection_and_scores_of_scikit_learn() -> None:
-    """Cross-validation, grid search, pipelines and clones, with a label that some folds do not have."""
+    """Cross-validation, grid search, pipelines and clones, with a label that some folds do not
+    have.
+    """
     from sklearn.base import clone
     from sklearn.metrics import f1_score, label_ranking_average_precision_score
     from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
@@ -144,7 +154,8 @@ def test_selection_and_scores_of_scikit_learn() -> None:
         fitted = TextClassifier().fit([TEXTS[i] for i in train], y[train])
         expected.append(f1_score(y[test], fitted.predict([TEXTS[i] for i in test]), average="micro"))
     np.testing.assert_array_equal(scores, expected)
-    assert cross_val_score(TextClassifier(), TEXTS, LISTS, cv=folds).mean() > 0.5  # lists: by the subset accuracy
+    # lists: by the subset accuracy
+    assert cross_val_score(TextClassifier(), TEXTS, LISTS, cv=folds).mean() > 0.5
     probabilities = cross_val_predict(TextClassifier(), TEXTS, y, cv=folds, method="predict_proba")
     assert probabilities.shape == y.shape
     assert label_ranking_average_precision_score(y, probabilities) > 0.8
@@ -182,7 +193,8 @@ def forms() -> dict[str, Any]:
     import pandas as pd
     from scipy.sparse import csr_array
 
-    wide = np.column_stack((INDICATOR, np.zeros(len(TEXTS), dtype=int)))  # the last label occurs nowhere
+    # the last label occurs nowhere
+    wide = np.column_stack((INDICATOR, np.zeros(len(TEXTS), dtype=int)))
     return {
         "texts": LISTS,
         "integers": [[len(label) for label in labels] for labels in LISTS],
@@ -199,7 +211,9 @@ def forms() -> dict[str, Any]:
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("form", forms())
 def test_a_saved_classifier_is_the_same(form: str, tmp_path: Path) -> None:
-    """Each form of labels goes through save and load: predictions, probabilities, scores, and later growth."""
+    """Each form of labels goes through save and load: predictions, probabilities, scores, and later
+    growth.
+    """
     from sklearn.base import clone
 
     y = forms()[form]
@@ -211,7 +225,8 @@ def test_a_saved_classifier_is_the_same(form: str, tmp_path: Path) -> None:
     more = [y[0]] if isinstance(y, list) else y[:1]
     for attempt in range(3):
         for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
-            found, expected = getattr(loaded, method)(TEXTS), getattr(classifier, method)(TEXTS)
+            found = getattr(loaded, method)(TEXTS)
+            expected = getattr(classifier, method)(TEXTS)
             assert type(found) is type(expected)
             np.testing.assert_array_equal(np.array(found, dtype=object), np.array(expected, dtype=object))
         assert loaded.predict(TEXTS)[0].__class__ is classifier.predict(TEXTS)[0].__class__
@@ -225,7 +240,9 @@ def test_a_saved_classifier_is_the_same(form: str, tmp_path: Path) -> None:
 
 
 def test_the_columns_of_a_matrix_survive_growth(tmp_path: Path) -> None:
-    """A wider matrix adds columns, used or not; so does a merge; a label outside of them ends the matrix."""
+    """A wider matrix adds columns, used or not; so does a merge; a label outside of them ends the
+    matrix.
+    """
     empty = np.zeros((len(TEXTS), 2), dtype=int)
     narrow, wide = (TextClassifier(keep_sample=100).fit(TEXTS, y) for y in (INDICATOR, np.hstack((INDICATOR, empty))))
     for models in ((narrow, wide), (wide, narrow)):
@@ -234,7 +251,8 @@ def test_the_columns_of_a_matrix_survive_growth(tmp_path: Path) -> None:
     narrow.partial_fit(TEXTS, np.hstack((INDICATOR, empty, empty)))
     narrow.save(tmp_path / "m")
     assert TextClassifier.load(tmp_path / "m").predict(TEXTS).shape == (len(TEXTS), 7)
-    assert wide.partial_fit(TEXTS, INDICATOR).predict(TEXTS).shape == (len(TEXTS), 5)  # a narrower one removes none
+    # a narrower one removes none
+    assert wide.partial_fit(TEXTS, INDICATOR).predict(TEXTS).shape == (len(TEXTS), 5)
     assert isinstance(wide.partial_fit(TEXTS, [[-1]] * len(TEXTS)).predict(TEXTS), list)
 
 

@@ -53,7 +53,9 @@ def capped(maximum: int) -> FunctionTransformer:
     ],
 )
 def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
-    """Without calibration, probabilities are those of scikit-learn's vectorizer and model, also without known words."""
+    """Without calibration, probabilities are those of scikit-learn's vectorizer and model, also
+    without known words.
+    """
     peer = make_pipeline(*steps)
     classifier = TextClassifier(**{"model": "multinomial", **options}, smoothing=0.5, calibrate=False).fit(
         TEXTS, LABELS
@@ -68,7 +70,9 @@ def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
 @pytest.mark.parametrize("model", EVENT_MODELS)
 @pytest.mark.parametrize("tf", ["count", "log"])
 def test_priors_are_honoured_by_every_model(model: str, tf: str) -> None:
-    """Another prior moves every document's log-odds by the prior's own, nothing else; the default is the paper's."""
+    """Another prior moves every document's log-odds by the prior's own, nothing else; the default
+    is the paper's.
+    """
 
     def joint(prior: Any) -> Any:
         fitted = TextClassifier(model=model, tf=tf, prior=prior, smoothing=0.5, calibrate=False).fit(TEXTS, LABELS)
@@ -96,7 +100,9 @@ def test_a_document_alone_and_in_a_batch() -> None:
 
 
 def test_answers_of_a_batch() -> None:
-    """Each document has its answer: a label, or None with the reason; `known` says which share was known."""
+    """Each document has its answer: a label, or None with the reason; `known` says which share was
+    known.
+    """
     classifier = TextClassifier().fit(TEXTS, LABELS)
     problem = InputError("broken JSON", where="mail.jsonl:4")
     batch = Batch(["a", "b", "c", "d"], (["red unheard", "unheard", "?!", ""],), [None] * 4, {3: problem})
@@ -120,7 +126,9 @@ def test_nothing_to_learn_from() -> None:
 
 @pytest.mark.parametrize("model", (*EVENT_MODELS, *LINEAR_MODELS))
 def test_no_texts_have_no_answers(model: str) -> None:
-    """Of no text there are no labels and no probabilities, of a file with blank lines alone for one."""
+    """Of no text there are no labels and no probabilities, of a file with blank lines alone for
+    one.
+    """
     classifier = TextClassifier(model=model).fit(TEXTS, LABELS)
     assert classifier.predict([]).shape == (0,)
     assert classifier.predict_proba([]).shape == (0, len(set(LABELS)))

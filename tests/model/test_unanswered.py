@@ -16,8 +16,11 @@ WORDS = {"fruit": ["apple", "pear", "plum", "cherry"], "tool": ["hammer", "saw",
 
 
 def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Return texts of two labels, two of three of them fruit: a word, or none, or one that no other text has."""
-    random, rows = Random(seed), []
+    """Return texts of two labels, two of three of them fruit: a word, or none, or one that no other
+    text has.
+    """
+    random = Random(seed)
+    rows = []
     for i in range(n):
         label = "tool" if i % 3 == 2 else "fruit"
         text = " ".join(random.choices(WORDS[label], k=3)) if i % 4 < 2 else ("", f"unheard{i}")[i % 4 - 2]
@@ -27,7 +30,9 @@ def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("model", ["auto", *EVENT_MODELS, *LINEAR_MODELS])
 def test_python_gives_the_most_frequent_label_and_the_prior(model: str, tmp_path: Path) -> None:
-    """Also with decision offsets, and after the model was saved; b is the most frequent label, and not the first."""
+    """Also with decision offsets, and after the model was saved; b is the most frequent label, and
+    not the first.
+    """
     texts = [f"{word} thing" for word in ("ant", "bee", "bee", "bee", "cow", "cow")] * 4
     labels = [text[0] for text in texts]
     classifier = TextClassifier(model=model, optimize="macro_f1").fit(texts, labels)
@@ -51,7 +56,8 @@ def save(classifier: TextClassifier, path: Path) -> str:
 def test_leaving_out_equals_a_refit_without_the_document(model: str, prior: Any) -> None:
     """A word of one document is unknown when this document is left out, together with its copies."""
     rows = [*make_texts(24), ("unheard only", "fruit"), ("unheard only", "tool")]
-    texts, labels = [text for text, _ in rows], [label for _, label in rows]
+    texts = [text for text, _ in rows]
+    labels = [label for _, label in rows]
     options: dict[str, Any] = {"prior": prior, "smoothing": 1.0, "view": ("word:1",) * (model == "combined")}
     classifier = TextClassifier(model=model, **options).fit(texts, labels)
     found = classifier.leave_one_out_predict_proba_
@@ -76,7 +82,8 @@ def test_leaving_out_equals_a_refit_without_the_document(model: str, prior: Any)
 def test_recall_counts_texts_that_get_no_label() -> None:
     """A target that only answers could meet is refused, in one line that says why."""
     rows = [(f"{label} {label}s", label) for label in ("ham", "spam") for _ in range(200)]
-    texts, labels = [text + f" number{i}" for i, (text, _) in enumerate(rows)], [label for _, label in rows]
+    texts = [text + f" number{i}" for i, (text, _) in enumerate(rows)]
+    labels = [label for _, label in rows]
     TextClassifier(min_recall={"spam": 0.9}).fit(texts, labels)
     texts[200:240] = [f"unheard{i}" for i in range(40)]
     with pytest.raises(SettingsError, match=r"40 of 200 documents get no label"):
@@ -86,7 +93,9 @@ def test_recall_counts_texts_that_get_no_label() -> None:
 
 
 def test_empty_texts_do_not_displace_others_from_the_sample() -> None:
-    """Half of 12,000 texts are empty: the estimate is made on both halves, though all empty ones have one content."""
+    """Half of 12,000 texts are empty: the estimate is made on both halves, though all empty ones
+    have one content.
+    """
     random = Random(1)
     words = {label: [f"{label}{i}" for i in range(50)] for label in "abc"}
     labels = ["abc"[i % 3] for i in range(12_000)]
@@ -104,7 +113,8 @@ def test_empty_texts_do_not_displace_others_from_the_sample() -> None:
 def test_grown_models_of_empty_texts_equal_trained_ones(keep: int, tmp_path: Path) -> None:
     """Byte by byte, also after the parts were saved; and an empty text can be forgotten."""
     rows = make_texts(40)
-    texts, labels = [text for text, _ in rows], [label for _, label in rows]
+    texts = [text for text, _ in rows]
+    labels = [label for _, label in rows]
     options: dict[str, Any] = {"keep_sample": keep, "model": "multinomial"}
     whole = save(TextClassifier(**options).fit(texts, labels), tmp_path / "whole")
     save(TextClassifier(**options).fit(texts[:20], labels[:20]), tmp_path / "part")

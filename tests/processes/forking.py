@@ -1,10 +1,11 @@
 """Starts nbtext within milliseconds: a process that has imported it forks for each command.
 
-What is run is what `python -m nbtext` runs, in a process of its own with its own streams, folder and environment. The
-imports alone are shared: what depends on them is tested with a Python of its own.
+What is run is what `python -m nbtext` runs, in a process of its own with its own streams, folder
+and environment. The imports alone are shared: what depends on them is tested with a Python of its
+own.
 
-`python forking.py SOCKET LIFELINE` is the process that forks. It listens at the path SOCKET, and ends when the other
-end of the pipe LIFELINE is closed.
+`python forking.py SOCKET LIFELINE` is the process that forks. It listens at the path SOCKET, and
+ends when the other end of the pipe LIFELINE is closed.
 """
 
 import contextlib
@@ -37,7 +38,8 @@ WITHIN = (  # imported within functions; the last ones by the service
 
 
 class Forker:
-    """A process that has imported nbtext, and is forked for each command; warnings are errors in it.
+    """A process that has imported nbtext, and is forked for each command; warnings are errors in
+    it.
 
     Parameters
     ----------
@@ -67,7 +69,8 @@ class Forker:
     def popen(self, arguments: list[str], *, before: str = "", **options: Any) -> subprocess.Popen[Any]:
         """Return the running command.
 
-        Where the environment has to be known before nbtext is imported, a Python is started for the command.
+        Where the environment has to be known before nbtext is imported, a Python is started for the
+        command.
 
         Parameters
         ----------
@@ -76,10 +79,12 @@ class Forker:
         before
             Python code that its process runs first.
         options
-            Those of `subprocess.Popen`: the streams and how they are read, cwd, env, start_new_session.
+            Those of `subprocess.Popen`: the streams and how they are read, cwd, env,
+            start_new_session.
         """
         given = {**self._own, **(options.get("env") or os.environ)}
-        # scikit-learn and polars, once imported, set KMP and _RJEM variables, which nbtext does not read
+        # scikit-learn and polars, once imported, set KMP and _RJEM variables, which nbtext does not
+        # read
         unread = ("KMP_", "PYTEST_", "_RJEM_")
         changed = {name for name, _ in given.items() ^ self._environment.items() if not name.startswith(unread)}
         if changed <= READ_LATE:
@@ -103,7 +108,9 @@ class Forker:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def write_command(self, folder: Path) -> None:
-        """Write the command `nbtext` for shells into a folder; services are started, because shells end them."""
+        """Write the command `nbtext` for shells into a folder; services are started, because shells
+        end them.
+        """
         kernel = shlex.quote(self._environment.get("NBTEXT_KERNEL", ""))
         ask = shlex.join([sys.executable, "-SE", str(Path(__file__).with_name("ordering.py")), self._address])
         lines = (
@@ -129,11 +136,14 @@ class _Forked(subprocess.Popen[Any]):
     max_rss = 0  # KiB, when it has ended
 
     def __init__(self, address: str, args: list[str], before: str, **options: Any) -> None:
-        self._address, self._before = address, before
+        self._address = address
+        self._before = before
         super().__init__(args, **options)
 
     def _execute_child(self, args: list[str], *options: Any) -> None:
-        cwd, env, pipes = options[4], options[5], options[9:15]
+        cwd = options[4]
+        env = options[5]
+        pipes = options[9:15]
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(self._address)
         self._answers = self._connection.makefile("rb")
@@ -169,7 +179,9 @@ class _Forked(subprocess.Popen[Any]):
 
 
 def _import_all() -> None:
-    """Import nbtext but for its cluster, which few commands need, and what is imported only within functions."""
+    """Import nbtext but for its cluster, which few commands need, and what is imported only within
+    functions.
+    """
     modules = pkgutil.walk_packages(importlib.import_module("nbtext").__path__, "nbtext.")
     names = [module.name for module in modules if not module.name.startswith(("nbtext.cluster", "nbtext.__main__"))]
     for name in (*names, *WITHIN):
@@ -179,12 +191,15 @@ def _import_all() -> None:
 
 
 def _keep_chart_library(folder: Path) -> None:
-    """Have the first page with charts keep their script, which takes a second, in the folder for all later ones."""
+    """Have the first page with charts keep their script, which takes a second, in the folder for
+    all later ones.
+    """
     try:
         from nbtext.report.page import rendering
     except ImportError:
         return
-    make, kept = rendering._chart_library, folder / "charts.js"
+    make = rendering._chart_library
+    kept = folder / "charts.js"
 
     def read() -> str:
         if not kept.exists():
@@ -197,8 +212,11 @@ def _keep_chart_library(folder: Path) -> None:
 
 
 def _serve(listener: socket.socket, lifeline: int) -> dict[str, Any] | None:
-    """Fork for each order, and tell how each process ended; return the order in its process, and None at the end."""
-    running: dict[int, tuple[int, socket.socket]] = {}  # processes and the connections of their orders, by pidfd
+    """Fork for each order, and tell how each process ended; return the order in its process, and
+    None at the end.
+    """
+    # processes and the connections of their orders, by pidfd
+    running: dict[int, tuple[int, socket.socket]] = {}
     while lifeline not in (ready := select.select([listener, lifeline, *running], [], [])[0]):
         for ended in running.keys() & set(ready):
             process, connection = running.pop(ended)

@@ -21,7 +21,8 @@ def order_command(
     is_leader: bool = False,
     before: str = "",
 ) -> None:
-    """Have a command forked; the answers are two lines: its number, and its exit status with its memory in KiB.
+    """Have a command forked; the answers are two lines: its number, and its exit status with its
+    memory in KiB.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Record what many command lines print, to compare two versions of the program.
 
-    python tests/processes/transcripts.py PROGRAM OUT.json      # run all command lines with this nbtext
-    python tests/processes/transcripts.py --compare A.json B.json
+    python tests/processes/transcripts.py PROGRAM OUT.json      # run all command lines with this
+    nbtext python tests/processes/transcripts.py --compare A.json B.json
 
 The corpus is `letters`, and tables made of it. Lines that hold a time or a size are left out.
 """

@@ -1,7 +1,9 @@
-"""Test the wheels of a release: `python tests/release DIST`, where DIST has a wheel with the kernel and one without.
+"""Test the wheels of a release: `python tests/release DIST`, where DIST has a wheel with the kernel
+and one without.
 
-Each is installed into an empty environment. There the commands of the README have to print what it shows, in a folder
-outside the source tree, and both wheels have to train the same model, byte for byte.
+Each is installed into an empty environment. There the commands of the README have to print what it
+shows, in a folder outside the source tree, and both wheels have to train the same model, byte for
+byte.
 """
 
 import os
@@ -37,7 +39,9 @@ def model_of(wheel: Path, folder: Path, kernel: str) -> bytes:
 
 
 def check(folder: Path, command: str, expected: str) -> None:
-    """Run a command with the programs of the environment; exit if it fails or does not print what is expected."""
+    """Run a command with the programs of the environment; exit if it fails or does not print what
+    is expected.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NBTEXT"))}
     environment = {**inherited, "PATH": f"{folder}/env/bin{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
     done = subprocess.run(

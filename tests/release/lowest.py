@@ -1,8 +1,10 @@
-"""The lowest versions that pyproject.toml allows of what nbtext, its tests and its building need, for pip.
+"""The lowest versions that pyproject.toml allows of what nbtext, its tests and its building need,
+for pip.
 
     python tests/release/lowest.py > requirements.txt
 
-Of the extras there are those that the extra `dev` brings along, and of its tools those that run the tests.
+Of the extras there are those that the extra `dev` brings along, and of its tools those that run the
+tests.
 """
 
 import re
@@ -17,7 +19,8 @@ TESTERS = ("hypothesis", "pytest")
 
 def lowest(pyproject: dict[str, Any]) -> list[str]:
     """A line `name==version` for each requirement `name>=version`."""
-    project, extras = pyproject["project"], pyproject["project"]["optional-dependencies"]
+    project = pyproject["project"]
+    extras = pyproject["project"]["optional-dependencies"]
     (own,) = (line for line in extras["dev"] if line.startswith("nbtext["))
     names = re.findall(r"\w+", own.partition("[")[2])
     tools = [line for line in extras["dev"] if line.startswith(TESTERS)]

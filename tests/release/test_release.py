@@ -26,7 +26,9 @@ def test_the_version_is_in_one_place() -> None:
 
 
 def test_the_package_holds_what_it_reads() -> None:
-    """Every file that is neither Python nor compiled is named in pyproject.toml: a wheel has it, too."""
+    """Every file that is neither Python nor compiled is named in pyproject.toml: a wheel has it,
+    too.
+    """
     package = TOP / "nbtext"
     held = {path for each in PYPROJECT["tool"]["setuptools"]["package-data"]["nbtext"] for path in package.glob(each)}
     files = {path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so")}
@@ -34,7 +36,9 @@ def test_the_package_holds_what_it_reads() -> None:
 
 
 def test_the_changelog_is_in_order() -> None:
-    """What is not released comes first, then the versions with their days, latest first; no kind of change twice."""
+    """What is not released comes first, then the versions with their days, latest first; no kind of
+    change twice.
+    """
     releases = re.split(r"^## ", (TOP / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
     assert releases[0].startswith("[Unreleased]\n")
     heads = [re.match(r"\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d\n", text) for text in releases[1:]]
@@ -49,7 +53,9 @@ def test_the_changelog_is_in_order() -> None:
 
 
 def test_every_requirement_has_a_lowest_version() -> None:
-    """`make lowest` installs these and runs tests on them; joblib's is where payloads in object arrays are refused."""
+    """`make lowest` installs these and runs tests on them; joblib's is where payloads in object
+    arrays are refused.
+    """
     lines = lowest(PYPROJECT)
     assert {line.partition("==")[0] for line in lines} >= {"click", "cython", "joblib", "numpy", "pytest"}
     assert "joblib==1.6" in lines

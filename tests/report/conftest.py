@@ -17,7 +17,9 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
 
     def axe(self) -> list[str]:
-        """What a person who cannot see it, or has no mouse, would run into: violations that are serious or critical."""
+        """What a person who cannot see it, or has no mouse, would run into: violations that are
+        serious or critical.
+        """
         from axe_playwright_python.sync_playwright import Axe
 
         found = Axe().run(self.page).response["violations"]
@@ -49,7 +51,8 @@ class Visit:
 
 @pytest.fixture
 def visit(chromium: Any) -> Iterator[Callable[..., Visit]]:
-    """visit(path, width=1280, scheme="light"): open a page from the disk, without a network, and draw its charts.
+    """visit(path, width=1280, scheme="light"): open a page from the disk, without a network, and
+    draw its charts.
 
     At the end of the test it must not have complained, asked for anything, or shown a dialog.
     """

@@ -53,7 +53,9 @@ def learning(*models: str) -> LearningCurves:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A page of models whose names want to run something, one of learning curves, and one of many models."""
+    """A page of models whose names want to run something, one of learning curves, and one of many
+    models.
+    """
     folder = tmp_path_factory.mktemp("pages")
     made = {
         "models": render_comparison_page(comparison("a.joblib", HOSTILE, "c.joblib"), subject=HOSTILE),
@@ -73,7 +75,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_the_page_is_sound(
     visit: Callable[..., Any], pages: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:
-    """In light, and in the dark of a phone: charts have marks, all fits the screen, axe finds nothing serious."""
+    """In light, and in the dark of a phone: charts have marks, all fits the screen, axe finds
+    nothing serious.
+    """
     shown = visit(pages[name], width=width, scheme=scheme)
     charts = shown.page.eval_on_selector_all("figure[data-chart]", "all => all.map(each => each.dataset.chart)")
     assert len(charts) == {"models": 4, "curves": 2}[name]
@@ -93,7 +97,9 @@ def test_names_are_shown_and_not_run(visit: Callable[..., Any], pages: dict[str,
 
 
 def test_what_the_tests_say(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
-    """Each pair of models with its interval, its numbers and McNemar's p, and the result as a sentence."""
+    """Each pair of models with its interval, its numbers and McNemar's p, and the result as a
+    sentence.
+    """
     shown = visit(pages["models"]).page
     cells = shown.locator("#differences .scrolls.tall tbody tr").nth(1).locator("th, td").all_inner_texts()
     assert cells[0] == "c.joblib minus a.joblib"

@@ -74,7 +74,9 @@ def test_reliability() -> None:
 @pytest.mark.parametrize("form", ["table", "markdown"])
 @pytest.mark.parametrize("n_labels", [1, 2, 30])
 def test_control_characters_are_escaped(form: str, n_labels: int) -> None:
-    """Tables hold every figure, fit the width where they can, and spell out what a terminal would obey."""
+    """Tables hold every figure, fit the width where they can, and spell out what a terminal would
+    obey.
+    """
     labels = [f"{HOSTILE}{n}" for n in range(n_labels)]
     text = show(evaluation_of(*labels), form, Screen(100))
     assert "\x1b" not in text
@@ -84,7 +86,9 @@ def test_control_characters_are_escaped(form: str, n_labels: int) -> None:
 
 
 def test_a_small_heat_map() -> None:
-    """Of more labels than a table of numbers has room for: each row's shades by hand, and only where it fits."""
+    """Of more labels than a table of numbers has room for: each row's shades by hand, and only
+    where it fits.
+    """
     labels = [f"label {place}" for place in range(1, 15)]
     text = show(evaluation_of(*labels), "table", Screen(60))
     lines = text.splitlines()
@@ -101,7 +105,9 @@ def test_a_small_heat_map() -> None:
 
 
 def test_a_heat_map_of_wide_letters() -> None:
-    """Labels are as wide as a terminal shows them: all cells stand below one another, and none beyond the screen."""
+    """Labels are as wide as a terminal shows them: all cells stand below one another, and none
+    beyond the screen.
+    """
     from rich.cells import cell_len
 
     labels = ["漢字" * 3, "漢字" * 20, "a", "é" * 40]

@@ -40,7 +40,9 @@ def written(form: str, explanations: list[Explanation], **options: Any) -> str:
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
-    """Only the colors of nbtext reach a terminal; markup and emoji codes are plain text; no line is too wide."""
+    """Only the colors of nbtext reach a terminal; markup and emoji codes are plain text; no line is
+    too wide.
+    """
     locate = Locator(classifier.feature_settings)
     text = written(form, explained(classifier), locate=locate, screen=COLORFUL)
     if form == "table":
@@ -54,7 +56,8 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 def test_without_colors(classifier: TextClassifier) -> None:
     """Bold and underlined remain where there are no colors, and nothing at all in a file."""
-    locate, explanations = Locator(classifier.feature_settings), explained(classifier)
+    locate = Locator(classifier.feature_settings)
+    explanations = explained(classifier)
     styled = written("table", explanations, locate=locate, screen=Screen(60, is_styled=True))
     assert set(re.findall(r"\x1b\[([\d;]*)m", styled)) <= {"0", "1", "4", "1;4"}
     assert "\x1b" not in written("table", explanations, locate=locate)

@@ -33,7 +33,9 @@ def written(path: Path, classifier: TextClassifier, explanations: list[Explanati
 
 @pytest.fixture(scope="module")
 def explanations() -> tuple[TextClassifier, list[Explanation]]:
-    """Of documents whose text, label and name want to run something, of one without a word, and of a long one."""
+    """Of documents whose text, label and name want to run something, of one without a word, and of
+    a long one.
+    """
     classifier = TextClassifier(model="bernoulli").fit([*TEXTS, " ".join(WORDS)], [*LABELS, "cold"])
     texts = [*TEXTS, "!", " ".join(WORDS)]
     return classifier, explained(classifier, texts, [HOSTILE, "b", "c", "d", "empty", "long"])

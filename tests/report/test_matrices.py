@@ -16,13 +16,16 @@ DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
 def matrix_of(dtype: type) -> Matrix:
     names = Vocabulary.from_terms(["a", "b", "c"])
     values = DENSE[DENSE > 0].astype(dtype) * (1 if dtype is np.int32 else dtype(1 / 3))
-    indptr, indices = np.array([0, 2, 2, 3]), np.array([0, 2, 1], dtype=np.int32)
+    indptr = np.array([0, 2, 2, 3])
+    indices = np.array([0, 2, 1], dtype=np.int32)
     return Matrix(values, indices, indptr, 3, names.blob, names.offsets, ["x", "y", "z"], ["spam", None, "ham"], {})
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_svmlight(dtype: type) -> None:
-    """scikit-learn reads the same numbers to the last bit; labels are places in sorted order, -1 is none."""
+    """scikit-learn reads the same numbers to the last bit; labels are places in sorted order, -1 is
+    none.
+    """
     file = io.BytesIO()
     write_matrix(matrix_of(dtype), file, output_format="svmlight")
     file.seek(0)

@@ -44,7 +44,9 @@ def written(form: str, batch: Predictions, **decisions: Any) -> str:
 
 
 def test_jsonl() -> None:
-    """One record for each document, with its labels, the most probable first, and their probabilities."""
+    """One record for each document, with its labels, the most probable first, and their
+    probabilities.
+    """
     found = [json.loads(line) for line in written("jsonl", predictions()).splitlines()]
     assert found[0] == {
         "id": "1",
@@ -156,7 +158,9 @@ def test_added_columns() -> None:
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_evaluation(form: str) -> None:
-    """Every format has the metrics, the scores of labels and their thresholds; no control characters for people."""
+    """Every format has the metrics, the scores of labels and their thresholds; no control
+    characters for people.
+    """
     evaluator = MultilabelEvaluator()
     evaluator.add(predictions())
     evaluation = evaluator.evaluation()
@@ -184,7 +188,9 @@ def test_evaluation(form: str) -> None:
 
 
 def test_numbers_of_documents_in_markdown() -> None:
-    """They are plain digits for programs, as those of labels that exclude each other; people get commas."""
+    """They are plain digits for programs, as those of labels that exclude each other; people get
+    commas.
+    """
     evaluator = MultilabelEvaluator()
     evaluator.add(predictions())
     found = evaluator.evaluation()

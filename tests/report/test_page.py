@@ -30,7 +30,8 @@ SUBJECTS = {
 
 def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
     """Short texts of some words of their subject and some of all; each ends in what wants to run."""
-    dice, every_word = random.Random(seed), " ".join(subjects.values()).split()
+    dice = random.Random(seed)
+    every_word = " ".join(subjects.values()).split()
     labels = [label for label in subjects for _ in range(n)]
     texts = [
         " ".join(dice.choices(subjects[label].split(), k=3) + dice.choices(every_word, k=4)) + f" {HOSTILE}"
@@ -41,13 +42,17 @@ def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
 
 
 def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_model: bool = True) -> Path:
-    """The page about what a model says of some documents; or as if only its answers were known, and no names."""
-    error_log, evaluator = ErrorLog(), Evaluator()
+    """The page about what a model says of some documents; or as if only its answers were known, and
+    no names.
+    """
+    error_log = ErrorLog()
+    evaluator = Evaluator()
     predictor = Predictor(classifier.fitted_)
     scores = predictor.score(documents.columns)
     predictions = predictor.predict_batch(documents, scores=scores)
     if not has_model:
-        predictions.ids, predictions.typicality = [""] * len(documents), None
+        predictions.ids = [""] * len(documents)
+        predictions.typicality = None
     columns = (documents.columns, scores.scores) if has_model else ()
     error_log.record(PredictedBatch(predictions, *columns))
     evaluator.add(predictions)
@@ -80,7 +85,9 @@ def page(documents: Batch, classifier: TextClassifier, tmp_path_factory: pytest.
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
-    """In light, and in the dark of a phone: charts have marks, all fits the screen, axe finds nothing serious."""
+    """In light, and in the dark of a phone: charts have marks, all fits the screen, axe finds
+    nothing serious.
+    """
     shown = visit(page, width=width, scheme=scheme)
     names = shown.page.eval_on_selector_all("figure[data-chart]", "all => all.map(each => each.dataset.chart)")
     assert set(names) == {"reliability", "trade_off", "precision_recall", "roc", "set_sizes", "typicality"}
@@ -125,7 +132,9 @@ def test_a_cell_lists_its_documents(shown: Any, documents: Batch, classifier: Te
 
 
 def test_by_keyboard(visit: Visited, page: Path) -> None:
-    """The matrix is one stop of the Tab key; arrows go from cell to cell, and Enter lists documents."""
+    """The matrix is one stop of the Tab key; arrows go from cell to cell, and Enter lists
+    documents.
+    """
     shown = visit(page)
     where = "[document.activeElement.dataset.label, document.activeElement.dataset.predicted].map(Number)"
     shown.page.locator("#order").select_option("name")
@@ -170,7 +179,8 @@ def test_a_label_can_be_brought_out(shown: Any) -> None:
 def test_an_odd_label_can_be_brought_out(visit: Visited, tmp_path: Path) -> None:
     """One with blanks and a control character, by the name that the curves have for it."""
     subjects = {" two  words\t": SUBJECTS["rivers"], "\x1b[31mred": SUBJECTS["trains"]}
-    learned, asked = documents_of(subjects, 20, 1), documents_of(subjects, 10, 2)
+    learned = documents_of(subjects, 20, 1)
+    asked = documents_of(subjects, 10, 2)
     classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
     shown = visit(page_of(tmp_path, asked, classifier)).page
     for place in (1, 0):
@@ -193,7 +203,9 @@ def test_labels_can_be_put_in_order(shown: Any) -> None:
 
 
 def test_colors_can_be_chosen(visit: Visited, page: Path) -> None:
-    """Against what the system says, charts included; it is remembered as far as the browser lets it."""
+    """Against what the system says, charts included; it is remembered as far as the browser lets
+    it.
+    """
     shown = visit(page, scheme="light")
     background = "getComputedStyle(document.body).backgroundColor"
     label = "document.querySelector('svg .role-axis-label text').getAttribute('fill')"
@@ -218,10 +230,13 @@ def test_what_is_not_there_is_said(
 
 
 def test_a_hundred_labels(visit: Visited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The matrix fits the screen, can be zoomed until its numbers can be read, and put in order; tables stay short."""
+    """The matrix fits the screen, can be zoomed until its numbers can be read, and put in order;
+    tables stay short.
+    """
     monkeypatch.setattr("nbtext.report.evaluation_page.MAX_SCORES", 110)
     subjects = {f"label {number:03}": f"word{number} more{number} other{number // 2}" for number in range(120)}
-    learned, asked = documents_of(subjects, 3, 1), documents_of(subjects, 2, 2)
+    learned = documents_of(subjects, 3, 1)
+    asked = documents_of(subjects, 2, 2)
     classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
     shown = visit(page_of(tmp_path, asked, classifier))
     size = "document.querySelector('#matrix tbody td').getBoundingClientRect().width"

@@ -75,7 +75,9 @@ def test_probabilities_are_rounded_as_python_rounds_them(probabilities: list[flo
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "markdown", "header"])
 def test_a_probability_is_rounded_once(form: str) -> None:
-    """The binary value of 0.2001185 is above that number. Rounded by NumPy before it is formatted, it was 0.200118."""
+    """The binary value of 0.2001185 is above that number. Rounded by NumPy before it is formatted,
+    it was 0.200118.
+    """
     batch = replace(
         predictions_of(["a"], ["no"]), classes=("no", "x"), probabilities=np.array([[0.2001185, 0.7998815]])
     )
@@ -156,7 +158,9 @@ def test_unread_documents_have_no_scores() -> None:
 
 @pytest.mark.parametrize("n_labels", [2, 90, 3000])
 def test_scores_sum_to_one(n_labels: int) -> None:
-    """However many labels there are, the scores of a record sum to 1 within 1e-6, and hold its probability."""
+    """However many labels there are, the scores of a record sum to 1 within 1e-6, and hold its
+    probability.
+    """
     random = np.random.default_rng(n_labels)
     probabilities = random.dirichlet(np.full(n_labels, 0.5), 50)
     batch = replace(

@@ -21,13 +21,15 @@ WORDS = {"fruit": "apple banana cherry plum peach sweet ripe juice", HOSTILE: "h
 
 def documents() -> list[dict[str, Any]]:
     """Documents of two labels: one has a wrong label, two are equal, one is empty."""
-    chance, labels = random.Random(1), list(WORDS)
+    chance = random.Random(1)
+    labels = list(WORDS)
     rows = [
         {"id": f"{n}/{HOSTILE}", "label": label, "text": " ".join(chance.choices(WORDS[label].split(), k=9)) + f" x{n}"}
         for n in range(120)
         for label in [labels[n % 2]]
     ]
-    rows[8]["label"], rows[8]["text"] = HOSTILE, f"apple banana cherry plum juice {HOSTILE}"
+    rows[8]["label"] = HOSTILE
+    rows[8]["text"] = f"apple banana cherry plum juice {HOSTILE}"
     return [*rows, rows[3] | {"id": "copy"}, {"id": "empty", "label": "fruit", "text": ""}]
 
 
@@ -55,7 +57,9 @@ def decisions_of(shown: Any, folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
-    """In light, and in the dark of a phone: it fits the screen, links work, axe finds nothing serious."""
+    """In light, and in the dark of a phone: it fits the screen, links work, axe finds nothing
+    serious.
+    """
     shown = visit(page, width=width, scheme=scheme)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
     shown.page.locator("[data-decision=remove]").first.click()
@@ -139,8 +143,11 @@ def test_filters(visit: Visited, page: Path) -> None:
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of documents with several labels: one lacks a label, one has one label too many, one has both errors."""
-    folder, chance = tmp_path_factory.mktemp("pairs"), random.Random(1)
+    """A page of documents with several labels: one lacks a label, one has one label too many, one
+    has both errors.
+    """
+    folder = tmp_path_factory.mktemp("pairs")
+    chance = random.Random(1)
     words = WORDS | {"sea": "wave salt boat harbor sail tide anchor shore"}
     sets = [[], ["fruit"], [HOSTILE], ["sea"], ["fruit", HOSTILE], ["fruit", "sea"], ["sea", HOSTILE]]
     rows = []
@@ -167,7 +174,9 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_labels_are_added_and_removed(visit: Visited, pairs: Path, tmp_path: Path) -> None:
-    """Each finding changes one label; two findings about a document add up, and a second click takes one back."""
+    """Each finding changes one label; two findings about a document add up, and a second click
+    takes one back.
+    """
     shown = visit(pairs)
     assert shown.axe() == []
     file = str(pairs.parent / "x.jsonl")

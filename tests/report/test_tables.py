@@ -58,7 +58,8 @@ def figures(shown: str) -> Counter[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Documents and models of long labels, some of which are wrong."""
-    folder, chance = tmp_path_factory.mktemp("tables"), random.Random(3)
+    folder = tmp_path_factory.mktemp("tables")
+    chance = random.Random(3)
     rows = []
     for n in range(240):
         words = " ".join(WORDS).split() + 3 * WORDS[n % 4].split()
@@ -87,7 +88,8 @@ def test_labels_are_cut_and_figures_are_not(
 ) -> None:
     """At the width of a terminal there are the figures of a very wide one, and no line is longer."""
     monkeypatch.chdir(folder)
-    wide, shown = run(ASK[name]), run(ASK[name], width)
+    wide = run(ASK[name])
+    shown = run(ASK[name], width)
     assert figures(shown) == figures(wide)
     assert max(map(cell_len, shown.splitlines())) <= width
 

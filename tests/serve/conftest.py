@@ -56,7 +56,8 @@ class Running:
         """Ask on a new connection; a body that is neither bytes nor str is sent as JSON."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None and not isinstance(body, bytes | str):
-            body, given = json.dumps(body), {"content-type": "application/json", **given}
+            body = json.dumps(body)
+            given = {"content-type": "application/json", **given}
         connection = self.connect()
         try:
             connection.request(method, path, body, given)
@@ -124,7 +125,8 @@ def model(letters: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="module")
 def start(forker: Any) -> Iterator[Start]:
-    """start(*arguments, before="", **environment): run `nbtext serve` on a free port; it ends with the module's tests.
+    """start(*arguments, before="", **environment): run `nbtext serve` on a free port; it ends with
+    the module's tests.
 
     before  Python code that its process runs first
     """

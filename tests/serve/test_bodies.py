@@ -1,4 +1,6 @@
-"""The bodies of requests: any bytes are documents, or refused with one line; lines are split as they are."""
+"""The bodies of requests: any bytes are documents, or refused with one line; lines are split as
+they are.
+"""
 
 import json
 import tracemalloc
@@ -25,7 +27,8 @@ def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit:
     data = b"\n".join(line.replace(b"\n", b"") for line in lines)
     places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
     parts = [data[start:end] for start, end in pairwise(places)] or [b""]
-    splitter, found = LineSplitter(limit), {}
+    splitter = LineSplitter(limit)
+    found = {}
     for block in chain(*(splitter.feed(part) for part in parts), splitter.finish()):
         assert len(block.data.removesuffix(b"\n")) <= limit
         whole = [None] if block.is_too_long else block.data.removesuffix(b"\n").split(b"\n")
@@ -38,8 +41,11 @@ def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit:
 
 
 def test_a_line_in_many_parts() -> None:
-    """What is allocated grows with the bytes of a line, not with the square of the number of parts it arrives in."""
-    splitter, n_allocated = LineSplitter(1_000_000), 0
+    """What is allocated grows with the bytes of a line, not with the square of the number of parts
+    it arrives in.
+    """
+    splitter = LineSplitter(1_000_000)
+    n_allocated = 0
     tracemalloc.start()
     try:
         for _ in range(20_000):

@@ -1,4 +1,6 @@
-"""Feedback is on the disk before it is confirmed, whenever the service is killed, and `nbtext update` learns it."""
+"""Feedback is on the disk before it is confirmed, whenever the service is killed, and `nbtext
+update` learns it.
+"""
 
 import http.client
 import json
@@ -47,7 +49,9 @@ def copied(model: Path, tmp_path: Path) -> Path:
 
 
 def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_path: Path) -> None:
-    """They are spelled as Python spells them, without white space at their ends, in JSON and in JSON lines."""
+    """They are spelled as Python spells them, without white space at their ends, in JSON and in
+    JSON lines.
+    """
     service = start("-m", model, "--feedback-dir", tmp_path / "new", "--new-labels")
     path = tmp_path / "new" / "letters.jsonl"
     items = (
@@ -66,7 +70,9 @@ def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_p
 
 
 def test_feedback_is_stored(start: Start, model: Path, tmp_path: Path) -> None:
-    """JSON and JSON lines become lines that `nbtext update` reads; nothing is stored of a request that is refused."""
+    """JSON and JSON lines become lines that `nbtext update` reads; nothing is stored of a request
+    that is refused.
+    """
     service = start("-m", model, "--feedback-dir", tmp_path / "new" / "dir")
     path = tmp_path / "new" / "dir" / "letters.jsonl"
     assert service.post(PATH, {"text": "the bins", "label": "trash", "other": 1}).value == {"stored": 1}
@@ -131,7 +137,9 @@ TABLES = {  # options of `train`, and the keys of a text
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_keys_of_text_and_label(start: Start, tmp_path: Path, kind: str) -> None:
-    """Those of the training data are accepted, and `text` and `label`; a message names the keys of this model."""
+    """Those of the training data are accepted, and `text` and `label`; a message names the keys of
+    this model.
+    """
     options, names = TABLES[kind]
     header = ",".join((*names, "category"))
     rows = [f"{','.join([word] * len(names))},{label}" for word, label in (("red", "a"), ("blue", "b"), ("green", "b"))]
@@ -188,7 +196,8 @@ def test_two_services_do_not_share_a_file(start: Start, model: Path, tmp_path: P
 
 def test_a_file_that_is_moved_away(start: Start, model: Path, tmp_path: Path) -> None:
     """Later lines go to a new file."""
-    service, path = start("-m", model, "--feedback-dir", tmp_path), tmp_path / "letters.jsonl"
+    service = start("-m", model, "--feedback-dir", tmp_path)
+    path = tmp_path / "letters.jsonl"
     service.post(PATH, {"text": "first", "label": "noise"})
     path.rename(tmp_path / "moved")
     service.post(PATH, {"text": "second", "label": "noise"})
@@ -199,7 +208,8 @@ def test_a_file_that_is_moved_away(start: Start, model: Path, tmp_path: Path) ->
 
 def test_a_file_that_can_be_opened_again(start: Start, model: Path, tmp_path: Path) -> None:
     """After a new file could not be opened, later lines go to it as soon as it can."""
-    service, path = start("-m", model, "--feedback-dir", tmp_path), tmp_path / "letters.jsonl"
+    service = start("-m", model, "--feedback-dir", tmp_path)
+    path = tmp_path / "letters.jsonl"
     path.unlink()
     path.mkdir()
     answer = service.post(PATH, {"text": "first", "label": "noise"})
@@ -249,7 +259,9 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path, content: bytes) -> N
 
 
 def test_a_service_beside_a_file_of_somebody_else(start: Start, model: Path, tmp_path: Path) -> None:
-    """The service does not start; if the file comes later, its feedback is refused, and the file stays."""
+    """The service does not start; if the file comes later, its feedback is refused, and the file
+    stays.
+    """
     path = tmp_path / "letters.jsonl"
     path.write_text("precious, no newline")
     refused = start("-m", model, "--feedback-dir", tmp_path)
@@ -310,9 +322,12 @@ def test_a_file_that_cannot_be_written(start: Start, model: Path, tmp_path: Path
 
 @pytest.mark.exhaustive
 def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path) -> None:
-    """Killed at any moment: what was confirmed is in the file, once, and the file holds whole lines only."""
+    """Killed at any moment: what was confirmed is in the file, once, and the file holds whole lines
+    only.
+    """
     confirmed: list[str] = []
-    dice, path = random.Random(3), tmp_path / "letters.jsonl"
+    dice = random.Random(3)
+    path = tmp_path / "letters.jsonl"
     for turn in range(5):
         service = start("-m", model, "--feedback-dir", tmp_path)
 
@@ -346,7 +361,9 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
 
 
 def test_a_model_learns(start: Start, copied: Path, tmp_path: Path) -> None:
-    """The script of the guide, as it stands there: the service answers by what it has learned, each text once."""
+    """The script of the guide, as it stands there: the service answers by what it has learned, each
+    text once.
+    """
     folder = tmp_path / "feedback"
     (script,) = re.findall(r"```sh\n(.*?)```", (TOP / "nbtext" / "guides" / "serve.md").read_text(), re.DOTALL)
     (tmp_path / "learn").write_text(script)

@@ -64,7 +64,9 @@ def test_allowed_hosts(start: Start, model: Path) -> None:
     ],
 )
 def test_other_origins(service: Running, headers: dict[str, str]) -> None:
-    """A page of another site cannot post, with any content type that needs no preflight, and sees no answer."""
+    """A page of another site cannot post, with any content type that needs no preflight, and sees
+    no answer.
+    """
     for kind in ("text/plain", "application/json"):
         answer = service.post("/v1/predict", json.dumps(DOCUMENT), content_type=kind, **headers)
         assert answer.status == 403
@@ -85,7 +87,8 @@ def send_raw(service: Running, lines: list[str], body: bytes = BODY, *, length: 
         return int(connection.recv(1000).split(b" ", 2)[1])
 
 
-HOST, KIND = "Host: localhost", "Content-Type: application/json"
+HOST = "Host: localhost"
+KIND = "Content-Type: application/json"
 CHUNKED = "Transfer-Encoding: chunked"
 
 
@@ -149,7 +152,9 @@ def test_other_transfer_encodings_are_refused(service: Running) -> None:
     ],
 )
 def test_charsets_of_bodies(service: Running, kind: str, status: int) -> None:
-    """JSON is UTF-8, whatever is said; nothing is read in another character set than the stated one."""
+    """JSON is UTF-8, whatever is said; nothing is read in another character set than the stated
+    one.
+    """
     body = b"the bins" if kind.startswith("text") else BODY
     assert service.post("/v1/predict", body, content_type=kind).status == status
 
@@ -270,7 +275,9 @@ def slow_request(service: Running, body: bytes = b"", path: str = "predict") -> 
 
 
 def test_overload_and_time(start: Start, model: Path) -> None:
-    """Requests above the limit get 503 at once, slow ones after their time; health and metrics are always answered."""
+    """Requests above the limit get 503 at once, slow ones after their time; health and metrics are
+    always answered.
+    """
     service = start("-m", model, "--max-requests", 2, "--timeout", 1.5)
     slow = [slow_request(service, b"{"), slow_request(service)]
     while b"nbtext_requests_in_progress 2.0" not in service.get("/metrics").body:
@@ -398,10 +405,13 @@ def wait_for_bytes(service: Running, n_bytes: int) -> None:
 
 
 def test_all_bodies_together_have_a_limit(start: Start, model: Path) -> None:
-    """What arrives above it is refused at once, and room is made by answers and by clients that go away."""
+    """What arrives above it is refused at once, and room is made by answers and by clients that go
+    away.
+    """
     service = start("-m", model, "--max-body-bytes", 1_000_000, "--max-total-body-bytes", 2_000_000)
     large = {"text": "bins " * 20_000}
-    announced = [begin_upload(service, 1_000_000, 20) for _ in range(8)]  # they take no room from others
+    # they take no room from others
+    announced = [begin_upload(service, 1_000_000, 20) for _ in range(8)]
     assert service.post("/v1/predict", {"text": "bins " * 100_000}).status == 200
     uploads = [begin_upload(service, 1_000_000, 980_000) for _ in range(2)]
     wait_for_bytes(service, 2 * 980_000 + 8 * 20)
@@ -420,7 +430,9 @@ def test_all_bodies_together_have_a_limit(start: Start, model: Path) -> None:
 
 
 def test_a_client_that_sends_all_before_it_reads_sees_the_refusal(start: Start, model: Path) -> None:
-    """What it still sends is dropped, so that the connection stays open, and is good for another request."""
+    """What it still sends is dropped, so that the connection stays open, and is good for another
+    request.
+    """
     service = start("-m", model, "--max-body-bytes", 16_000_000, "--max-total-body-bytes", 16_000_000)
     with begin_upload(service, 16_000_000, 15_000_000):
         wait_for_bytes(service, 15_000_000)

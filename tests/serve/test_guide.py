@@ -67,7 +67,9 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 
 
 def test_the_container(start: Start, places: dict[str, str]) -> None:
-    """Its command runs, and its health check succeeds while the service runs, and fails when it has ended."""
+    """Its command runs, and its health check succeeds while the service runs, and fails when it has
+    ended.
+    """
     words = {
         name: json.loads(value) for name, value in re.findall(r"^(\w+(?: CMD)?) (\[.*\])$", CONTAINER, re.MULTILINE)
     }

@@ -1,4 +1,6 @@
-"""Hostile clients: no request stops the service, takes unbounded memory or disk, or holds its place for ever."""
+"""Hostile clients: no request stops the service, takes unbounded memory or disk, or holds its place
+for ever.
+"""
 
 import asyncio
 import codecs
@@ -36,7 +38,8 @@ Start = Any
 TICKS = os.sysconf("SC_CLK_TCK")
 SIZE = 15_900_000  # just below the default limit of a body
 LETTER = "my neighbour drills all night and the bins were not emptied "
-JSON, JSONL = "application/json", "application/jsonl"
+JSON = "application/json"
+JSONL = "application/jsonl"
 
 
 def text(charset: str) -> str:
@@ -70,13 +73,16 @@ def peak_megabytes(service: Running) -> int:
 def longest_wait(service: Running, request: Callable[[], Any] | None = None) -> Iterator[Callable[[], float]]:
     """Ask the health check all the time; the result is the longest time that an answer took.
 
-    Other programs may use the machine, so that an answer takes no longer than the processor works for the service.
+    Other programs may use the machine, so that an answer takes no longer than the processor works
+    for the service.
     """
-    found, is_over = [0.0], threading.Event()
+    found = [0.0]
+    is_over = threading.Event()
 
     def ask() -> None:
         while not is_over.wait(0.02):
-            used, start = processor_seconds(service), time.monotonic()
+            used = processor_seconds(service)
+            start = time.monotonic()
             try:
                 assert service.get("/healthz").status == 200
                 seconds = time.monotonic() - start
@@ -134,7 +140,9 @@ HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
 @pytest.mark.exhaustive(every=6)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_request_blocks_the_health_check(start: Start, model: Path, slow: Path, kind: str) -> None:
-    """The worst requests in parallel, as large as they may be: the health check is answered within a second."""
+    """The worst requests in parallel, as large as they may be: the health check is answered within
+    a second.
+    """
     service = start("-m", model, "-m", slow, "--timeout", 5)
     service.seconds = 20
     base = peak_megabytes(service)
@@ -183,7 +191,8 @@ def test_a_long_text_in_each_charset() -> None:
         codec = text_codec(name)
         if codec is None:
             continue
-        if codec in ("utf-16", "utf-32"):  # decoded as encodings without a mark, in the order of this machine
+        # decoded as encodings without a mark, in the order of this machine
+        if codec in ("utf-16", "utf-32"):
             text = codecs.BOM_UTF8.decode() + "bins" * 10_000
             assert parse_documents(text.encode(codec), TEXT, name, InputSettings(), 1).batch.columns[0] == [text]
             continue
@@ -193,9 +202,12 @@ def test_a_long_text_in_each_charset() -> None:
 @given(st.text(alphabet='"\\,[{]a', max_size=60).map(str.encode), st.integers(0, 20))
 def test_values_of_json(data: bytes, maximum: int) -> None:
     """Commas and opening brackets count, except in strings."""
-    number, is_in_string, is_escaped = 0, False, False
+    number = 0
+    is_in_string = False
+    is_escaped = False
     for byte in data.decode():
-        was_escaped, is_escaped = is_escaped, byte == "\\" and not is_escaped
+        was_escaped = is_escaped
+        is_escaped = byte == "\\" and not is_escaped
         if was_escaped and byte in '"\\':
             continue
         if byte == '"':
@@ -223,7 +235,9 @@ def test_many_values(service: Running) -> None:
 
 
 def test_explanations_of_long_texts(service: Running) -> None:
-    """They are refused, each by itself, with the length that is possible; marks need more memory, so theirs is less."""
+    """They are refused, each by itself, with the length that is possible; marks need more memory,
+    so theirs is less.
+    """
     short, long, longest = ("bins " * number for number in (2, 12_000, 41_000))
     answer = service.post("/v1/explain", [short, long, longest]).value
     assert [each["label"] for each in answer] == ["trash", "trash", None]
@@ -249,7 +263,9 @@ def test_explanations_in_parts(service: Running) -> None:
 
 @pytest.mark.exhaustive
 def test_large_requests_take_turns(start: Start, model: Path) -> None:
-    """Three of the largest explanations keep nobody waiting, end at their time, and then take no more of it."""
+    """Three of the largest explanations keep nobody waiting, end at their time, and then take no
+    more of it.
+    """
     service = start("-m", model, "--timeout", 6)
     body = json.dumps([LETTER * 24] * 9999).encode()
     with ThreadPoolExecutor(3) as pool:
@@ -257,7 +273,8 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
         while b"nbtext_requests_in_progress 3.0" not in service.get("/metrics").body:
             time.sleep(0.05)
         for _ in range(5):
-            used, start_time = processor_seconds(service), time.monotonic()
+            used = processor_seconds(service)
+            start_time = time.monotonic()
             assert service.post("/v1/predict", {"text": "bins"}).value["label"] == "trash"
             assert min(time.monotonic() - start_time, processor_seconds(service) - used) < 2
         answers = [each.result() for each in large]
@@ -271,7 +288,9 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
 
 def test_the_memory_of_a_request_counts_until_its_thread_has_ended() -> None:
     """Also if it was given up before; what has not begun is released at once."""
-    memory, is_over, has_begun = BodyMemory(1000), threading.Event(), threading.Event()
+    memory = BodyMemory(1000)
+    is_over = threading.Event()
+    has_begun = threading.Event()
 
     def work() -> None:
         has_begun.set()
@@ -301,7 +320,8 @@ def test_the_memory_of_a_request_counts_until_its_thread_has_ended() -> None:
         while memory.used:
             await asyncio.sleep(0.01)
 
-    with ThreadPoolExecutor(1) as pool:  # in this thread, the browser of other tests may have an event loop
+    # in this thread, the browser of other tests may have an event loop
+    with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, asyncio.wait_for(run(), 20)).result()
 
 
@@ -354,10 +374,14 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 30) -> None:
 
 
 def test_a_stream_that_is_not_read(start: Start, model: Path) -> None:
-    """The client is slowed down, no file has its answers, and then it is ended, with its connection."""
+    """The client is slowed down, no file has its answers, and then it is ended, with its
+    connection.
+    """
     service = start("-m", model, "--timeout", 2)
     lines = b'{"text": "bins"}\n' * 20_000
-    before, files, base = sockets(service), open_files(service), peak_megabytes(service)
+    before = sockets(service)
+    files = open_files(service)
+    base = peak_megabytes(service)
     with connect(service, "/v1/predict", JSONL, "Content-Length: 1000000000") as connection:
         connection.settimeout(1)
         sent = 0
@@ -376,13 +400,16 @@ def test_a_stream_that_is_not_read(start: Start, model: Path) -> None:
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of 300 labels, so that an answer is far larger than its request."""
-    path, names = tmp_path_factory.mktemp("many") / "many.joblib", [f"label{number}" for number in range(300)]
+    path = tmp_path_factory.mktemp("many") / "many.joblib"
+    names = [f"label{number}" for number in range(300)]
     TextClassifier(model="multinomial").fit(names, names).save(path)
     return path
 
 
 def test_answers_count_in_the_memory_of_all_requests(start: Start, many: Path) -> None:
-    """A request whose answer has no room is refused, a stream waits for its reader, and both release what they had."""
+    """A request whose answer has no room is refused, a stream waits for its reader, and both
+    release what they had.
+    """
     service = start("-m", many, "--max-body-bytes", 1_000_000, "--max-total-body-bytes", 1_000_000)
     answer = service.post("/v1/predict", ["label1"] * 4000)
     assert (answer.status, "use up the memory" in answer.value["error"]) == (503, True)
@@ -413,12 +440,15 @@ def test_a_large_answer_that_is_not_read(start: Start, many: Path) -> None:
     ],
 )
 def test_an_answer_that_is_read_slowly(start: Start, model: Path, path: str, kind: str, body: bytes) -> None:
-    """It may take longer than the time limit, as long as 100 KB are read in that time, here in five times of it."""
+    """It may take longer than the time limit, as long as 100 KB are read in that time, here in five
+    times of it.
+    """
     service = start("-m", model, "--timeout", 1)
     with connect(service, path, kind, f"Content-Length: {len(body)}\r\nConnection: close", 4096) as connection:
         threading.Thread(target=connection.sendall, args=(body,), daemon=True).start()
         time.sleep(0.5)
-        answer, begun = bytearray(), time.monotonic()
+        answer = bytearray()
+        begun = time.monotonic()
         while part := connection.recv(1 << 16):
             answer += part
             time.sleep(max(0.0, min(begun + 5, begun + len(answer) / 250_000) - time.monotonic()))

@@ -99,7 +99,9 @@ def test_a_file_that_comes_back(start: Start, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "link to a device", "link to itself"])
 def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, kind: str) -> None:
-    """It is told, the old model goes on answering, and the watch goes on: a model that comes back is loaded."""
+    """It is told, the old model goes on answering, and the watch goes on: a model that comes back
+    is loaded.
+    """
     path = tmp_path / "m.joblib"
     RED.save(path)
     service = start("-m", path)
@@ -123,7 +125,9 @@ def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, ki
 
 
 def test_a_fifo_between_the_check_and_the_opening(start: Start, tmp_path: Path) -> None:
-    """A FIFO that takes the place of a new model just before it is opened is refused, and the watch goes on."""
+    """A FIFO that takes the place of a new model just before it is opened is refused, and the watch
+    goes on.
+    """
     path = tmp_path / "m.joblib"
     RED.save(path)
     before = (
@@ -174,7 +178,8 @@ def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path
     """Requests of all kinds run all the time; each is answered by one model or the other."""
     path = tmp_path / "m.joblib"
     RED.save(path)
-    service, is_over = start("-m", path), threading.Event()
+    service = start("-m", path)
+    is_over = threading.Event()
     contents = []
     for each in (GREEN, RED):
         each.save(tmp_path / "other.joblib")
@@ -204,7 +209,9 @@ def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path
 
 
 def test_streams_that_end_early(start: Start, tmp_path: Path) -> None:
-    """A wrong option of a stream is an error of the request; a client that goes away is none of the service."""
+    """A wrong option of a stream is an error of the request; a client that goes away is none of the
+    service.
+    """
     RED.save(tmp_path / "m.joblib")
     service = start("-m", tmp_path / "m.joblib")
     refused = service.post("/v1/predict?coverage=0.9", '{"text": "red"}\n' * 3, content_type="application/jsonl")
@@ -221,7 +228,9 @@ def test_streams_that_end_early(start: Start, tmp_path: Path) -> None:
 
 
 def test_it_finishes_what_it_has_begun(start: Start, model: Path) -> None:
-    """After SIGTERM: a request whose body is still coming is answered, new connections are refused, status 0."""
+    """After SIGTERM: a request whose body is still coming is answered, new connections are refused,
+    status 0.
+    """
     service = start("-m", model)
     body = json.dumps({"text": "bins"}).encode()
     begun = socket.create_connection(("127.0.0.1", service.port), timeout=30)

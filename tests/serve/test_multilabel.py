@@ -35,7 +35,9 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_predictions(start: Callable[..., Any], topics: Path) -> None:
-    """Lists of labels and probabilities, in JSON, an array and JSON lines; options of several labels."""
+    """Lists of labels and probabilities, in JSON, an array and JSON lines; options of several
+    labels.
+    """
     service = start("-m", topics)
     texts = ["the cat dog and the soup bread", "of the a", ""]
     found = service.post("/v1/predict", texts).value
@@ -57,7 +59,9 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
 
 
 def test_explanations(start: Callable[..., Any], topics: Path) -> None:
-    """Each predicted label by its words, as the command explains it; the terms add up to the log-odds."""
+    """Each predicted label by its words, as the command explains it; the terms add up to the
+    log-odds.
+    """
     service = start("-m", topics)
     texts = ["the cat dog and the soup bread", "of the a", ""]
     predicted = service.post("/v1/predict", texts).value
@@ -90,7 +94,9 @@ def test_explanations(start: Callable[..., Any], topics: Path) -> None:
 
 
 def test_most_labels_of_a_document_that_are_explained(start: Callable[..., Any], tmp_path: Path) -> None:
-    """An answer repeats the text for each label, so their number has a limit; another label can be asked for."""
+    """An answer repeats the text for each label, so their number has a limit; another label can be
+    asked for.
+    """
     labels = [f"l{number:02}" for number in range(30)]
     texts = [f"all every {' '.join(labels)}"] * 20 + [f"none {label}" for label in labels]
     TextClassifier().fit(texts, [labels] * 20 + [[]] * 30).save(tmp_path / "many.joblib")
@@ -109,7 +115,9 @@ def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> No
 
 
 def test_feedback_of_a_column_for_each_label(start: Callable[..., Any], tmp_path: Path) -> None:
-    """`nbtext update` reads the columns that the model was trained on, also one whose name is a key of each line."""
+    """`nbtext update` reads the columns that the model was trained on, also one whose name is a key
+    of each line.
+    """
     rows = ["red,1,0", "blue,0,1", "red blue,1,1", "green,0,0"] * 3
     (tmp_path / "t.csv").write_text("\n".join(["text,warm,time", *rows, ""]))
     nbtext = [sys.executable, "-m", "nbtext"]
@@ -128,7 +136,9 @@ def test_feedback_of_a_column_for_each_label(start: Callable[..., Any], tmp_path
 
 
 def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: Path) -> None:
-    """Feedback has lists of labels, which the model learns; an empty list is a document without label."""
+    """Feedback has lists of labels, which the model learns; an empty list is a document without
+    label.
+    """
     model = tmp_path / "topics.joblib"
     model.write_bytes(topics.read_bytes())
     service = start("-m", model, "--feedback-dir", tmp_path / "new")

@@ -1,4 +1,6 @@
-"""`/openapi.json` is valid, describes every route, and what the service answers is what it describes."""
+"""`/openapi.json` is valid, describes every route, and what the service answers is what it
+describes.
+"""
 
 import re
 from pathlib import Path
@@ -34,7 +36,9 @@ def test_it_describes_every_route_and_option() -> None:
 
 
 def test_it_describes_every_status(start: Start, model: Path, tmp_path: Path) -> None:
-    """Those that the code can answer, but 405, which an operation that is described never has; and 507 as an answer."""
+    """Those that the code can answer, but 405, which an operation that is described never has; and
+    507 as an answer.
+    """
     folder = Path(serve.__file__).parent
     code = "".join(path.read_text() for path in folder.glob("*.py"))
     answered = set(re.findall(r"(?:HTTPException|error_response)\(\s*(\d{3})", code)) | {"200"}

@@ -19,13 +19,17 @@ TEXT = "The bins in our street were not emptied again, and the trash truck passe
 
 @pytest.fixture
 def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """visit(service, width=1280, scheme="light"): the page; it may complain of nothing and ask only its own service."""
-    contexts, complaints = [], []
+    """visit(service, width=1280, scheme="light"): the page; it may complain of nothing and ask only
+    its own service.
+    """
+    contexts = []
+    complaints = []
 
     def go(service: Running, *, width: int = 1280, scheme: str = "light", is_calm: bool = True) -> Any:
         context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         contexts.append(context)
-        page, own = context.new_page(), f"http://127.0.0.1:{service.port}/"
+        page = context.new_page()
+        own = f"http://127.0.0.1:{service.port}/"
         if is_calm:
             page.on("console", lambda message: complaints.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
@@ -51,7 +55,9 @@ def type_text(page: Any, text: str) -> None:
 
 
 def wait_until(page: Any, function: str, argument: Any = None) -> None:
-    """Wait until a JavaScript function is true. `wait_for_function` needs `eval`, which the page's policy forbids."""
+    """Wait until a JavaScript function is true. `wait_for_function` needs `eval`, which the page's
+    policy forbids.
+    """
     for _ in range(600):
         if page.evaluate(function, argument):
             return
@@ -151,10 +157,13 @@ def label_csv(page: Any, path: Path) -> bytes:
 def test_a_csv_comes_back(
     visit: Any, service: Running, tmp_path: Path, letters: Any, delimiter: str, end: str, mark: str
 ) -> None:
-    """Each row as it was, with the service's label and probability; more rows than one request takes."""
+    """Each row as it was, with the service's label and probability; more rows than one request
+    takes.
+    """
     texts = [*letters[0][:300], f'quotes "and"{delimiter}, newline{end}in it', "", "café ü", "!"]
     buffer = io.StringIO()
-    quoting = csv.QUOTE_ALL if end == "\r" else csv.QUOTE_MINIMAL  # which leaves line feeds bare there
+    # which leaves line feeds bare there
+    quoting = csv.QUOTE_ALL if end == "\r" else csv.QUOTE_MINIMAL
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator=end, quoting=quoting)
     writer.writerow(["id", "label", "letter body"])
     for number, text in enumerate(texts):
@@ -170,7 +179,8 @@ def test_a_csv_comes_back(
     expected = service.post("/v1/predict", [row[2] for row in before[1:]]).value
     assert [row[3] for row in after[1:]] == [each["label"] or "" for each in expected]
     assert [float(row[4]) for row in after[1:] if row[4]] == [e["probability"] for e in expected if e["label"]]
-    place, start = 0, f'{end}"#' if quoting == csv.QUOTE_ALL else f"{end}#"
+    place = 0
+    start = f'{end}"#' if quoting == csv.QUOTE_ALL else f"{end}#"
     for record in buffer.getvalue().split(start)[1:]:  # the ids begin with it
         place = answer.index(f"#{record.removesuffix(end)}{delimiter}", place)
 
@@ -238,7 +248,9 @@ def test_a_token(visit: Any, start: Start, model: Path, tmp_path: Path) -> None:
 
 
 def test_the_policy(service: Running) -> None:
-    """Nothing but the page's own files runs; no other page may show it, and nothing inline is in it."""
+    """Nothing but the page's own files runs; no other page may show it, and nothing inline is in
+    it.
+    """
     answer = service.get("/")
     policy = answer.headers["content-security-policy"]
     directives = dict(each.strip().split(" ", 1) for each in policy.split(";"))

@@ -52,7 +52,9 @@ def test_an_object_and_an_array(service: Running, model: Path) -> None:
 
 
 def test_nested_keys(start: Start, tmp_path: Path) -> None:
-    """A model of nested keys finds them in objects and in lines, beside the whole name, `text` and texts alone."""
+    """A model of nested keys finds them in objects and in lines, beside the whole name, `text` and
+    texts alone.
+    """
     rows = [{"data": {"text": text}, "meta": {"label": text[0]}} for text in ("red round", "yellow long") * 5]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     nested = ["--text-field", "data.text", "--label-field", "meta.label", "-o", "m.joblib"]
@@ -188,7 +190,9 @@ def late(*parts: bytes) -> Iterator[bytes]:
 
 
 def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
-    """Rows are taken as the model was trained on them; `text` is the whole text of fields that are joined."""
+    """Rows are taken as the model was trained on them; `text` is the whole text of fields that are
+    joined.
+    """
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     subprocess.run(
         [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field",
@@ -205,7 +209,8 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
     for line in (row, {"text": "blue boat"}):
         assert service.post("/v1/predict", json.dumps(line), **JSONL).lines == [expected]
     assert service.post("/v1/predict", "blue boat", content_type="text/plain").value == expected
-    connection = service.connect()  # a blank line that arrives alone does not decide which key has the text
+    # a blank line that arrives alone does not decide which key has the text
+    connection = service.connect()
     connection.request(
         "POST", "/v1/predict", late(b"\n", b'{"text": "blue boat"}\n'), {"content-type": "application/jsonl"}
     )
@@ -229,7 +234,8 @@ def test_many_requests_at_once(service: Running, model: Path, letters: tuple[lis
     texts = letters[0][:200]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
     expected = [each | {"id": "1"} for each in predicted(model, lines)]
-    local, connections = threading.local(), []
+    local = threading.local()
+    connections = []
 
     def ask(text: str) -> Any:
         if not hasattr(local, "connection"):
@@ -328,7 +334,9 @@ def test_long_lines(start: Start, model: Path) -> None:
 
 
 def test_hostile_labels(start: Start, tmp_path: Path) -> None:
-    """Labels and texts that look like markup, headers or numbers that JSON has not stay what they are."""
+    """Labels and texts that look like markup, headers or numbers that JSON has not stay what they
+    are.
+    """
     labels = ["</script><script>alert(1)</script>", "a\r\nSet-Cookie: x=1", "NaN", "\x00\x1b[31m"]
     path = tmp_path / "hostile.joblib"
     TextClassifier(model="multinomial").fit(["red", "blue", "green", "white"], labels).save(path)
@@ -349,8 +357,11 @@ def test_numbers_as_ids(start: Start, model: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
-    """A hostile text delays the requests of its own model only, and is stopped; then all is as before."""
-    slow, fast = tmp_path / "slow.joblib", tmp_path / "fast.joblib"
+    """A hostile text delays the requests of its own model only, and is stopped; then all is as
+    before.
+    """
+    slow = tmp_path / "slow.joblib"
+    fast = tmp_path / "fast.joblib"
     TextClassifier(model="multinomial", token_pattern="(?:a+)+b|[a-z]+").fit(["red", "blue"], ["x", "y"]).save(slow)
     TextClassifier(model="multinomial").fit(["red", "blue"], ["x", "y"]).save(fast)
     service = start("-m", slow, "-m", fast, "--timeout", 500)
@@ -378,7 +389,9 @@ def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
 def test_errors_name_no_options_of_the_command_line(
     start: Start, model: Path, letters: tuple[list[str], list[str]], tmp_path: Path
 ) -> None:
-    """A client cannot give them: errors name keys and query options, in the records of a stream, too."""
+    """A client cannot give them: errors name keys and query options, in the records of a stream,
+    too.
+    """
     TextClassifier(model="gaussian", calibrate=False).fit(*letters).save(tmp_path / "g")
     long = {"text": "x" * 2000, "label": "y" * 5000}
     bodies: list[Any] = [

@@ -1,14 +1,18 @@
 """Measure the reliability of nbtext, and print a table.
 
 python tests/torture [RUNS]      all of them, as a table; RUNS executions of each fuzzer
-python tests/torture kills N M   commands killed at N moments each and at every M-th step of writing, as JSON
+python tests/torture kills N M   commands killed at N moments each and at every M-th step of
+                                 writing, as JSON
 python tests/torture flips N     every N-th bit of a small model flipped
 python tests/torture models N M  every N-th hostile model, and M pairs of changes
 python tests/torture races N     every pair of commands that replace a model, N times at once
 python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
-python tests/torture foreign N   N foreign files, special files and databases that commands find in their way
-python tests/torture outputs N   every N-th pair of an output of a command and a FIFO, socket or device in its place
-python tests/torture tables N    hostile tables, mails, JSON and lines, and N changes of each of four honest ones
+python tests/torture foreign N   N foreign files, special files and databases that commands find in
+                                 their way
+python tests/torture outputs N   every N-th pair of an output of a command and a FIFO, socket or
+                                 device in its place
+python tests/torture tables N    hostile tables, mails, JSON and lines, and N changes of each of
+                                 four honest ones
 python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 """
 

@@ -12,7 +12,9 @@ ATTACKS = TOP / "tests" / "artifact" / "attacks"
 
 
 def attacked(folder: Path) -> dict[str, Any]:
-    """Load each attack: how many, how many ran code, were loaded or crashed, the worst time and memory."""
+    """Load each attack: how many, how many ran code, were loaded or crashed, the worst time and
+    memory.
+    """
     subprocess.run([sys.executable, ATTACKS, "build", folder], check=True)
     judged = subprocess.run([sys.executable, ATTACKS, "judge", folder], check=True, capture_output=True, text=True)
     outcomes = [json.loads(line) for line in judged.stdout.splitlines()]
@@ -26,7 +28,9 @@ def attacked(folder: Path) -> dict[str, Any]:
 
 
 def flipped(folder: Path, step: int = 1) -> dict[str, int]:
-    """Flip every bit of a model (every `step`-th): how many, how many loaded the same, or anything else."""
+    """Flip every bit of a model (every `step`-th): how many, how many loaded the same, or anything
+    else.
+    """
     from nbtext import TextClassifier, load_model, save_model
     from nbtext.errors import ArtifactError
 

@@ -1,7 +1,7 @@
 """Kills this process at the n-th step of writing its output, without warning.
 
-A step is a call that touches the disk, from the one on that makes the new file: just before it, and (the next number)
-just after it.
+A step is a call that touches the disk, from the one on that makes the new file: just before it, and
+(the next number) just after it.
 """
 
 import io
@@ -58,6 +58,7 @@ def kill_at(number: int) -> None:
     """Count the steps of this process from now on, and kill it at this one."""
     global deadly_step  # noqa: PLW0603
     deadly_step = number
-    os.open, os.fdopen = watched_open, watched_fdopen
+    os.open = watched_open
+    os.fdopen = watched_fdopen
     for name in ("fsync", "fchmod", "link", "replace", "unlink"):
         setattr(os, name, deadly(getattr(os, name)))

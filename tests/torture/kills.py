@@ -39,10 +39,12 @@ JOBS = [
 
 
 def killed(folder: Path, n_delays: int, stride: int = 1) -> dict[str, Any]:
-    """Kill every command there is at `n_delays` moments of its life, and at each step of writing its output.
+    """Kill every command there is at `n_delays` moments of its life, and at each step of writing
+    its output.
 
     stride   above 1: only at every so manieth step, beginning with another one for each command
-    returns  points (moments tried), lost (outputs neither old nor new), left (temporary files that stayed), commands
+    returns  points (moments tried), lost (outputs neither old nor new), left (temporary files that
+             stayed), commands
     """
     figures: dict[str, Any] = {"points": 0, "lost": 0, "left": 0, "old": 0, "new": 0, "commands": []}
     run_nbtext(["train", str(LETTERS / "train"), "-o", "letters.joblib"], folder).check_returncode()

@@ -1,8 +1,8 @@
 """Untrusted models: valid files, with a right checksum, whose numbers are extreme.
 
-Each number of a valid model is set to each extreme value, and pairs of numbers at random. A model that is accepted is
-given to every command that reads one. No command may print NaN or infinity, end with a traceback, warn, take more than
-`MAX_SECONDS` or more than `MAX_MEGABYTES`.
+Each number of a valid model is set to each extreme value, and pairs of numbers at random. A model
+that is accepted is given to every command that reads one. No command may print NaN or infinity, end
+with a traceback, warn, take more than `MAX_SECONDS` or more than `MAX_MEGABYTES`.
 """
 
 import json
@@ -198,9 +198,11 @@ def write_model(model: Model, path: str) -> None:
 
 
 def _try_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -> list[dict[str, str]]:
-    """Run commands, one after the other, in a process of their own; return what is wrong with each that misbehaves.
+    """Run commands, one after the other, in a process of their own; return what is wrong with each
+    that misbehaves.
 
-    baseline  what the commands print of honest models and looks like NaN: words of the scripts in a page
+    baseline  what the commands print of honest models and looks like NaN: words of the scripts in a
+              page
     """
     Path("problems").write_bytes(b"")
     if (process := os.fork()) == 0:
@@ -233,7 +235,9 @@ def _run_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -
 
 
 def _run_command(arguments: list[str], output: str) -> tuple[str, set[bytes]]:
-    """Run a command; return what is wrong with it, and each word for NaN or infinity that it prints, with neighbors."""
+    """Run a command; return what is wrong with it, and each word for NaN or infinity that it
+    prints, with neighbors.
+    """
     from nbtext.cli.main import run
 
     for number, name in ((0, os.devnull), (1, "stdout"), (2, "stderr")):
@@ -266,7 +270,9 @@ def _list_commands(path: str) -> list[tuple[list[str], str]]:
 
 
 def _measure_baseline() -> set[bytes]:
-    """Run every command on every honest model, in this process, which imports what they need; check that all work."""
+    """Run every command on every honest model, in this process, which imports what they need; check
+    that all work.
+    """
     baseline: set[bytes] = set()
     saved = [os.dup(number) for number in range(3)]
     try:
@@ -286,7 +292,8 @@ def _measure_baseline() -> set[bytes]:
 
 
 def attack(folder: Path, every: int = 1, n_pairs: int = 3000) -> dict[str, Any]:
-    """Try models; return how many were tried, accepted, how many commands were run, and what went wrong.
+    """Try models; return how many were tried, accepted, how many commands were run, and what went
+    wrong.
 
     Parameters
     ----------

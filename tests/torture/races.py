@@ -1,4 +1,6 @@
-"""Races: two commands that replace the same model, at once. No change is lost unless its command says so."""
+"""Races: two commands that replace the same model, at once. No change is lost unless its command
+says so.
+"""
 
 import itertools
 import re
@@ -31,9 +33,9 @@ def race(folder: Path, n_races: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        races: how many; lost: races after which the model is not that of all commands that reported success, in some
-        order; both, one, none: races in which so many commands succeeded; silent: failures for any other reason than
-        the other command.
+        races: how many; lost: races after which the model is not that of all commands that reported
+        success, in some order; both, one, none: races in which so many commands succeeded; silent:
+        failures for any other reason than the other command.
     """
     _write_sources(folder)
     run_nbtext(["train", "train.csv", "-o", "honest.joblib"], folder).check_returncode()
@@ -60,7 +62,9 @@ def _list_orders(pair: tuple[str, str]) -> set[tuple[str, ...]]:
 
 
 def _run_in_order(order: tuple[str, ...], folder: Path) -> bytes | None:
-    """Return the model that these commands leave, one after the other; None if one fails, as a second `forget` does."""
+    """Return the model that these commands leave, one after the other; None if one fails, as a
+    second `forget` does.
+    """
     shutil.copy(folder / "honest.joblib", folder / "model.joblib")
     if any(run_nbtext(WRITERS[name], folder).returncode for name in order):
         return None

@@ -1,4 +1,6 @@
-"""Where nbtext meets files of others and clients: foreign files, devices, hostile tables, databases and requests."""
+"""Where nbtext meets files of others and clients: foreign files, devices, hostile tables, databases
+and requests.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +39,22 @@ from outputs import APPENDED, EVERY, WAYS, complete, make_originals, make_specia
 MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
 MAX_SECONDS = 60.0  # that a command may take for it
-PACKED = 10_000_000  # bytes of a file of many small things; fewer where each is a document, which takes time only
+# bytes of a file of many small things; fewer where each is a document, which takes time only
+PACKED = 10_000_000
 MANY_DOCUMENTS = ("mails.mbox", "objects.jsonl", "bad.jsonl", "items.json", "quotes.csv", "empty.txt")
-MAX_TEXT, N_LONG = 100_000_000, 6  # bytes of a document, and such documents of a file
+# bytes of a document, and such documents of a file
+MAX_TEXT = 100_000_000
+N_LONG = 6
 LONG_VIEW = f"""with recursive c(x) as (select 1 union all select x + 1 from c)
     select hex(zeroblob({MAX_TEXT // 2 - 100})) as text, 'a' as label from c limit {N_LONG}"""
 MAX_WAIT = 1.0  # seconds in which /healthz must answer beside a request
 STEP = 0.02  # seconds between two questions
 
-SOONER = "from nbtext.documents import sql; sql.ROW_SECONDS = 3.0"  # of 300, in which an endless query gives no row
+# of 300, in which an endless query gives no row
+SOONER = "from nbtext.documents import sql; sql.ROW_SECONDS = 3.0"
 BROKEN = re.compile(rb"Traceback|internal error|Segmentation")
-SPECIAL = {  # kinds of files that are neither regular nor directories, and how device files are made
+# kinds of files that are neither regular nor directories, and how device files are made
+SPECIAL = {
     "FIFO": (stat.S_IFIFO, 0),
     "socket": (stat.S_IFSOCK, 0),
     "null device": (stat.S_IFCHR, os.makedev(1, 3)),
@@ -85,9 +92,11 @@ def _foreign(chance: random.Random) -> Iterator[bytes]:
 
 
 def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
-    """Have commands meet foreign files: how many meetings, how many files that changed, appeared or were lost.
+    """Have commands meet foreign files: how many meetings, how many files that changed, appeared or
+    were lost.
 
-    `label` and `serve` find them where they append; databases are read beside other programs' files.
+    `label` and `serve` find them where they append; databases are read beside other programs'
+    files.
     """
     chance = random.Random(seed)
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
@@ -141,7 +150,9 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
 
 
 def is_answers(content: bytes) -> bool:
-    """Return whether all complete lines are answers, so that `label` may go on with them; plainly judged."""
+    """Return whether all complete lines are answers, so that `label` may go on with them; plainly
+    judged.
+    """
     lines = content.split(b"\n")
     with suppress(ValueError, TypeError, AttributeError):
         return len(lines) > 1 and all({"text", "label"} <= json.loads(line).keys() for line in lines[:-1])
@@ -162,7 +173,9 @@ def _contents(place: Path) -> dict[str, bytes]:
 
 
 def _place_special(path: Path, kind: str) -> socket.socket:
-    """Make a special file; return the socket that must stay open if it is one. PermissionError if it cannot be made."""
+    """Make a special file; return the socket that must stay open if it is one. PermissionError if
+    it cannot be made.
+    """
     server = socket.socket(socket.AF_UNIX)
     mode, device = SPECIAL[kind]
     if kind == "socket":
@@ -173,14 +186,16 @@ def _place_special(path: Path, kind: str) -> socket.socket:
 
 
 def replace_specials(folder: Path, stride: int = 1) -> dict[str, Any]:
-    """Have every output of every command go to special files, and to links to them: how many, and what was wrong.
+    """Have every output of every command go to special files, and to links to them: how many, and
+    what was wrong.
 
-    A FIFO and a device that takes an output get the bytes that a file gets; all else is refused with one line. Each
-    stays what it is, and no other file changes.
+    A FIFO and a device that takes an output get the bytes that a file gets; all else is refused
+    with one line. Each stays what it is, and no other file changes.
 
     stride   above 1: only every so manieth pair of a command and a kind
-    returns  tried, changed (files that changed, appeared or were lost), failed (other bytes, another status, a
-             traceback), slow (above MAX_SECONDS), unavailable (device files that cannot be made here), wrong
+    returns  tried, changed (files that changed, appeared or were lost), failed (other bytes,
+             another status, a traceback), slow (above MAX_SECONDS), unavailable (device files that
+             cannot be made here), wrong
     """
     figures: dict[str, Any] = {"tried": 0, "changed": 0, "failed": 0, "slow": 0, "unavailable": 0, "wrong": []}
     make_originals(folder, lambda *words: run_nbtext(list(words), folder).check_returncode())
@@ -191,7 +206,8 @@ def replace_specials(folder: Path, stride: int = 1) -> dict[str, Any]:
 
 
 def _replace_special(folder: Path, command: list[str], kind: str, figures: dict[str, Any]) -> None:
-    special, link = folder / f"special{suffix_of(command)}", folder / f"link{suffix_of(command)}"
+    special = folder / f"special{suffix_of(command)}"
+    link = folder / f"link{suffix_of(command)}"
     is_compared = kind in ("FIFO", "full device") and command[0] != APPENDED
     expected = _write_file(folder, command) if is_compared else b""
     try:
@@ -211,7 +227,8 @@ def _replace_special(folder: Path, command: list[str], kind: str, figures: dict[
 
             found = received(special, run) if kind == "FIFO" else run()
             status, said = ran[0]
-            is_full = kind == "full device" and expected != b""  # it takes nothing, such as no findings
+            # it takes nothing, such as no findings
+            is_full = kind == "full device" and expected != b""
             is_written = (kind in WRITTEN or (is_compared and not is_full)) and command[0] != APPENDED
             is_same = found == expected or command[0] == TIMED or kind != "FIFO"
             is_answer = status == 0 if is_written else status in (1, 2)
@@ -277,7 +294,9 @@ def _give_feedback(folder: Path, place: Path) -> None:
 
 
 def _database(path: Path, chance: random.Random, *, is_used: bool) -> sqlite3.Connection:
-    """Return a connection that another program keeps to a new database, in the journal mode WAL if it is used."""
+    """Return a connection that another program keeps to a new database, in the journal mode WAL if
+    it is used.
+    """
     connection = sqlite3.connect(path)
     if is_used:
         connection.execute("pragma journal_mode = wal")
@@ -298,7 +317,9 @@ def _sqlite(statements: str) -> bytes:
 
 
 def _tables() -> Iterator[tuple[str, bytes, list[str]]]:
-    """Yield the name, the content and the options of tables and databases that are small and would be large."""
+    """Yield the name, the content and the options of tables and databases that are small and would
+    be large.
+    """
     endless = "with recursive c(x) as (select 1 union all select x + 1 from c)"
     usual = "create table t (text, label); insert into t values ('the bins', 'trash'), ('a fine', 'parking');"
     query = ["--query", "select * from v"]
@@ -328,7 +349,9 @@ def _tables() -> Iterator[tuple[str, bytes, list[str]]]:
 
 
 def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
-    """Yield files of mail, JSON, tables and lines that decompress to many small things, or to a wide text."""
+    """Yield files of mail, JSON, tables and lines that decompress to many small things, or to a
+    wide text.
+    """
     mixed = b"Content-Type: multipart/mixed; boundary=b\n\n"
     page = b"Content-Type: text/html\n\n"
     base64 = b"Content-Transfer-Encoding: base64\n\n"
@@ -366,7 +389,9 @@ def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
 
 
 def _long_texts() -> Iterator[tuple[str, bytes, list[str]]]:
-    """Yield files of many documents, each as long as a document may be: several together would fill the memory."""
+    """Yield files of many documents, each as long as a document may be: several together would fill
+    the memory.
+    """
     text = (b"word " * (MAX_TEXT // 5))[:-100]
     yield (
         "long.db",
@@ -411,7 +436,9 @@ def _arrow_tables() -> Iterator[tuple[str, bytes, list[str]]]:
     from pyarrow import ipc
     from pyarrow import parquet as pq
 
-    text, n_rows = "word " * 200_000, 1200  # 1.2 GB
+    # 1.2 GB
+    text = "word " * 200_000
+    n_rows = 1200
     one = pa.DictionaryArray.from_arrays(pa.array([0] * n_rows, pa.int32()), pa.array([text]))
     lists = pa.ListArray.from_arrays(list(range(0, n_rows + 1)), one)
     pairs = pa.DictionaryArray.from_arrays(pa.array([0] * n_rows, pa.int8()), pa.array(["label " * 160_000]))
@@ -471,9 +498,11 @@ def _changed(chance: random.Random, content: bytes) -> bytes:
 
 
 def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
-    """Have `predict` and `train` read hostile files: how many, how many were large, slow or broken, and the memory.
+    """Have `predict` and `train` read hostile files: how many, how many were large, slow or broken,
+    and the memory.
 
-    n_changed  how many changed versions of each honest file there are, beside those that were made to be hostile
+    n_changed  how many changed versions of each honest file there are, beside those that were made
+               to be hostile
     """
     chance = random.Random(seed)
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
@@ -494,7 +523,8 @@ def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
             found = _measure([command, name, *options, *to, "--force"], folder)
             figures["tried"] += 1
             if found["megabytes"] > figures["megabytes"]:
-                figures["megabytes"], figures["worst"] = found["megabytes"], f"{command} {name}"
+                figures["megabytes"] = found["megabytes"]
+                figures["worst"] = f"{command} {name}"
             for kind in ("large", "slow", "crashed"):
                 figures[kind] += found[kind]
             if found["large"] or found["slow"] or found["crashed"]:
@@ -516,7 +546,8 @@ def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
 
 
 def _measure(arguments: list[str], folder: Path) -> dict[str, Any]:
-    start, said = time.monotonic(), folder / "said"
+    start = time.monotonic()
+    said = folder / "said"
     with said.open("wb") as file:
         process = forker().popen(
             arguments, before=SOONER, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file
@@ -526,7 +557,8 @@ def _measure(arguments: list[str], folder: Path) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    seconds, megabytes = time.monotonic() - start, process.max_rss / 1000
+    seconds = time.monotonic() - start
+    megabytes = process.max_rss / 1000
     crashed = process.returncode not in (0, 1, 2) or BROKEN.search(said.read_bytes()) is not None
     is_slow = seconds >= MAX_SECONDS
     return {
@@ -540,7 +572,9 @@ def _measure(arguments: list[str], folder: Path) -> dict[str, Any]:
 
 
 class Service:
-    """`nbtext serve` on a free port, in the folder of m.joblib; ConnectionRefusedError if it does not start."""
+    """`nbtext serve` on a free port, in the folder of m.joblib; ConnectionRefusedError if it does
+    not start.
+    """
 
     def __init__(self, folder: Path, *options: str) -> None:
         self._process = forker().popen(
@@ -584,7 +618,9 @@ class Service:
 
 
 def _requests(size: int) -> Iterator[tuple[str, str, str, bytes]]:
-    """Yield the name, the path, the content type and the body of requests; `size` is about that of a body in bytes."""
+    """Yield the name, the path, the content type and the body of requests; `size` is about that of
+    a body in bytes.
+    """
     words = b"the bins were not emptied again " * (size // 32)
     for encoding in (
         "punycode",
@@ -624,10 +660,12 @@ def _requests(size: int) -> Iterator[tuple[str, str, str, bytes]]:
 
 
 def ask(folder: Path, size: int, at_once: int = 3) -> dict[str, Any]:
-    """Send hostile requests: how many, beside how many /healthz took over a second, and the longest time.
+    """Send hostile requests: how many, beside how many /healthz took over a second, and the longest
+    time.
 
-    A request is only counted if it is so twice: on a loaded machine anything may take a second. `unanswered` are those
-    that got no answer in time, because this client sends all before it reads.
+    A request is only counted if it is so twice: on a loaded machine anything may take a second.
+    `unanswered` are those that got no answer in time, because this client sends all before it
+    reads.
     """
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
     figures: dict[str, Any] = {"tried": 0, "blocked": 0, "unanswered": 0, "seconds": 0.0, "worst": "", "wrong": []}
@@ -642,7 +680,8 @@ def ask(folder: Path, size: int, at_once: int = 3) -> dict[str, Any]:
         figures["blocked"] += waited > MAX_WAIT
         figures["unanswered"] += status == 0
         if waited > figures["seconds"]:
-            figures["seconds"], figures["worst"] = round(waited, 3), name
+            figures["seconds"] = round(waited, 3)
+            figures["worst"] = name
         if waited > MAX_WAIT:
             figures["wrong"].append(f"{name}: {waited:.1f} s, status {status}")
     service.__exit__()
@@ -650,13 +689,16 @@ def ask(folder: Path, size: int, at_once: int = 3) -> dict[str, Any]:
 
 
 def _wait_beside(service: Service, path: str, kind: str, body: bytes, at_once: int) -> tuple[float, int]:
-    """Send equal requests at once; return the longest time of /healthz meanwhile, and a status (0: no answer)."""
+    """Send equal requests at once; return the longest time of /healthz meanwhile, and a status (0:
+    no answer).
+    """
     statuses = []
 
     def post() -> None:
         try:
             statuses.append(service.post(path, body, MAX_SECONDS, kind))
-        except ConnectionError:  # it refused the body, and closed the connection before all was sent
+        except ConnectionError:
+            # it refused the body, and closed the connection before all was sent
             statuses.append(413)
         except (OSError, http.client.HTTPException):
             statuses.append(0)
@@ -664,7 +706,8 @@ def _wait_beside(service: Service, path: str, kind: str, body: bytes, at_once: i
     threads = [threading.Thread(target=post) for _ in range(at_once)]
     for thread in threads:
         thread.start()
-    waited, end = 0.0, time.monotonic() + MAX_SECONDS
+    waited = 0.0
+    end = time.monotonic() + MAX_SECONDS
     while any(thread.is_alive() for thread in threads) and time.monotonic() < end:
         try:
             waited = max(waited, service.measure_health())

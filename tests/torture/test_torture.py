@@ -19,7 +19,8 @@ def measured(folder: Path, *arguments: str) -> Any:
 
 @pytest.mark.exhaustive
 def test_no_output_is_lost(tmp_path: Path) -> None:
-    """Killed at each step of writing and at moments before, a command leaves the old output whole, or the new one.
+    """Killed at each step of writing and at moments before, a command leaves the old output whole,
+    or the new one.
 
     Here at every fourth step, another fourth for each command: all of them write by one function.
     """
@@ -28,7 +29,8 @@ def test_no_output_is_lost(tmp_path: Path) -> None:
     assert figures["points"] > 5 * len(figures["commands"])
     assert figures["lost"] == 0
     assert figures["old"] > 0 < figures["new"]
-    # nothing has a name until it is whole; between that and the renaming are four steps, and microseconds
+    # nothing has a name until it is whole; between that and the renaming are four steps, and
+    # microseconds
     assert figures["left"] <= 4 * len(figures["commands"])
 
 
@@ -51,7 +53,9 @@ def test_no_change_is_lost_in_a_race(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_models_with_extreme_numbers(tmp_path: Path) -> None:
-    """Models with extreme numbers, some of those of `make torture`: no command prints NaN, crashes, warns or hangs."""
+    """Models with extreme numbers, some of those of `make torture`: no command prints NaN, crashes,
+    warns or hangs.
+    """
     figures = measured(tmp_path, "models", "101", "300")
     assert figures["tried"] > 100
     assert figures["commands"] > 500
@@ -59,7 +63,9 @@ def test_models_with_extreme_numbers(tmp_path: Path) -> None:
 
 
 def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
-    """Each text that `make torture` feeds, a hundredth as large: an answer or one line, and no crash."""
+    """Each text that `make torture` feeds, a hundredth as large: an answer or one line, and no
+    crash.
+    """
     outcomes = measured(tmp_path, "texts", "10000")
     assert len(outcomes) == 12
     for outcome in outcomes:
@@ -75,7 +81,9 @@ def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("n_files", [4, 14])
 def test_foreign_files_stay_as_they_are(tmp_path: Path, n_files: int) -> None:
-    """Files of others where `label` and `serve` append, and beside databases: none is changed, none appears."""
+    """Files of others where `label` and `serve` append, and beside databases: none is changed, none
+    appears.
+    """
     figures = measured(tmp_path, "foreign", str(n_files))
     assert figures["tried"] > 4 * n_files
     assert figures["wrong"] == []
@@ -83,7 +91,9 @@ def test_foreign_files_stay_as_they_are(tmp_path: Path, n_files: int) -> None:
 
 @pytest.mark.exhaustive
 def test_small_files_take_little(tmp_path: Path) -> None:
-    """Tables that would be large, and honest ones with changed bytes: an answer or one line, below 1 GB."""
+    """Tables that would be large, and honest ones with changed bytes: an answer or one line, below
+    1 GB.
+    """
     figures = measured(tmp_path, "tables", "3")
     assert figures["tried"] > 30
     assert figures["wrong"] == []
@@ -99,7 +109,9 @@ def test_requests_do_not_block_the_service(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_special_files_as_outputs(tmp_path: Path) -> None:
-    """Some outputs of commands to FIFOs, sockets and devices: each stays what it is, and no file changes."""
+    """Some outputs of commands to FIFOs, sockets and devices: each stays what it is, and no file
+    changes.
+    """
     figures = measured(tmp_path, "outputs", "37")
     assert figures["tried"] > 8
     assert figures["wrong"] == []

@@ -24,7 +24,8 @@ class Text(NamedTuple):
 def _texts(size: int) -> Iterator[Text]:
     """All of them; `size` is a million bytes, or less for a trial."""
     predict = ["predict", "-", "-m", "letters.joblib", "-o", "out", "--input-format"]
-    words, lines = b"word " * (size // 5), size // 10
+    words = b"word " * (size // 5)
+    lines = size // 10
     yield Text("a line of 1 GB", [*predict, "lines"], (words for _ in range(1000)))
     yield Text("10 million empty documents", [*predict, "lines"], (b"\n" * size for _ in range(10)))
     yield Text("a token of 99 MB", [*predict, "lines"], (b"a" * size for _ in range(99)))

@@ -17,7 +17,8 @@ from nbtext.errors import MissingExtra, OutputError, find_memory_limit, number_o
 from nbtext.output import atomic_output, check_output
 
 SVG_SIZE = {"width": 420, "height": 260}  # of a chart, in pixels
-CHART_ADDRESS_SPACE = 68 << 30  # bytes of address space, not of memory; V8 ends the process if it gets less
+# bytes of address space, not of memory; V8 ends the process if it gets less
+CHART_ADDRESS_SPACE = 68 << 30
 MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 
 
@@ -82,7 +83,8 @@ def check_page(feature: str, path: str) -> None:
     MissingExtra
         A library is missing; the message names the feature.
     OutputError
-        `path` cannot be written, or the library of charts would end the process, because its memory is limited.
+        `path` cannot be written, or the library of charts would end the process, because its memory
+        is limited.
     """
     for module, library in (("jinja2", "Jinja2"), ("vl_convert", "vl-convert-python")):
         try:
@@ -158,7 +160,8 @@ def _text(name: str) -> str:
 @cache
 def _chart_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which defines `vegaEmbed`."""
-    library: Any = import_module("vl_convert")  # its type stubs require an argument that is optional
+    # its type stubs require an argument that is optional
+    library: Any = import_module("vl_convert")
     return str(library.javascript_bundle())
 
 

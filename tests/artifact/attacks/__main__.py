@@ -1,11 +1,14 @@
 """Build hostile model files, load each in a process of its own, and print the results.
 
-    python attacks build FOLDER [KIND...]    writes the attacks to FOLDER, and the names of the live ones to FOLDER/live
-    python attacks judge FOLDER              loads each in a process of its own and prints a line of JSON about it
+    python attacks build FOLDER [KIND...]    writes the attacks to FOLDER, and the names of the live
+                                             ones to FOLDER/live
+    python attacks judge FOLDER              loads each in a process of its own and prints a line of
+                                             JSON about it
 
-`calls`, `lies` and `crowds` are pickles, and no pickle is read: their first bytes differ from those of a model, or the
-bytes between its two entries do. `headers` are in the form of a model. A live attack makes a file, its canary, wherever
-joblib loads it. The others ask for time or memory, lie about what they hold, or are merely broken.
+`calls`, `lies` and `crowds` are pickles, and no pickle is read: their first bytes differ from those
+of a model, or the bytes between its two entries do. `headers` are in the form of a model. A live
+attack makes a file, its canary, wherever joblib loads it. The others ask for time or memory, lie
+about what they hold, or are merely broken.
 """
 
 import json
@@ -27,7 +30,9 @@ KINDS = ("calls", "lies", "headers", "crowds")
 
 
 def attacks(folder: Path, kinds: Collection[str] = KINDS) -> Iterator[Attack]:
-    """Return the attacks of these kinds. An attack that runs code creates its marker file (canary) in `folder`."""
+    """Return the attacks of these kinds. An attack that runs code creates its marker file (canary)
+    in `folder`.
+    """
 
     def command(label: str) -> str:
         return f"touch '{folder}/canary-{label}'"
@@ -44,7 +49,9 @@ def attacks(folder: Path, kinds: Collection[str] = KINDS) -> Iterator[Attack]:
 
 
 def judged(path: Path) -> dict[str, Any]:
-    """Load a file in a process of its own; return the result, the time, and the memory above an empty process."""
+    """Load a file in a process of its own; return the result, the time, and the memory above an
+    empty process.
+    """
     reading, writing = os.pipe()
     empty = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     if (process := os.fork()) == 0:
@@ -64,11 +71,14 @@ def _outcome(path: str) -> dict[str, Any]:
     start = time.process_time()  # loading waits for nothing, and other programs may keep it waiting
     try:
         load_model(path).counts  # noqa: B018 - they are read when they are used
-        outcome, message = "loaded", ""
+        outcome = "loaded"
+        message = ""
     except ArtifactError as error:
-        outcome, message = "refused", str(error)
+        outcome = "refused"
+        message = str(error)
     except BaseException as error:
-        outcome, message = "crashed", repr(error)[:300]
+        outcome = "crashed"
+        message = repr(error)[:300]
     return {"outcome": outcome, "message": message, "seconds": time.process_time() - start}
 
 

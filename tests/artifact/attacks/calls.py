@@ -85,7 +85,9 @@ def _calls_in_models(command: Callable[[str], str]) -> Iterator[Attack]:
 
 
 def _calls(command: Callable[[str], str]) -> Iterator[Attack]:
-    """Call os.system, in each pickle protocol, behind each compression, and at each place of a record."""
+    """Call os.system, in each pickle protocol, behind each compression, and at each place of a
+    record.
+    """
     for protocol in range(6):
         label = f"system-protocol-{protocol}"
         yield Attack(label, dumped(Evil(os.system, command(label)), protocol=protocol), is_live=True)
@@ -128,8 +130,8 @@ def _calls_of_python(command: Callable[[str], str]) -> Iterator[Attack]:
 
 
 def _programs(command: Callable[[str], str]) -> Iterator[Attack]:
-    """Call os.system by each pickle operation that can look up, create, call or complete an object; SHELL is the
-    command.
+    """Call os.system by each pickle operation that can look up, create, call or complete an object;
+    SHELL is the command.
     """
     wrapper = name("joblib.numpy_pickle", "NumpyArrayWrapper")
     live = {
@@ -182,7 +184,9 @@ def _programs(command: Callable[[str], str]) -> Iterator[Attack]:
 
 
 def _objects(folder: Path) -> Iterator[Attack]:
-    """Objects that execute code when they are created, and harmless objects that are not plain data."""
+    """Objects that execute code when they are created, and harmless objects that are not plain
+    data.
+    """
     opened = text(f"{folder}/canary-file-handler")
     yield Attack("file-handler", model(name("logging", "FileHandler") + opened + b"\x85R"), is_live=True)
     touched = b"(cpathlib\nPath\n(" + text(f"{folder}/canary-path-touch") + b"tRtR"

@@ -1,4 +1,6 @@
-"""Attacks on time or memory: decompression bombs, deep nesting, multiplied references, and many small values."""
+"""Attacks on time or memory: decompression bombs, deep nesting, multiplied references, and many
+small values.
+"""
 
 import bz2
 import gzip

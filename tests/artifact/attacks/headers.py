@@ -1,4 +1,6 @@
-"""Attacks in the form of a model: lies in the header, about arrays and lengths, and headers that ask for memory."""
+"""Attacks in the form of a model: lies in the header, about arrays and lengths, and headers that
+ask for memory.
+"""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,6 @@
-"""Helpers that write pickle operations and joblib records of the second edition, valid but for the attacked part."""
+"""Helpers that write pickle operations and joblib records of the second edition, valid but for the
+attacked part.
+"""
 
 import io
 import sys
@@ -39,7 +41,8 @@ def honest(**options: Any) -> bytes:
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        texts, labels = ["red round", "green round", "yellow long", "long"], ["apple", "apple", "banana", "banana"]
+        texts = ["red round", "green round", "yellow long", "long"]
+        labels = ["apple", "apple", "banana", "banana"]
         TextClassifier(smoothing=1.0, **options).fit(texts, labels).save(path)
         return path.read_bytes()
 

@@ -1,10 +1,12 @@
-"""Rewrite labeled texts as the lines that fastText or Vowpal Wabbit want; its time is counted as part of theirs.
+"""Rewrite labeled texts as the lines that fastText or Vowpal Wabbit want; its time is counted as
+part of theirs.
 
     python convert.py SOURCE LINES LABELS --to fasttext|vw [--training]
 
-SOURCE is a directory (SOURCE/LABEL/**/FILE) or a JSONL file. The words are those of nbtext and scikit-learn: lower
-case, two letters or digits at least. LABELS is a file with the labels, a line each; --training writes it, and shuffles
-the lines, since both programs learn line by line. Standard library only: nothing to import that is slow.
+SOURCE is a directory (SOURCE/LABEL/**/FILE) or a JSONL file. The words are those of nbtext and
+scikit-learn: lower case, two letters or digits at least. LABELS is a file with the labels, a line
+each; --training writes it, and shuffles the lines, since both programs learn line by line. Standard
+library only: nothing to import that is slow.
 """
 
 import argparse
@@ -36,7 +38,9 @@ def main() -> None:
 
 
 def line_heads(labels: list[str], form: str) -> dict[str, str]:
-    """What a line of each label begins with: fastText names labels, Vowpal Wabbit numbers them from 1."""
+    """What a line of each label begins with: fastText names labels, Vowpal Wabbit numbers them from
+    1.
+    """
     if form == "fasttext":
         return {label: f"__label__{label}" for label in labels}
     return {label: f"{number} |" for number, label in enumerate(labels, start=1)}

@@ -1,4 +1,6 @@
-"""A service as people write it: FastAPI, and a scikit-learn pipeline. `fastapi_service.py TRAINING_FOLDER PORT`."""
+"""A service as people write it: FastAPI, and a scikit-learn pipeline. `fastapi_service.py
+TRAINING_FOLDER PORT`.
+"""
 
 import sys
 from pathlib import Path

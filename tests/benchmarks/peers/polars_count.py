@@ -1,8 +1,10 @@
-"""Count the words of each document of a directory with polars, the fastest compiled data frame, on all cores.
+"""Count the words of each document of a directory with polars, the fastest compiled data frame, on
+all cores.
 
     python polars_count.py DIRECTORY COUNTS
 
-COUNTS is an Arrow file with document, word and count: what a sparse matrix holds. The words are those of nbtext.
+COUNTS is an Arrow file with document, word and count: what a sparse matrix holds. The words are
+those of nbtext.
 """
 
 import sys

@@ -1,4 +1,5 @@
-"""One against the rest with scikit-learn, on JSON lines with lists of labels: train, predict, and write both results.
+"""One against the rest with scikit-learn, on JSON lines with lists of labels: train, predict, and
+write both results.
 
 `complement-search` selects the smoothing of ComplementNB by micro-F1, in five folds.
 
@@ -27,9 +28,11 @@ def read(path):
 
 texts, labels = read(train)
 if kind == "svc":
-    vectorizer, classifier = TfidfVectorizer(sublinear_tf=True), OneVsRestClassifier(LinearSVC())
+    vectorizer = TfidfVectorizer(sublinear_tf=True)
+    classifier = OneVsRestClassifier(LinearSVC())
 else:
-    vectorizer, classifier = CountVectorizer(), OneVsRestClassifier(ComplementNB())
+    vectorizer = CountVectorizer()
+    classifier = OneVsRestClassifier(ComplementNB())
 if kind == "complement-search":
     smoothings = {"estimator__alpha": [0.001, 0.01, 0.1, 1.0, 10.0]}
     classifier = GridSearchCV(classifier, smoothings, scoring="f1_micro", cv=5)

@@ -2,8 +2,8 @@
 
     python scikit_learn_predict.py SOURCE MODEL > answers.tsv
 
-Writes id, label and probability, separated by tabs, as nbtext does; the score of a model without probabilities.
-SOURCE is a directory of folders of files.
+Writes id, label and probability, separated by tabs, as nbtext does; the score of a model without
+probabilities. SOURCE is a directory of folders of files.
 """
 
 import sys

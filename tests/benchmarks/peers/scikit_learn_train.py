@@ -1,10 +1,11 @@
 """What people write today: texts in, counts, multinomial Naive Bayes, a model file out.
 
-    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2] [--model linear-svm [--features NAME...]]
+    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2] [--model linear-svm [--features
+    NAME...]]
 
---model linear-svm is TF-IDF with logarithmic counts, and a linear support vector machine, which LIBLINEAR fits. Its
-features can be pairs (words, marks and their pairs), within (character n-grams of 2 to 5 within words) and across
-(those of 1 to 5, across words, too); several stand side by side.
+--model linear-svm is TF-IDF with logarithmic counts, and a linear support vector machine, which
+LIBLINEAR fits. Its features can be pairs (words, marks and their pairs), within (character n-grams
+of 2 to 5 within words) and across (those of 1 to 5, across words, too); several stand side by side.
 SOURCE is a directory of folders of files, or a JSONL file.
 """
 
@@ -29,7 +30,9 @@ FEATURES = {
 
 
 def make_linear_svm(views: Sequence[Mapping[str, Any]]) -> Pipeline:
-    """TF-IDF with logarithmic counts of each view, side by side, and a linear support vector machine."""
+    """TF-IDF with logarithmic counts of each view, side by side, and a linear support vector
+    machine.
+    """
     vectorizers = [TfidfVectorizer(**{"decode_error": "replace", "sublinear_tf": True, **view}) for view in views]
     return make_pipeline(make_union(*vectorizers), LinearSVC())
 
