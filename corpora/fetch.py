@@ -39,7 +39,14 @@ LONGEST_UNPACKED = 1_000 * MEGABYTE
 MAX_MEMBERS = 200_000
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 16
-BROKEN_ARCHIVE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError)
+BROKEN_ARCHIVE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    lzma.LZMAError,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+)
 
 Progress = Callable[[str], None]
 
@@ -82,11 +89,15 @@ def fetch(recipe: Recipe, store: Path, *, archives: Path | None, progress: Progr
     store.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{recipe.name}-", dir=store) as room:
         work = Path(room)
-        archive = download(recipe, work, progress) if archives is None else find_archive(recipe, archives)
+        archive = (
+            download(recipe, work, progress) if archives is None else find_archive(recipe, archives)
+        )
         progress(f"checking and unpacking {archive.name}")
         new_checksum = check(archive, recipe, read_checksums(store))
         unpack(archive, work / "unpacked")
-        tree = arrange(recipe, work / "unpacked", work / "tree", is_ready=archive.name != recipe.archive)
+        tree = arrange(
+            recipe, work / "unpacked", work / "tree", is_ready=archive.name != recipe.archive
+        )
         if new_checksum:
             record_checksum(store, archive.name, new_checksum)
         tree.rename(store / recipe.name)
@@ -145,7 +156,9 @@ def download(recipe: Recipe, folder: Path, progress: Progress) -> Path:
         for chunk in body(recipe):
             n_bytes += len(chunk)
             if n_bytes > recipe.megabytes * MEGABYTE:
-                raise FetchError(f"{recipe.url} is longer than the {recipe.megabytes} MB of recipes.toml; not kept")
+                raise FetchError(
+                    f"{recipe.url} is longer than the {recipe.megabytes} MB of recipes.toml; not kept"
+                )
             file.write(chunk)
             progress(f"{n_bytes / MEGABYTE:.1f} of at most {recipe.megabytes} MB")
     return target
@@ -183,9 +196,13 @@ def check(archive: Path, recipe: Recipe, recorded: Mapping[str, str]) -> str | N
         return found
     if found != expected:
         source = (
-            RECIPES.name if is_stated else f"{CHECKSUMS} (delete its line there if the archive was meant to change)"
+            RECIPES.name
+            if is_stated
+            else f"{CHECKSUMS} (delete its line there if the archive was meant to change)"
         )
-        raise FetchError(f"{archive.name} has SHA-256 {found}, not {expected} as in {source}; not unpacked")
+        raise FetchError(
+            f"{archive.name} has SHA-256 {found}, not {expected} as in {source}; not unpacked"
+        )
     return None
 
 
@@ -196,14 +213,19 @@ def read_checksums(store: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise FetchError(f"{store / CHECKSUMS} is not valid TOML ({error}); repair or delete it") from error
+        raise FetchError(
+            f"{store / CHECKSUMS} is not valid TOML ({error}); repair or delete it"
+        ) from error
     return {name: str(checksum) for name, checksum in checksums.items()}
 
 
 def record_checksum(store: Path, archive: str, checksum: str) -> None:
     checksums = read_checksums(store) | {archive: checksum}
     draft = store / f".{CHECKSUMS}.{os.getpid()}"
-    draft.write_text("".join(f'"{name}" = "{value}"\n' for name, value in sorted(checksums.items())), encoding="utf-8")
+    draft.write_text(
+        "".join(f'"{name}" = "{value}"\n' for name, value in sorted(checksums.items())),
+        encoding="utf-8",
+    )
     draft.replace(store / CHECKSUMS)
 
 
@@ -227,7 +249,9 @@ def unpack_tar(archive: Path, folder: Path) -> None:
         for member in tar:
             budget.spend(member.name, member.size)
             if not (member.isfile() or member.isdir()):
-                raise FetchError(f"{archive.name} holds {member.name!r}, a link or a device; not unpacked")
+                raise FetchError(
+                    f"{archive.name} holds {member.name!r}, a link or a device; not unpacked"
+                )
             tar.extract(member, folder, filter="data")
 
 
@@ -250,7 +274,9 @@ class UnpackingBudget:
     def spend(self, name: str, size: int) -> None:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
-            raise FetchError(f"{self.archive} holds {name!r}, which leads out of its folder; not unpacked")
+            raise FetchError(
+                f"{self.archive} holds {name!r}, which leads out of its folder; not unpacked"
+            )
         self.n_members -= 1
         self.n_bytes -= size
         if min(self.n_members, self.n_bytes) < 0:
@@ -268,7 +294,9 @@ def arrange(recipe: Recipe, unpacked: Path, tree: Path, *, is_ready: bool) -> Pa
     tree.mkdir()
     for source, place in recipe.keep.items():
         if not (unpacked / source).exists():
-            raise FetchError(f"{recipe.archive} holds no {source}; its layout is not that of recipes.toml")
+            raise FetchError(
+                f"{recipe.archive} holds no {source}; its layout is not that of recipes.toml"
+            )
         target = tree / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if recipe.split_lines:
@@ -315,16 +343,26 @@ def fetch_all(recipes: Sequence[Recipe], store: Path, archives: Path | None) -> 
             say(f"{recipe.name}: {' '.join(str(error).split())}")
             status = 1
         else:
-            say(f"{recipe.name}: {'now' if is_new else 'already'} in {store / recipe.name}; license: {recipe.license}")
+            say(
+                f"{recipe.name}: {'now' if is_new else 'already'} in {store / recipe.name}; license: {recipe.license}"
+            )
     return status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description="Fetch the public corpora of recipes.toml into .corpora/.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a table of recipes.toml (default: all of them)")
+    parser = argparse.ArgumentParser(
+        description="Fetch the public corpora of recipes.toml into .corpora/."
+    )
     parser.add_argument(
-        "--into", type=Path, default=STORE, metavar="DIR", help="the folder to fill (default: .corpora)"
+        "names", nargs="*", metavar="NAME", help="a table of recipes.toml (default: all of them)"
+    )
+    parser.add_argument(
+        "--into",
+        type=Path,
+        default=STORE,
+        metavar="DIR",
+        help="the folder to fill (default: .corpora)",
     )
     options = parser.parse_args(arguments)
     recipes = read_recipes()

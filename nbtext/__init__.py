@@ -52,5 +52,11 @@ def save_model(classifier: TextClassifier | TrainedModel, path: str | PathLike[s
     from nbtext.text_classifier import TextClassifier
 
     if not isinstance(classifier, TextClassifier | TrainedModel):
-        raise TypeError(f"save_model takes a TextClassifier, then a path; the first is {type(classifier).__name__}")
-    (TextClassifier.from_model(classifier) if isinstance(classifier, TrainedModel) else classifier).save(path)
+        raise TypeError(
+            f"save_model takes a TextClassifier, then a path; the first is {type(classifier).__name__}"
+        )
+    (
+        TextClassifier.from_model(classifier)
+        if isinstance(classifier, TrainedModel)
+        else classifier
+    ).save(path)

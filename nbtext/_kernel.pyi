@@ -55,7 +55,12 @@ class Column(Sequence[str]):
     def __len__(self) -> int: ...
 
 def scan(
-    data: bytes, text_names: Sequence[str], id_name: str, other_names: Sequence[str], origin: str, first_line: int
+    data: bytes,
+    text_names: Sequence[str],
+    id_name: str,
+    other_names: Sequence[str],
+    origin: str,
+    first_line: int,
 ) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
     """Parse lines that are flat JSON objects; return None if a line needs the standard library's parser.
 
@@ -81,7 +86,9 @@ def scan(
         The lines are not valid UTF-8.
     """
 
-def join_records(names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]) -> str | None:
+def join_records(
+    names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]
+) -> str | None:
     """Return a line for each document: id, label and probability with six decimals, with tabs between them.
 
     Return None if this cannot be done so simply: the ids are not a `Column`, a label is missing, a field holds a
@@ -130,7 +137,9 @@ class CheckedMatrix:
 
     n_features: int
 
-    def __init__(self, indptr: NDArray[np.int64], features: Numbers, values: Singles, n_features: int) -> None:
+    def __init__(
+        self, indptr: NDArray[np.int64], features: Numbers, values: Singles, n_features: int
+    ) -> None:
         """Keep the arrays; ValueError if they are not a CSR matrix."""
 
     def __len__(self) -> int:
@@ -293,17 +302,27 @@ class BlockFit:
 
     gap: float
     objective: float
-    def __init__(self, features: Singles, *, own_class: int, offset: float, n_rows: int, is_logistic: bool) -> None: ...
+    def __init__(
+        self, features: Singles, *, own_class: int, offset: float, n_rows: int, is_logistic: bool
+    ) -> None: ...
     def begin(self) -> None: ...
     def end(self) -> None: ...
     def forget_gap(self) -> None: ...
-    def add(self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float) -> None: ...
+    def add(
+        self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float
+    ) -> None: ...
     def visit(
         self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float, tolerance: float,
         n_iter: int, seed: int,
     ) -> None: ...  # fmt: skip
     def measure(
-        self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float, tolerance: float
+        self,
+        documents: BlockDocuments,
+        dual: Singles,
+        waits: NDArray[np.uint8],
+        *,
+        C: float,
+        tolerance: float,
     ) -> None: ...
     def scores(self, matrix: CheckedMatrix, rows: NDArray[np.int64]) -> Floats:
         """Return x·w of some rows of a block, (len(rows),)."""

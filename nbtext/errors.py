@@ -59,7 +59,10 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def printable(text: str) -> str:
     """Return the text on one line, with control and other unprintable characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for c in text
+    )
 
 
 def number_of(number: int | float, noun: str) -> str:
@@ -90,7 +93,11 @@ def suggest(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     nearest = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {named(nearest[0])}?" if nearest else f"there are {list_some(map(named, names))}"
+    return (
+        f"did you mean {named(nearest[0])}?"
+        if nearest
+        else f"there are {list_some(map(named, names))}"
+    )
 
 
 class NbtextError(Exception):
@@ -145,7 +152,9 @@ def name_parameters(text: str) -> str:
 
     def rename(found: re.Match[str]) -> str:
         name = (found["name"] or "").replace("-", "_")
-        return found[0] if name not in PARAMETERS else f"{name}=False" if found["negation"] else name
+        return (
+            found[0] if name not in PARAMETERS else f"{name}=False" if found["negation"] else name
+        )
 
     return re.sub(f"{QUOTED}|{OPTION}", rename, text)
 
@@ -206,7 +215,9 @@ class MissingExtra(NbtextError):
     """An optional library that is not installed."""
 
     def __init__(self, feature: str, *, library: str, extra: str) -> None:
-        super().__init__(f"{feature} needs {library}", hint=f"install it with: pip install 'nbtext[{extra}]'")
+        super().__init__(
+            f"{feature} needs {library}", hint=f"install it with: pip install 'nbtext[{extra}]'"
+        )
 
 
 class SettingsError(NbtextError):

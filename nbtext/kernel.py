@@ -38,7 +38,9 @@ def _is_compiled() -> bool:
 def _why_plain(wish: str) -> str:
     """Return why the kernel is not used; empty if it is."""
     if wish not in WISHES:
-        raise SettingsError(f"unknown value {wish!r}", where="NBTEXT_KERNEL", hint="use off or require, or unset it")
+        raise SettingsError(
+            f"unknown value {wish!r}", where="NBTEXT_KERNEL", hint="use off or require, or unset it"
+        )
     if wish == "off":
         return "switched off by NBTEXT_KERNEL"
     if _is_compiled():

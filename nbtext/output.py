@@ -302,11 +302,20 @@ def _open_replacement(target: str) -> Iterator[BinaryIO]:
                 if not is_named:
                     # os.link follows the link in /proc only if a directory is given, although the
                     # path is absolute
-                    os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
+                    os.link(
+                        f"{OPEN_FILES}/{descriptor}",
+                        temporary,
+                        src_dir_fd=descriptor,
+                        follow_symlinks=True,
+                    )
             # this process has locked the target, and another one has changed it
             if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
                 hint = "nothing was written; run the command again"
-                raise OutputError("it was changed by another program since this command began", where=target, hint=hint)
+                raise OutputError(
+                    "it was changed by another program since this command began",
+                    where=target,
+                    hint=hint,
+                )
             os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):  # it has no name yet, or no longer

@@ -92,9 +92,12 @@ def thread_pool(jobs: int) -> Any:
 
 
 def parallel_map(
-    function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int = 1,
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    jobs: int = 1,
     is_large: Callable[[Item], bool] = lambda item: False,
-) -> Iterator[Result]:  # fmt: skip
+) -> Iterator[Result]:
     """Yield `function(item)` of each item, in the order of the items, computed in `jobs` threads.
 
     Items are taken only a few ahead of the results, so that a long iterator is never held in

@@ -42,7 +42,12 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(
-        cls: type | None = None, *, frozen: bool = False, slots: bool = False, eq: bool = True, kw_only: bool = False
+        cls: type | None = None,
+        *,
+        frozen: bool = False,
+        slots: bool = False,
+        eq: bool = True,
+        kw_only: bool = False,
     ) -> type | Callable[[type], type]:
         """Return the class as a data class; see `dataclasses.dataclass`."""
         if cls is None:
@@ -56,11 +61,19 @@ else:
             methods |= {"__getstate__": _read_state, "__setstate__": _restore}
         own = {name for name, value in vars(cls).items() if value is not None}
         missing = {name: method for name, method in methods.items() if name not in own}
-        cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
+        cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(
+            cls
+        )
         for name, method in missing.items():
             setattr(cls, name, method)
         cls._parameters = [
-            (each.name, each.init and not each.kw_only, each.init, each.default, each.default_factory)
+            (
+                each.name,
+                each.init and not each.kw_only,
+                each.init,
+                each.default,
+                each.default_factory,
+            )
             for each in dataclasses.fields(cls)
         ]
         return cls
@@ -89,9 +102,13 @@ def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
             continue
         set_field(self, name, value)
     if n_left:
-        raise TypeError(f"{cls.__name__}() takes {len(args) - n_left} positional arguments but {len(args)} were given")
+        raise TypeError(
+            f"{cls.__name__}() takes {len(args) - n_left} positional arguments but {len(args)} were given"
+        )
     if given:
-        raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {next(iter(given))!r}")
+        raise TypeError(
+            f"{cls.__name__}() got an unexpected keyword argument {next(iter(given))!r}"
+        )
     if hasattr(cls, "__post_init__"):
         self.__post_init__()
 
@@ -106,7 +123,11 @@ def _restore(self: Any, state: list[Any]) -> None:
 
 
 def _format(self: Any) -> str:
-    values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in dataclasses.fields(self) if each.repr)
+    values = ", ".join(
+        f"{each.name}={getattr(self, each.name)!r}"
+        for each in dataclasses.fields(self)
+        if each.repr
+    )
     return f"{type(self).__qualname__}({values})"
 
 

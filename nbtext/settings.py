@@ -86,8 +86,15 @@ class Setting:
     def _describe(self) -> str:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
-        low, high = (f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in (self.low, self.high))
-        return f"a number from {low} to {high}" if self.high < math.inf else f"a number of {low} or more"
+        low, high = (
+            f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
+            for bound in (self.low, self.high)
+        )
+        return (
+            f"a number from {low} to {high}"
+            if self.high < math.inf
+            else f"a number of {low} or more"
+        )
 
 
 def setting(default: Any, help: str = "", **facts: Any) -> Any:
@@ -111,13 +118,22 @@ class Part(NamedTuple):
     is_open: bool
 
 
-def part(record: type[Any], *, without: Iterable[str] = (), is_open: bool = False, **changed: Mapping[str, Any]) -> Any:
+def part(
+    record: type[Any],
+    *,
+    without: Iterable[str] = (),
+    is_open: bool = False,
+    **changed: Mapping[str, Any],
+) -> Any:
     """Return a field of the record of a command that is a record itself; see Part."""
     return dataclasses.field(metadata={KEY: Part(record, frozenset(without), changed, is_open)})
 
 
 def list_settings(
-    record: type[Any], *, without: Iterable[str] = (), changed: Mapping[str, Mapping[str, Any]] | None = None
+    record: type[Any],
+    *,
+    without: Iterable[str] = (),
+    changed: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
     """Yield each setting of a record with its field, but those of its parts."""
     for field in dataclasses.fields(record):
@@ -139,7 +155,9 @@ class Shorthand(NamedTuple):
     expand: Callable[[Any], Mapping[str, Any]]
 
 
-def shorthand(name: str, expand: Callable[[Any], Mapping[str, Any]], help: str, **facts: Any) -> Shorthand:
+def shorthand(
+    name: str, expand: Callable[[Any], Mapping[str, Any]], help: str, **facts: Any
+) -> Shorthand:
     """Return a shorthand, for the tuple SHORTHANDS of a record; `facts` are those of `Setting`."""
     field = setting(None, help, **facts)
     field.name = name
@@ -148,7 +166,10 @@ def shorthand(name: str, expand: Callable[[Any], Mapping[str, Any]], help: str, 
 
 
 def list_options(
-    record: type[Any], *, without: Iterable[str] = (), changed: Mapping[str, Mapping[str, Any]] | None = None
+    record: type[Any],
+    *,
+    without: Iterable[str] = (),
+    changed: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
     """Yield the shorthands and the settings of a record that are options."""
     for each in getattr(record, "SHORTHANDS", ()):
@@ -174,7 +195,11 @@ def make_record(record: type[Record], given: Mapping[str, Any]) -> Record:
     for name, each in list_parts(record):
         of_part = {key: given[key] for key in given.keys() - each.without}
         known = of_part.keys() & {field.name for field, _ in list_settings(each.record)}
-        made[name] = {key: given[key] for key in known} if each.is_open else make_record(each.record, of_part)
+        made[name] = (
+            {key: given[key] for key in known}
+            if each.is_open
+            else make_record(each.record, of_part)
+        )
     return record(**made)
 
 
@@ -216,7 +241,9 @@ def list_all_settings(record: type[Any]) -> Iterator[tuple[dataclasses.Field[Any
         yield from list_settings(each.record, without=each.without, changed=each.changed)
 
 
-def check_rules(rules: Iterable[Rule], given: Mapping[str, Any], flags: Mapping[str, str] | None = None) -> None:
+def check_rules(
+    rules: Iterable[Rule], given: Mapping[str, Any], flags: Mapping[str, str] | None = None
+) -> None:
     """Raise SettingsError if the given settings break a rule.
 
     given  the values of the settings that are not the default, by name
@@ -226,7 +253,9 @@ def check_rules(rules: Iterable[Rule], given: Mapping[str, Any], flags: Mapping[
     def flag_of(condition: str) -> str:
         """Return the option of a setting, or of a condition such as `model=best`."""
         name, has_value, value = condition.partition("=")
-        return (flags or {}).get(name, f"--{name.replace('_', '-')}") + (f" {value}" if has_value else "")
+        return (flags or {}).get(name, f"--{name.replace('_', '-')}") + (
+            f" {value}" if has_value else ""
+        )
 
     for rule in rules:
         if rule.name not in given:
@@ -235,9 +264,13 @@ def check_rules(rules: Iterable[Rule], given: Mapping[str, Any], flags: Mapping[
             because = f", because {rule.because}" if rule.because else ""
             what = f"cannot be combined with {flag_of(rule.other)}{because}"
             raise SettingsError(what, where=rule.name, hint="leave out one of them")
-        if isinstance(rule, Needs) and not any(_is_given(other, given) for other in rule.other.split("|")):
+        if isinstance(rule, Needs) and not any(
+            _is_given(other, given) for other in rule.other.split("|")
+        ):
             names = " or ".join(flag_of(other) for other in rule.other.split("|"))
-            raise SettingsError(f"needs {names}", where=rule.name, hint=f"add {names}, or leave out this option")
+            raise SettingsError(
+                f"needs {names}", where=rule.name, hint=f"add {names}, or leave out this option"
+            )
 
 
 def refuse(name: str, because: str) -> SettingsError:
@@ -309,7 +342,9 @@ def parse_value(field: dataclasses.Field[Any], found: Setting, text: str) -> Any
         try:
             return (int if kind == "int" else float)(text)
         except ValueError:
-            raise ValueError(f"{text!r} is not a {'whole ' if kind == 'int' else ''}number") from None
+            raise ValueError(
+                f"{text!r} is not a {'whole ' if kind == 'int' else ''}number"
+            ) from None
     return text
 
 
@@ -345,7 +380,9 @@ def parse_label_share(text: str) -> tuple[str, float]:
     return label, share
 
 
-def parse_time(units: Mapping[str, float], default_unit: str, example: str) -> Callable[[str], float]:
+def parse_time(
+    units: Mapping[str, float], default_unit: str, example: str
+) -> Callable[[str], float]:
     """Make a parser of a time, such as 5m, in the unit whose factor is 1."""
 
     def parse(text: str) -> float:

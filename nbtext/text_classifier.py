@@ -26,7 +26,13 @@ from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import leave_one_out_probabilities
 from nbtext.model.predictor import Predictor
 from nbtext.model.source_counting import OnBatch
-from nbtext.model.training import check_hashing, count_for_model, sample_size, train_on_counts, train_on_source
+from nbtext.model.training import (
+    check_hashing,
+    count_for_model,
+    sample_size,
+    train_on_counts,
+    train_on_source,
+)
 
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
@@ -83,7 +89,9 @@ class TextClassifier:
         self.set_params(**parameters)
 
     @classmethod
-    def from_settings(cls, features: FeatureSettings, model_settings: ModelSettings) -> TextClassifier:
+    def from_settings(
+        cls, features: FeatureSettings, model_settings: ModelSettings
+    ) -> TextClassifier:
         """Return a classifier with these settings, not fitted yet."""
         classifier = cls()
         classifier.feature_settings = features
@@ -139,14 +147,20 @@ class TextClassifier:
         """
         is_search = parameters["model"] == BEST if "model" in parameters else self._is_search
         known = {**parameters, "model": BEST} if is_search else parameters
-        changed = sklearn_compat.change_parameters(known, self.feature_settings, self.model_settings)
+        changed = sklearn_compat.change_parameters(
+            known, self.feature_settings, self.model_settings
+        )
         self.feature_settings, self.model_settings = changed
         self._is_search = is_search
         return self
 
     def __repr__(self) -> str:
         default = TextClassifier().get_params()
-        given = (f"{name}={value!r}" for name, value in self.get_params().items() if value != default[name])
+        given = (
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value != default[name]
+        )
         return f"TextClassifier({', '.join(given)})"
 
     def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
@@ -172,10 +186,18 @@ class TextClassifier:
             found[:] = self._count(texts, y, sample_size(features, settings), each)
             return cast(CorpusCounts, found[0])
 
-        features, counts = (features, count(features)) if is_counted else count_for_model(count, features, settings)
+        features, counts = (
+            (features, count(features))
+            if is_counted
+            else count_for_model(count, features, settings)
+        )
         label_type, rows = found[1:]
         if counts.weighting is not None and settings.keep_sample is not None:
-            raise SettingsError(f"does not apply: {sklearn_compat.WEIGHTED}", where="keep_sample", hint="leave it out")
+            raise SettingsError(
+                f"does not apply: {sklearn_compat.WEIGHTED}",
+                where="keep_sample",
+                hint="leave it out",
+            )
         model = train_on_counts(counts, features, settings)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
         if sklearn_compat.is_matrix(X):
@@ -230,7 +252,9 @@ class TextClassifier:
         counted again.
         """
         if self._is_search:
-            raise SettingsError(f"best needs texts, but {because}", where="model", hint="choose one model")
+            raise SettingsError(
+                f"best needs texts, but {because}", where="model", hint="choose one model"
+            )
 
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
         """Fit to all documents of a source, in `jobs` threads; the result does not depend on their
@@ -261,7 +285,9 @@ class TextClassifier:
         from nbtext.model.matrices import train_on_matrix
 
         self._refuse_search("they are a matrix")
-        sklearn_compat.refuse_features(self.feature_settings, "the matrix has its features", matrix_settings(matrix))
+        sklearn_compat.refuse_features(
+            self.feature_settings, "the matrix has its features", matrix_settings(matrix)
+        )
         return self._become(train_on_matrix(matrix, self.model_settings))
 
     def fit_counts(self, counts: CorpusCounts) -> TextClassifier:
@@ -270,13 +296,17 @@ class TextClassifier:
         sklearn_compat.check_counts(counts, self.feature_settings, self.model_settings)
         return self._become(train_on_counts(counts, self.feature_settings, self.model_settings))
 
-    def partial_fit(self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None) -> TextClassifier:
+    def partial_fit(
+        self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None
+    ) -> TextClassifier:
         """Train on more texts X and their labels y; new labels are added, and `classes` is ignored."""
         if self._model is None:
             return self.fit(X, y)
         growth.check_growth(self._model)
         fitted = self._model.fitted
-        counts, _, _ = self._count(X, y, growth.growth_sample_size(self._model), fitted.feature_settings, fitted)
+        counts, _, _ = self._count(
+            X, y, growth.growth_sample_size(self._model), fitted.feature_settings, fitted
+        )
         model = growth.update(self._model, counts)
         n_columns = sklearn_compat.count_columns(y)
         if model.fitted.label_columns is not None and n_columns is not None:
@@ -331,14 +361,18 @@ class TextClassifier:
         """
         return sklearn_compat.accuracy(self.predict(X), y)
 
-    def explain(self, X: Iterable[str], *, label: Any = None, against: Any = None) -> list[Explanation]:
+    def explain(
+        self, X: Iterable[str], *, label: Any = None, against: Any = None
+    ) -> list[Explanation]:
         """Return for each text the terms that add up to the log-odds of its label.
 
         label    the label to explain; None: the predicted one
         against  the label to compare with; None: the most probable other one
         """
         label, against = (None if each is None else str(each) for each in (label, against))
-        batch = sklearn_compat.text_batch(sklearn_compat.list_texts(X, self.fitted_.feature_settings))
+        batch = sklearn_compat.text_batch(
+            sklearn_compat.list_texts(X, self.fitted_.feature_settings)
+        )
         return Explainer(self.fitted_).explain_batch(batch, label=label, against=against)
 
     def prevalence(self, X: Iterable[str]) -> Prevalence:
@@ -347,7 +381,9 @@ class TextClassifier:
         """
         from nbtext.model.prevalence import estimate_text_prevalence
 
-        return estimate_text_prevalence(self.model_, sklearn_compat.list_texts(X, self.fitted_.feature_settings))
+        return estimate_text_prevalence(
+            self.model_, sklearn_compat.list_texts(X, self.fitted_.feature_settings)
+        )
 
     @property
     def model_(self) -> TrainedModel:
@@ -366,7 +402,9 @@ class TextClassifier:
     @property
     def leave_one_out_predict_proba_(self) -> NDArray[np.float64]:
         if self._rows is None:
-            raise AttributeError("leave_one_out_predict_proba_ exists only after fit, not after load or partial_fit")
+            raise AttributeError(
+                "leave_one_out_predict_proba_ exists only after fit, not after load or partial_fit"
+            )
         rows, found = leave_one_out_probabilities(self.model_)
         spread = np.full((self._n_fitted, len(self.classes_)), np.nan)
         spread[self._rows[rows]] = self._arrange(found, absent=0)
@@ -390,9 +428,13 @@ class TextClassifier:
         return self
 
     def _count(
-        self, X: Iterable[str], y: Sequence[Any], size: int | None, settings: FeatureSettings,
+        self,
+        X: Iterable[str],
+        y: Sequence[Any],
+        size: int | None,
+        settings: FeatureSettings,
         fitted: FittedModel | None = None,
-    ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:  # fmt: skip
+    ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
         """Return the counts of texts for a model, the type of the labels, and which texts are
         retained.
         """
@@ -411,7 +453,9 @@ class TextClassifier:
             return sklearn_compat.row_log_posterior(self.fitted_, X)
         if self._predictor is None:
             self._predictor = Predictor(self.fitted_)
-        scores = self._predictor.score((sklearn_compat.list_texts(X, self.fitted_.feature_settings),))
+        scores = self._predictor.score(
+            (sklearn_compat.list_texts(X, self.fitted_.feature_settings),)
+        )
         return self._predictor.log_probabilities(scores), scores.n_known > 0
 
     def __getstate__(self) -> dict[str, Any]:

@@ -19,7 +19,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).with_name("processes")))
 from forking import Forker
 
-ARCHIVES = Path(os.environ.get("NBTEXT_TEST_CORPORA", Path(__file__).parents[2] / "shared" / "corpora"))
+ARCHIVES = Path(
+    os.environ.get("NBTEXT_TEST_CORPORA", Path(__file__).parents[2] / "shared" / "corpora")
+)
 UNPACKED = Path(__file__).parents[1] / ".corpora"
 
 # As in nbtext.cli: a second thread of the linear algebra of a test would take CPU time from the
@@ -32,7 +34,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--sample", action="store_true", help="run a sample of the exhaustive tests, the same each time")
+    parser.addoption(
+        "--sample",
+        action="store_true",
+        help="run a sample of the exhaustive tests, the same each time",
+    )
 
 
 def pytest_configure() -> None:
@@ -96,7 +102,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for test in properties:
         whole = test._hypothesis_internal_use_settings
         test._hypothesis_internal_use_settings = settings(
-            whole, max_examples=max(whole.max_examples // (4 if HAS_KERNEL else 8), 3), derandomize=True
+            whole,
+            max_examples=max(whole.max_examples // (4 if HAS_KERNEL else 8), 3),
+            derandomize=True,
         )
 
 
@@ -153,7 +161,10 @@ def corpora() -> Callable[[str], Path]:
             UNPACKED.mkdir(exist_ok=True)
             with _locked(UNPACKED / f"{name}.lock"):
                 if not folder.is_dir():  # another process did not unpack it meanwhile
-                    with tempfile.TemporaryDirectory(dir=UNPACKED) as scratch, tarfile.open(archive) as tar:
+                    with (
+                        tempfile.TemporaryDirectory(dir=UNPACKED) as scratch,
+                        tarfile.open(archive) as tar,
+                    ):
                         tar.extractall(scratch, filter="data")
                         with contextlib.suppress(OSError):  # on Windows, another process was faster
                             (Path(scratch) / name).rename(folder)
@@ -188,7 +199,9 @@ def hang_guard() -> Iterator[None]:
         return
 
     def stop(*_: Any) -> None:
-        raise AssertionError("it used a minute of CPU time: it hangs, or takes more than linear time")
+        raise AssertionError(
+            "it used a minute of CPU time: it hangs, or takes more than linear time"
+        )
 
     previous = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, 60)
@@ -216,7 +229,12 @@ def chromium() -> Iterator[Any]:
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-background-networking",
+                "--disable-component-update",
+            ],
         )
         yield browser
         browser.close()

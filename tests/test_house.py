@@ -19,10 +19,30 @@ PACKAGE = TOP / "nbtext"
 PAGE = PACKAGE / "README.md"
 TABLE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 LAYERS = (  # a layer may import the layers before it
-    "__init__", "records", "errors", "interrupts", "kernel", "output", "settings", "parallel", "documents", "features",
-    "bayes", "linear", "model", "labeling", "export", "artifact", "evaluation", "text_classifier", "report",
-    "cluster", "serve", "cli", "__main__",
-)  # fmt: skip
+    "__init__",
+    "records",
+    "errors",
+    "interrupts",
+    "kernel",
+    "output",
+    "settings",
+    "parallel",
+    "documents",
+    "features",
+    "bayes",
+    "linear",
+    "model",
+    "labeling",
+    "export",
+    "artifact",
+    "evaluation",
+    "text_classifier",
+    "report",
+    "cluster",
+    "serve",
+    "cli",
+    "__main__",
+)
 LIBRARY_LAYERS = {  # the layers that may import a library
     "click": {"cli"},
     "rich": {"cli", "report"},
@@ -70,9 +90,14 @@ MAX_CYTHON_TOKENS = 43_189
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
     tokenize.ENCODING,
-}  # fmt: skip
+}
 FORMATTER_OFF = re.compile(r"#\s*fmt:\s*(?:skip|off)")
 CYTHON_SUFFIXES = (".pyx", ".pxi", ".pxd")
 CYTHON_TOKEN = re.compile(
@@ -120,7 +145,9 @@ def list_code(*suffixes: str) -> list[Path]:
     benchmarks install.
     """
     folders = (PACKAGE, TOP / "tests", TOP / "corpora")
-    paths = (path for folder in folders for suffix in suffixes for path in folder.rglob(f"*{suffix}"))
+    paths = (
+        path for folder in folders for suffix in suffixes for path in folder.rglob(f"*{suffix}")
+    )
     return sorted(path for path in paths if ".venv" not in path.parts)
 
 
@@ -154,8 +181,13 @@ def test_there_are_no_import_cycles() -> None:
     nbtext/__init__.py is exempt: it exports names of any layer.
     """
     paths = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
-    files = {".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
-    graph = {name: (list_imports_of_names(path) & files.keys()) - {name} for name, path in files.items()}
+    files = {
+        ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in paths
+    }
+    graph = {
+        name: (list_imports_of_names(path) & files.keys()) - {name} for name, path in files.items()
+    }
     assert find_cycles(graph) == [], "these import each other"
 
 
@@ -171,8 +203,16 @@ def find_cycles(graph: dict[str, set[str]]) -> list[str]:
 def test_cycles_are_found() -> None:
     """Imports in functions and under TYPE_CHECKING are imports like all others."""
     assert find_cycles({"a": {"b"}, "b": {"a"}, "c": set()}) == ["a", "b"]
-    tree = ast.parse("if TYPE_CHECKING:\n    from nbtext.a import A\ndef f():\n    from nbtext import b\n    import c")
-    assert list_imports_in(list(ast.walk(tree))) == {"nbtext.a", "nbtext.a.A", "nbtext", "nbtext.b", "c"}
+    tree = ast.parse(
+        "if TYPE_CHECKING:\n    from nbtext.a import A\ndef f():\n    from nbtext import b\n    import c"
+    )
+    assert list_imports_in(list(ast.walk(tree))) == {
+        "nbtext.a",
+        "nbtext.a.A",
+        "nbtext",
+        "nbtext.b",
+        "c",
+    }
 
 
 def list_imports_of_names(path: Path) -> set[str]:
@@ -186,7 +226,9 @@ def list_imports_in(nodes: list[ast.AST]) -> set[str]:
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            modules.update((node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)))
+            modules.update(
+                (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
+            )
     return modules
 
 
@@ -206,8 +248,12 @@ def format_table() -> str:
 
 def test_page_describes_the_layers_and_their_imports() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert re.findall(r"^\| `(\w+)/?` \|", page, re.MULTILINE) == [layer for layer in LAYERS if layer[0] != "_"]
-    assert TABLE.findall(page) == [format_table()], "run python tests/test_house.py to update the page"
+    assert re.findall(r"^\| `(\w+)/?` \|", page, re.MULTILINE) == [
+        layer for layer in LAYERS if layer[0] != "_"
+    ]
+    assert TABLE.findall(page) == [format_table()], (
+        "run python tests/test_house.py to update the page"
+    )
 
 
 class Size(NamedTuple):
@@ -320,10 +366,16 @@ def format_sizes() -> str:
         directions = {
             "tokens a line": round(tokens / lines, 1),
             "assignments of several values": sum(map(is_packed, nodes)),
-            "places where the formatter is off": sum(len(FORMATTER_OFF.findall(text)) for text in texts),
-            f"functions of more than {MAX_PARAMETERS} parameters": sum(map(has_many_parameters, nodes)),
+            "places where the formatter is off": sum(
+                len(FORMATTER_OFF.findall(text)) for text in texts
+            ),
+            f"functions of more than {MAX_PARAMETERS} parameters": sum(
+                map(has_many_parameters, nodes)
+            ),
             "private functions named once": sum(map(count_named_once, paths)),
-            "questions about the kind of label": sum(len(re.findall(KIND_OF_LABEL, text)) for text in texts),
+            "questions about the kind of label": sum(
+                len(re.findall(KIND_OF_LABEL, text)) for text in texts
+            ),
         }
         rows.append(f"{tokens:>9,} tokens of Python in {top.name}/")
         ordered = sorted(sizes.items(), key=lambda entry: -entry[1].tokens)
@@ -333,7 +385,11 @@ def format_sizes() -> str:
     for suffix in OTHER_SOURCES:
         made = re.compile(r"_.*\.c")  # by Cython
         paths = [path for path in PACKAGE.rglob(f"*{suffix}") if not made.fullmatch(path.name)]
-        lines = sum(bool(line.strip()) for path in paths for line in path.read_text(encoding="utf-8").splitlines())
+        lines = sum(
+            bool(line.strip())
+            for path in paths
+            for line in path.read_text(encoding="utf-8").splitlines()
+        )
         rows.append(f"{lines:>9,} lines of {suffix}")
     return "\n".join(rows)
 
@@ -341,14 +397,21 @@ def format_sizes() -> str:
 def is_packed(node: ast.AST) -> bool:
     """Return whether an assignment gives several values to several names."""
     sequence = (ast.Tuple, ast.List)
-    return isinstance(node, ast.Assign) and isinstance(node.targets[0], sequence) and isinstance(node.value, sequence)
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], sequence)
+        and isinstance(node.value, sequence)
+    )
 
 
 def has_many_parameters(node: ast.AST) -> bool:
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     arguments = node.args
-    return len(arguments.posonlyargs) + len(arguments.args) + len(arguments.kwonlyargs) > MAX_PARAMETERS
+    return (
+        len(arguments.posonlyargs) + len(arguments.args) + len(arguments.kwonlyargs)
+        > MAX_PARAMETERS
+    )
 
 
 def count_named_once(path: Path) -> int:
@@ -358,8 +421,14 @@ def count_named_once(path: Path) -> int:
     nodes = parse(path)
     names = [node.id for node in nodes if isinstance(node, ast.Name)]
     names += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
-    private = (node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    return sum(names.count(name) == 1 for name in private if name.startswith("_") and not name.startswith("__"))
+    private = (
+        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return sum(
+        names.count(name) == 1
+        for name in private
+        if name.startswith("_") and not name.startswith("__")
+    )
 
 
 def find_words(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
@@ -367,7 +436,11 @@ def find_words(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
     found = []
     for path in paths:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            found += [f"{path.relative_to(TOP)}:{number}: {line.strip()}"] if pattern.search(line) else []
+            found += (
+                [f"{path.relative_to(TOP)}:{number}: {line.strip()}"]
+                if pattern.search(line)
+                else []
+            )
     return found
 
 
@@ -376,9 +449,18 @@ def test_words_of_the_glossary_are_used() -> None:
     term to use.
     """
     tops = (PACKAGE, TOP / "tests", TOP / ".github")
-    paths = [path for path in map(TOP.joinpath, ("README.md", "Makefile", "pyproject.toml")) if path.is_file()]
+    paths = [
+        path
+        for path in map(TOP.joinpath, ("README.md", "Makefile", "pyproject.toml"))
+        if path.is_file()
+    ]
     for suffix in ("py", "pyx", "pxi", "pyi", "md", "yml"):
-        paths += [path for top in tops for path in sorted(top.rglob(f"*.{suffix}")) if path != Path(__file__)]
+        paths += [
+            path
+            for top in tops
+            for path in sorted(top.rglob(f"*.{suffix}"))
+            if path != Path(__file__)
+        ]
     # of the programs that `make bench` installs
     paths = [path for path in paths if ".venv" not in path.parts]
     words = re.compile(rf"(?<![a-z])(?:{'|'.join(FORBIDDEN)})(?![a-z])", re.IGNORECASE)
@@ -387,7 +469,11 @@ def test_words_of_the_glossary_are_used() -> None:
 
 def test_limits_begin_with_max_or_min() -> None:
     """Constants are `MAX_PAIRS`, not `MOST_PAIRS`; `MOST_PROBABLE` is not a limit."""
-    assert [line for line in find_words(LIMIT, list_code(".py", ".pyx", ".pxi")) if "test_house.py" not in line] == []
+    assert [
+        line
+        for line in find_words(LIMIT, list_code(".py", ".pyx", ".pxi"))
+        if "test_house.py" not in line
+    ] == []
 
 
 def test_sentences_say_what_a_thing_is_not() -> None:
@@ -401,4 +487,6 @@ def test_sentences_say_what_a_thing_is_not() -> None:
 
 if __name__ == "__main__":
     sys.stdout.write(f"{format_sizes()}\n")
-    PAGE.write_text(TABLE.sub(lambda _: format_table(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(
+        TABLE.sub(lambda _: format_table(), PAGE.read_text(encoding="utf-8")), encoding="utf-8"
+    )

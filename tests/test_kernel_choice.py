@@ -16,7 +16,9 @@ TRAIN = ("train", LETTERS, "-o", os.devnull)
 compiled = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 
 
-def run(program: str, *arguments: str, is_missing: bool = False, kernel: str = "") -> tuple[int, str, str]:
+def run(
+    program: str, *arguments: str, is_missing: bool = False, kernel: str = ""
+) -> tuple[int, str, str]:
     """Run a program, where the kernel cannot be imported if it `is_missing`; return its status and
     its outputs.
     """
@@ -32,7 +34,9 @@ def run(program: str, *arguments: str, is_missing: bool = False, kernel: str = "
 
 
 def run_nbtext(*arguments: str, is_missing: bool = False, kernel: str = "") -> tuple[int, str, str]:
-    return run("from nbtext.__main__ import main; main()", *arguments, is_missing=is_missing, kernel=kernel)
+    return run(
+        "from nbtext.__main__ import main; main()", *arguments, is_missing=is_missing, kernel=kernel
+    )
 
 
 def test_the_kernel_is_what_is_built() -> None:
@@ -43,7 +47,9 @@ def test_the_kernel_is_what_is_built() -> None:
 
 def test_the_kernel_has_a_name() -> None:
     """As `nbtext --version` shows it."""
-    assert kernel_name() == ("compiled" if HAS_KERNEL else f"pure Python (slower); the compiled kernel is {WHY_PLAIN}")
+    assert kernel_name() == (
+        "compiled" if HAS_KERNEL else f"pure Python (slower); the compiled kernel is {WHY_PLAIN}"
+    )
 
 
 def test_a_kernel_that_is_missing_is_not_used() -> None:
@@ -54,7 +60,9 @@ def test_a_kernel_that_is_missing_is_not_used() -> None:
     status, out, err = run_nbtext(*TRAIN, "--model", "nbsvm", is_missing=True)
     assert (status, out) == (0, "")
     assert err.count("warning") == 1
-    assert err.startswith("nbtext: warning: the compiled kernel is missing; pure Python takes several times as long")
+    assert err.startswith(
+        "nbtext: warning: the compiled kernel is missing; pure Python takes several times as long"
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +70,10 @@ def test_a_kernel_that_is_missing_is_not_used() -> None:
     [
         ("off", "pure Python (slower); the compiled kernel is switched off by NBTEXT_KERNEL False"),
         ("", "pure Python (slower); the compiled kernel is missing False"),
-        ("require", "SettingsError NBTEXT_KERNEL=require: the compiled kernel (nbtext._kernel) is missing; "),
+        (
+            "require",
+            "SettingsError NBTEXT_KERNEL=require: the compiled kernel (nbtext._kernel) is missing; ",
+        ),
     ],
 )
 def test_without_a_kernel_plain_python_counts_unless_it_is_required(kernel: str, said: str) -> None:
@@ -96,7 +107,9 @@ def test_each_slow_command_says_that_the_kernel_is_missing(command: str, tmp_pat
 @compiled
 def test_a_kernel_that_is_there_can_be_switched_off(tmp_path: Path) -> None:
     """With NBTEXT_KERNEL=off, no command loads any of its modules."""
-    (tmp_path / "t.jsonl").write_text('{"text": "one two", "label": "a"}\n{"text": "three", "label": "b"}\n' * 3)
+    (tmp_path / "t.jsonl").write_text(
+        '{"text": "one two", "label": "a"}\n{"text": "three", "label": "b"}\n' * 3
+    )
     program = (
         "import os, contextlib, pkgutil, importlib, nbtext, sys\n"
         "from nbtext.cli.main import run\n"
@@ -116,9 +129,7 @@ def test_a_kernel_that_is_there_can_be_switched_off(tmp_path: Path) -> None:
 
 def test_an_unknown_value_is_an_error_of_the_library() -> None:
     """A misspelled `off` does not leave the kernel switched on."""
-    program = (
-        "try:\n    from nbtext import TextClassifier\nexcept Exception as error: print(type(error).__name__, error)"
-    )
+    program = "try:\n    from nbtext import TextClassifier\nexcept Exception as error: print(type(error).__name__, error)"
     said = "SettingsError NBTEXT_KERNEL: unknown value 'of'; use off or require, or unset it\n"
     assert run(program, kernel="of")[1] == said
 

@@ -106,7 +106,11 @@ def test_a_dash_is_standard_output() -> None:
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("missing/model", "make its folder first"), ("folder", "name a file in it"), ("folder/", "name a file in it")],
+    [
+        ("missing/model", "make its folder first"),
+        ("folder", "name a file in it"),
+        ("folder/", "name a file in it"),
+    ],
 )
 def test_what_cannot_be_written_is_said(tmp_path: Path, name: str, says: str) -> None:
     """A missing folder, and a folder in the place of the file, are named with the remedy."""

@@ -20,15 +20,69 @@ from nbtext.errors import NbtextError
 from nbtext.export import from_sklearn
 from nbtext.export.formats import export
 
-TEXTS = ["red apple", "yellow banana", "red cherry", "green apple", "yellow lemon", "", "red red sea", "a b"]
+TEXTS = [
+    "red apple",
+    "yellow banana",
+    "red cherry",
+    "green apple",
+    "yellow lemon",
+    "",
+    "red red sea",
+    "a b",
+]
 LABELS = ["a", "b", "a", "a", "b", "a", "b", "b"]
 MATRIX = np.array([[1, 0, 2], [0, 3, 1], [1, 1, 0], [0, 1, 1]])
-MODELS = ("multinomial", "bernoulli", "complement", "dirichlet", "categorical", "gaussian", "logistic", "nbsvm")
+MODELS = (
+    "multinomial",
+    "bernoulli",
+    "complement",
+    "dirichlet",
+    "categorical",
+    "gaussian",
+    "logistic",
+    "nbsvm",
+)
 BAD = (
-    -1, 0, 1, 2, 10**9, 0.5, 1e300, float("nan"), "", "nonsense", "x=1", (), (5, 1), (1, 101), ("a", "a"), [1, 2, 3],
-    {"a": 0.5}, {"a": 2}, {"c": 0.9}, {"a": 0.99}, None, True, "relative", "smooth", "plus-one", "l2", "uniform",
-    "best", "macro_f1", "log_loss", "english", "german", "mi:2", "chi2:-1", "char", "tfidf", "(", r"\w+", *MODELS,
-)  # fmt: skip
+    -1,
+    0,
+    1,
+    2,
+    10**9,
+    0.5,
+    1e300,
+    float("nan"),
+    "",
+    "nonsense",
+    "x=1",
+    (),
+    (5, 1),
+    (1, 101),
+    ("a", "a"),
+    [1, 2, 3],
+    {"a": 0.5},
+    {"a": 2},
+    {"c": 0.9},
+    {"a": 0.99},
+    None,
+    True,
+    "relative",
+    "smooth",
+    "plus-one",
+    "l2",
+    "uniform",
+    "best",
+    "macro_f1",
+    "log_loss",
+    "english",
+    "german",
+    "mi:2",
+    "chi2:-1",
+    "char",
+    "tfidf",
+    "(",
+    r"\w+",
+    *MODELS,
+)
 PAIRS = 200
 
 
@@ -80,12 +134,21 @@ def parameter_sets(kind: type, uses: int) -> Iterator[dict[str, Any]]:
     yield from ({name: value} for name in names for value in BAD)
     draw = random.Random(16)
     for _ in range(uses):
-        yield {name: draw.choice(BAD) for name in draw.sample(names, min(len(names), draw.choice((2, 3))))}
+        yield {
+            name: draw.choice(BAD)
+            for name in draw.sample(names, min(len(names), draw.choice((2, 3))))
+        }
 
 
-@pytest.mark.parametrize(("kind", "use"), [(TextClassifier, use_classifier), (Vectorizer, use_vectorizer)])
+@pytest.mark.parametrize(
+    ("kind", "use"), [(TextClassifier, use_classifier), (Vectorizer, use_vectorizer)]
+)
 def test_parameters(kind: type, use: Callable[[dict[str, Any]], None]) -> None:
-    found = {message for each in parameter_sets(kind, PAIRS) for message in words(lambda each=each: use(each))}
+    found = {
+        message
+        for each in parameter_sets(kind, PAIRS)
+        for message in words(lambda each=each: use(each))
+    }
     for message in found:
         refuse_options(message)
     assert len(found) > 100
@@ -95,17 +158,33 @@ def test_parameters(kind: type, use: Callable[[dict[str, Any]], None]) -> None:
 def test_models_of_each_kind() -> None:
     """Every model meets every kind of weighting and goal, among them those that it cannot have."""
     options: list[dict[str, Any]] = [
-        {"idf": "plus-one"}, {"norm": "l2"}, {"tf": "relative"}, {"optimize": "accuracy"}, {"min_recall": {"a": 0.99}},
-        {"min_precision": {"b": 0.99}}, {"keep_sample": 2}, {"keep_sample": 100}, {"smoothing": 0},
-        {"class_weight": "balanced"}, {"class_weight": {"c": 2}}, {"prior": (1.0,)}, {"max_features": 1},
-        {"min_df": 99}, {"vocabulary": ("zebra",)}, {"select": "mi:1"}, {"calibrate": False}, {"C": None},
+        {"idf": "plus-one"},
+        {"norm": "l2"},
+        {"tf": "relative"},
+        {"optimize": "accuracy"},
+        {"min_recall": {"a": 0.99}},
+        {"min_precision": {"b": 0.99}},
+        {"keep_sample": 2},
+        {"keep_sample": 100},
+        {"smoothing": 0},
+        {"class_weight": "balanced"},
+        {"class_weight": {"c": 2}},
+        {"prior": (1.0,)},
+        {"max_features": 1},
+        {"min_df": 99},
+        {"vocabulary": ("zebra",)},
+        {"select": "mi:1"},
+        {"calibrate": False},
+        {"C": None},
         {"values": 1},
-    ]  # fmt: skip
+    ]
     known = signature(TextClassifier).parameters
     for model in MODELS:
         for each in options:
             given = {name: value for name, value in each.items() if name in known}
-            for message in words(lambda given=given, model=model: use_classifier({"model": model, **given})):
+            for message in words(
+                lambda given=given, model=model: use_classifier({"model": model, **given})
+            ):
                 refuse_options(message)
 
 
@@ -115,7 +194,9 @@ def test_matrices(model: str) -> None:
     """In place of texts."""
     sets = list(parameter_sets(TextClassifier, 50))
     calls: list[Callable[[], Any]] = [
-        lambda each=each: TextClassifier(**{"model": model, **each}).fit(MATRIX, "abab").predict(MATRIX)
+        lambda each=each: (
+            TextClassifier(**{"model": model, **each}).fit(MATRIX, "abab").predict(MATRIX)
+        )
         for each in sets
     ]
     wrong = (-MATRIX, MATRIX[:2], MATRIX * np.nan, [])

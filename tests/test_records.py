@@ -57,13 +57,24 @@ def define(dataclass: Any) -> dict[str, type]:
 OURS = define(records.dataclass)
 THEIRS = define(dataclasses.dataclass)
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
-    ("Frozen", (1,), {}), ("Frozen", (1, "x", [2]), {}), ("Frozen", (), {"b": "x", "a": 2}), ("Frozen", (), {}),
-    ("Frozen", (1, 2, 3, 4), {}), ("Frozen", (1,), {"a": 2}), ("Frozen", (1,), {"z": 2}),
+    ("Frozen", (1,), {}),
+    ("Frozen", (1, "x", [2]), {}),
+    ("Frozen", (), {"b": "x", "a": 2}),
+    ("Frozen", (), {}),
+    ("Frozen", (1, 2, 3, 4), {}),
+    ("Frozen", (1,), {"a": 2}),
+    ("Frozen", (1,), {"z": 2}),
     ("Frozen", (1, "x"), {"a": 2}),
-    ("Keywords", (), {"b": "x"}), ("Keywords", (1,), {"b": "x"}), ("Keywords", (), {"a": 1}),
-    ("Keywords", (), {"a": -1, "b": "x"}), ("Identity", (1,), {}), ("Identity", (1,), {"hidden": 2}),
-    ("Mutable", (1,), {}), ("Mutable", (), {"a": 1, "b": {}}), ("Own", (1,), {}),
-]  # fmt: skip
+    ("Keywords", (), {"b": "x"}),
+    ("Keywords", (1,), {"b": "x"}),
+    ("Keywords", (), {"a": 1}),
+    ("Keywords", (), {"a": -1, "b": "x"}),
+    ("Identity", (1,), {}),
+    ("Identity", (1,), {"hidden": 2}),
+    ("Mutable", (1,), {}),
+    ("Mutable", (), {"a": 1, "b": {}}),
+    ("Own", (1,), {}),
+]
 
 
 def describe(make: Any) -> Any:
@@ -72,12 +83,20 @@ def describe(make: Any) -> Any:
         made = make()
     except (TypeError, ValueError, AttributeError) as error:
         return type(error)
-    return repr(made).replace("define.<locals>.", ""), asdict(made), [each.name for each in fields(made)]
+    return (
+        repr(made).replace("define.<locals>.", ""),
+        asdict(made),
+        [each.name for each in fields(made)],
+    )
 
 
 @pytest.mark.parametrize(("name", "args", "given"), CALLS)
-def test_objects_are_made_and_shown_alike(name: str, args: tuple[Any, ...], given: dict[str, Any]) -> None:
-    ours, theirs = (describe(lambda kind=kind: kind[name](*args, **given)) for kind in (OURS, THEIRS))
+def test_objects_are_made_and_shown_alike(
+    name: str, args: tuple[Any, ...], given: dict[str, Any]
+) -> None:
+    ours, theirs = (
+        describe(lambda kind=kind: kind[name](*args, **given)) for kind in (OURS, THEIRS)
+    )
     assert ours == theirs
 
 

@@ -32,7 +32,9 @@ is_done.set()
 """
 
 
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="the C library is not glibc")
+@pytest.mark.skipif(
+    not hasattr(ctypes.CDLL(None), "malloc_info"), reason="the C library is not glibc"
+)
 def test_all_threads_share_a_heap() -> None:
     """The C library reports several heaps without the call, and one with it."""
 

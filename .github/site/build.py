@@ -25,7 +25,14 @@ from nbtext.cli.main import COMMANDS, COMPLETION, cli
 HERE = Path(__file__).parent
 TOP = HERE.parents[1]
 GUIDES = "nbtext/guides"
-NOT_HOW_TO = ("README.md", "tour.md", "mathematics.md", "reference.md", "security.md", "benchmarks.md")
+NOT_HOW_TO = (
+    "README.md",
+    "tour.md",
+    "mathematics.md",
+    "reference.md",
+    "security.md",
+    "benchmarks.md",
+)
 # the page of the site for each file of the repository; the guides are added below
 PAGES = {
     "README.md": "index.md",
@@ -37,7 +44,10 @@ PAGES = {
     ".github/SECURITY.md": "development/security-policy.md",
     "corpora/README.md": "development/corpora.md",
     "CHANGELOG.md": "development/changes.md",
-    **{f"{GUIDES}/{path.name}": f"guides/{path.name}" for path in sorted((TOP / GUIDES).glob("*.md"))},
+    **{
+        f"{GUIDES}/{path.name}": f"guides/{path.name}"
+        for path in sorted((TOP / GUIDES).glob("*.md"))
+    },
 }
 PAGES[f"{GUIDES}/README.md"] = "guides/index.md"
 # the sections of the README that become pages of their own
@@ -45,7 +55,10 @@ SECTIONS = {"install.md": ("Install",), "quick-start.md": ("Quick start", "Pytho
 API = ("nbtext.TextClassifier", "nbtext.Vectorizer", "nbtext.load_model", "nbtext.save_model")
 STATUS = (
     ("0", "Success."),
-    ("1", "The input or a model cannot be used, or the output cannot be written; or predict --exit-status answers no."),
+    (
+        "1",
+        "The input or a model cannot be used, or the output cannot be written; or predict --exit-status answers no.",
+    ),
     ("2", "The command line is wrong."),
     ("3", "A metric is worse than its threshold of --fail-under."),
     ("130", "The command was interrupted."),
@@ -60,7 +73,9 @@ def write_pages(folder: Path, repository: str) -> None:
     repository  URL of the repository: links to files that are not pages lead there
     """
     for source, page in PAGES.items():
-        text = point_links((TOP / source).read_text(encoding="utf-8"), Path(source), page, folder, repository)
+        text = point_links(
+            (TOP / source).read_text(encoding="utf-8"), Path(source), page, folder, repository
+        )
         if page == "index.md":
             for name, titles in SECTIONS.items():
                 found = [take_section(text, title) for title in titles]
@@ -72,7 +87,9 @@ def write_pages(folder: Path, repository: str) -> None:
     for name in names:
         write(folder / f"reference/{name}.md", "\n".join(describe_command(name)))
     write(folder / "reference/commands.md", "\n".join(describe_commands()))
-    write(folder / "reference/python.md", "# Python\n\n" + "".join(f"::: {name}\n\n" for name in API))
+    write(
+        folder / "reference/python.md", "# Python\n\n" + "".join(f"::: {name}\n\n" for name in API)
+    )
 
 
 def point_links(text: str, source: Path, page: str, folder: Path, repository: str) -> str:
@@ -142,7 +159,9 @@ def paragraphs(text: str) -> Iterator[str]:
 def escape(text: str) -> str:
     """Escape what Markdown would take for markup, outside `code`."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if n % 2 else re.sub(r"([*_<>\[\]\\])", r"\\\1", part) for n, part in enumerate(parts))
+    return "".join(
+        part if n % 2 else re.sub(r"([*_<>\[\]\\])", r"\\\1", part) for n, part in enumerate(parts)
+    )
 
 
 def cell(text: str) -> str:
@@ -160,8 +179,12 @@ def write_settings(folder: Path, pages: Path) -> tuple[Path, str]:
     text = (HERE / "mkdocs.yml").read_text(encoding="utf-8").replace("REPOSITORY", str(TOP))
     guides = "".join(f"\n      - guides/{Path(name).name}" for name in guide_order())
     names = cli.list_commands(click.Context(cli))
-    commands = "\n          - reference/commands.md" + "".join(f"\n          - reference/{name}.md" for name in names)
-    text = text.replace(" GUIDES # the other guides: build.py fills them in", f"\n      - guides/index.md{guides}")
+    commands = "\n          - reference/commands.md" + "".join(
+        f"\n          - reference/{name}.md" for name in names
+    )
+    text = text.replace(
+        " GUIDES # the other guides: build.py fills them in", f"\n      - guides/index.md{guides}"
+    )
     text = text.replace(" COMMANDS\n", f"{commands}\n")
     path = folder / "mkdocs.yml"
     path.write_text(f"{text}\ndocs_dir: {pages}\n", encoding="utf-8")

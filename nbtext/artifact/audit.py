@@ -19,7 +19,14 @@ from nbtext.artifact.storage import foreign_error
 from nbtext.bayes.calibration import LARGEST, TemperatureScaling
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
-from nbtext.bayes.diagnostics import MAX_PAIRS, METHODS, LeaveOneOutEstimate, Part, Proportion, Unlabeled
+from nbtext.bayes.diagnostics import (
+    MAX_PAIRS,
+    METHODS,
+    LeaveOneOutEstimate,
+    Part,
+    Proportion,
+    Unlabeled,
+)
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
@@ -72,43 +79,72 @@ FOR_EACH_LABEL = Limits(shape=(LABELS,))
 _limits = {  # of the fields of each record
     "TemperatureScaling": {
         "a": Limits(1e-100, 1e100),  # it has the unit of the scores
-        "b": Limits(-LARGEST, LARGEST), "noise": Limits(0, 1 / (1 + exp(-LARGEST))),
+        "b": Limits(-LARGEST, LARGEST),
+        "noise": Limits(0, 1 / (1 + exp(-LARGEST))),
     },
     "Calibration": {"prior_adjustment": FOR_EACH_LABEL, "decision_offsets": FOR_EACH_LABEL},
     "MeanPosteriors": {
-        "means": Limits(0, 1, (LABELS, LABELS)), "documents": FOR_EACH_LABEL, "spreads": Limits(0, 1, (LABELS,)),
+        "means": Limits(0, 1, (LABELS, LABELS)),
+        "documents": FOR_EACH_LABEL,
+        "spreads": Limits(0, 1, (LABELS,)),
         "prior": Limits(MIN_PRIOR, 1, (LABELS,)),
     },
-    "LeaveOneOutEstimate": {"accuracy": SHARE, "log_loss": AT_LEAST_0, "optimized": AT_LEAST_0, "other": SHARE},
+    "LeaveOneOutEstimate": {
+        "accuracy": SHARE,
+        "log_loss": AT_LEAST_0,
+        "optimized": AT_LEAST_0,
+        "other": SHARE,
+    },
     "MultilabelEstimate": {
-        "micro_f1": SHARE, "macro_f1": SHARE, "precision_at_1": SHARE, "log_loss": AT_LEAST_0,
-        "label_f1": Limits(0, 1, (LABELS,)), "other": SHARE,
+        "micro_f1": SHARE,
+        "macro_f1": SHARE,
+        "precision_at_1": SHARE,
+        "log_loss": AT_LEAST_0,
+        "label_f1": Limits(0, 1, (LABELS,)),
+        "other": SHARE,
     },
     "Unlabeled": {"documents": Limits(1), "weight": SHARE, "log_prior": Limits(-MAX_NUMBER, 0)},
     "Hyperparameters": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0},
-    "Part": {"smoothing": Limits(0, HIGHEST), "C": AT_LEAST_0, "weight": Limits(0, HIGHEST), "informed": SHARE},
+    "Part": {
+        "smoothing": Limits(0, HIGHEST),
+        "C": AT_LEAST_0,
+        "weight": Limits(0, HIGHEST),
+        "informed": SHARE,
+    },
     "OneLabel": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,))},
     "SeveralLabels": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)), "priors": FOR_EACH_LABEL},
     "Smoothing": {"mu": Limits(SMALLEST, HIGHEST), "alpha": Limits(SMALLEST, HIGHEST)},
     "Combination": {
-        "weights": Limits(SMALLEST, HIGHEST), "exponent": Limits(SMALLEST, 10), "biases": FOR_EACH_LABEL,
+        "weights": Limits(SMALLEST, HIGHEST),
+        "exponent": Limits(SMALLEST, 10),
+        "biases": FOR_EACH_LABEL,
     },
     "ScoreScaling": {"scale": Limits(SMALLEST, HIGHEST), "biases": FOR_EACH_LABEL},
     "MultilabelFit": {"thresholds": Limits(0, 1, (LABELS,))},
     "LabelPosteriors": {
-        "documents": Limits(0, EXACT, (LABELS, 2)), "means": Limits(0, 1, (LABELS, 2)),
+        "documents": Limits(0, EXACT, (LABELS, 2)),
+        "means": Limits(0, 1, (LABELS, 2)),
         "spreads": Limits(0, 1, (LABELS, 2)),
     },
     "Weighting": {"parameters": AT_LEAST_0},
     "LinearScorer": {"scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE)},
     "FittedModel": {"label_columns": Limits(0, MAX_LABEL_COLUMNS)},
     "DocumentNumbers": {"total": Limits(0, EXACT), "of_labels": Limits(0, EXACT)},
-    "ClassStatistics": dict.fromkeys(("class_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)),
+    "ClassStatistics": dict.fromkeys(
+        ("class_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)
+    ),
     "Totals": dict.fromkeys(("n_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)),
     "CorpusCounts": {"below": Limits(0, ALL_HASHES)},
-    "DocumentCounts": {"counts": Limits(1, 2**31 - 1, integers=np.int32), "hashes": Limits(0, MAX_INTEGER)},
-}  # fmt: skip
-LIMITS = {f"{record}.{name}": limits for record, of_fields in _limits.items() for name, limits in of_fields.items()}
+    "DocumentCounts": {
+        "counts": Limits(1, 2**31 - 1, integers=np.int32),
+        "hashes": Limits(0, MAX_INTEGER),
+    },
+}
+LIMITS = {
+    f"{record}.{name}": limits
+    for record, of_fields in _limits.items()
+    for name, limits in of_fields.items()
+}
 
 
 def invalid_value(key: str, what: str) -> ArtifactError:
@@ -129,17 +165,28 @@ def check_number(key: str, value: float, limits: Limits) -> None:
     high = limits.high if limits.high is not None else MAX_INTEGER if is_whole else MAX_NUMBER
     if not low <= value <= high:
         form = ",d" if is_whole else "g"
-        bounds = f"{low:{form}} to {high:{form}}" if isinstance(low, type(value)) else f"{low:g} to {high:g}"
+        bounds = (
+            f"{low:{form}} to {high:{form}}"
+            if isinstance(low, type(value))
+            else f"{low:g} to {high:g}"
+        )
         raise invalid_value(key, f"should be from {bounds}, and is {value:{form}}")
 
 
-def check_array(key: str, array: NDArray[Any], limits: Limits, n_labels: int, dtype: np.dtype[Any]) -> None:
+def check_array(
+    key: str, array: NDArray[Any], limits: Limits, n_labels: int, dtype: np.dtype[Any]
+) -> None:
     """Raise ArtifactError unless an array has its shape, and its numbers are within their limits,
     and fit a dtype.
     """
     shape = tuple(n_labels if length == LABELS else length for length in limits.shape)
-    if len(shape) != array.ndim or any(each not in (None, n) for each, n in zip(shape, array.shape, strict=True)):
-        raise invalid_value(key, f"should have the shape {_format_shape(shape)}, and has {_format_shape(array.shape)}")
+    if len(shape) != array.ndim or any(
+        each not in (None, n) for each, n in zip(shape, array.shape, strict=True)
+    ):
+        raise invalid_value(
+            key,
+            f"should have the shape {_format_shape(shape)}, and has {_format_shape(array.shape)}",
+        )
     is_float = dtype.kind == "f"
     low = limits.low if limits.low is not None else -MAX_NUMBER if is_float else 0
     high = limits.high if limits.high is not None else MAX_NUMBER if is_float else MAX_COUNT
@@ -147,14 +194,21 @@ def check_array(key: str, array: NDArray[Any], limits: Limits, n_labels: int, dt
 
 
 def _format_shape(shape: tuple[int | None, ...]) -> str:
-    return " × ".join("any" if length is None else f"{length:,}" for length in shape) or "of one number"
+    return (
+        " × ".join("any" if length is None else f"{length:,}" for length in shape)
+        or "of one number"
+    )
 
 
 def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float) -> None:
     """Raise ArtifactError unless each number is from `minimum` to `maximum`."""
-    least, largest = (numbers.min().item(), numbers.max().item()) if numbers.size else (minimum, maximum)
+    least, largest = (
+        (numbers.min().item(), numbers.max().item()) if numbers.size else (minimum, maximum)
+    )
     if not (minimum <= least and largest <= maximum):
-        raise invalid_value(key, f"should be from {minimum:g} to {maximum:g}, and is from {least:g} to {largest:g}")
+        raise invalid_value(
+            key, f"should be from {minimum:g} to {maximum:g}, and is from {least:g} to {largest:g}"
+        )
 
 
 def check_ascending(key: str, numbers: NDArray[Any]) -> None:
@@ -214,7 +268,9 @@ def _check_task(found: OneLabel, key: str, n_labels: int) -> None:
 def _check_temperature(found: TemperatureScaling, key: str, n_labels: int) -> None:
     smallest = exp(-LARGEST) / 2
     if 0 < found.noise < smallest:
-        raise invalid_value(f"{key}.noise", f"should be 0 or at least {smallest:g}, and is {found.noise:g}")
+        raise invalid_value(
+            f"{key}.noise", f"should be 0 or at least {smallest:g}, and is {found.noise:g}"
+        )
 
 
 def _check_quantiles(found: Quantiles, key: str, n_labels: int) -> None:
@@ -231,7 +287,9 @@ def _check_mean_posteriors(found: MeanPosteriors, key: str, n_labels: int) -> No
 def _check_estimate(found: LeaveOneOutEstimate, key: str, n_labels: int) -> None:
     pairs = {(each.first, each.second) for each in found.confused}
     if not all(first < second < n_labels for first, second in pairs):
-        raise invalid_value(f"{key}.confused", f"should be pairs of labels, numbered from 0 to {n_labels - 1:,}")
+        raise invalid_value(
+            f"{key}.confused", f"should be pairs of labels, numbered from 0 to {n_labels - 1:,}"
+        )
     n_confused = sum(each.together for each in found.confused)
     if not len(pairs) == len(found.confused) <= MAX_PAIRS or n_confused > found.documents:
         raise invalid_value(f"{key}.confused", f"should be at most {MAX_PAIRS} pairs of labels")
@@ -252,7 +310,10 @@ def _check_multilabel_estimate(found: MultilabelEstimate, key: str, n_labels: in
 def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None:
     from nbtext.bayes.label_calibration import ScoreScaling
 
-    if len(set(found.fallback)) < len(found.fallback) or max(found.fallback, default=-1) >= n_labels:
+    if (
+        len(set(found.fallback)) < len(found.fallback)
+        or max(found.fallback, default=-1) >= n_labels
+    ):
         raise invalid_value(f"{key}.fallback", "should be numbers of labels, each once")
     has_contrast = found.smoothing is not None and found.smoothing.alpha is not None
     is_linear = isinstance(found.combination, ScoreScaling)
@@ -264,12 +325,18 @@ def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None
 
 def _check_part(found: Part, key: str, n_labels: int) -> None:
     _check_choice(f"{key}.model", found.model, (*PART_MODELS, *LINEAR_MODELS))
-    require(f"{key}.C", (found.C is None) != (found.model in LINEAR_MODELS), f"does not fit {found.model} models")
+    require(
+        f"{key}.C",
+        (found.C is None) != (found.model in LINEAR_MODELS),
+        f"does not fit {found.model} models",
+    )
 
 
 def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
     _check_choice(f"{key}.method", found.method, METHODS)
-    require(f"{key}.log_prior", len(found.log_prior) == n_labels, "should be one number for each label")
+    require(
+        f"{key}.log_prior", len(found.log_prior) == n_labels, "should be one number for each label"
+    )
     _check_probabilities(f"{key}.log_prior", np.exp(found.log_prior))
 
 
@@ -284,7 +351,11 @@ def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
     names = (*found.text_field, found.label_field, *found.label_fields, separator)
     if not found.text_field or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names):
         raise invalid_value(f"{key}.text_field", "should be names of columns, keys or headers")
-    require(f"{key}.label_fields", len(set(found.label_fields)) == len(found.label_fields), "holds a text twice")
+    require(
+        f"{key}.label_fields",
+        len(set(found.label_fields)) == len(found.label_fields),
+        "holds a text twice",
+    )
 
 
 def _check_weighting(found: Weighting, key: str, n_labels: int) -> None:
@@ -312,7 +383,11 @@ def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
         raise invalid_value(f"{key}.occurrences", "should be at least the documents")
     if found.totals is not None:
         _check_counts(f"{key}.totals.documents", found.totals.documents, found.n_features)
-        require(key, found.is_within_totals, "should have at most the counts of all documents for each label")
+        require(
+            key,
+            found.is_within_totals,
+            "should have at most the counts of all documents for each label",
+        )
 
 
 def _check_totals(found: Totals, key: str, n_labels: int) -> None:
@@ -322,23 +397,42 @@ def _check_totals(found: Totals, key: str, n_labels: int) -> None:
     _check_counts(f"{key}.occurrences", occurrences, len(documents))
     if (documents > found.n_documents * ROUNDING).any():
         raise invalid_value(f"{key}.documents", "should be at most the number of documents")
-    if ((occurrences < documents).any() and occurrences.dtype.kind == "i") or (occurrences[documents == 0] > 0).any():
+    if ((occurrences < documents).any() and occurrences.dtype.kind == "i") or (
+        occurrences[documents == 0] > 0
+    ).any():
         raise invalid_value(f"{key}.occurrences", "does not fit the documents")
 
 
 def _check_counts(key: str, found: NDArray[Any], n_expected: int) -> None:
-    require(key, len(found) == n_expected, f"should be {n_expected:,} numbers, and is {len(found):,}")
-    require(key, found.sum(dtype=np.float64) <= MAX_COUNTED, f"should sum to at most {MAX_COUNTED:,}")
+    require(
+        key, len(found) == n_expected, f"should be {n_expected:,} numbers, and is {len(found):,}"
+    )
+    require(
+        key, found.sum(dtype=np.float64) <= MAX_COUNTED, f"should sum to at most {MAX_COUNTED:,}"
+    )
 
 
 CHECKS: dict[str, Callable[[Any, str, int], None]] = {  # by the name of the class
     check_fields.__annotations__["found"]: check_fields
     for check_fields in (
-        _check_names, _check_lists, _check_task, _check_temperature, _check_quantiles, _check_mean_posteriors,
-        _check_estimate, _check_proportion, _check_multilabel_estimate, _check_multilabel_fit, _check_part,
-        _check_unlabeled, _check_input, _check_weighting, _check_statistics, _check_totals,
+        _check_names,
+        _check_lists,
+        _check_task,
+        _check_temperature,
+        _check_quantiles,
+        _check_mean_posteriors,
+        _check_estimate,
+        _check_proportion,
+        _check_multilabel_estimate,
+        _check_multilabel_fit,
+        _check_part,
+        _check_unlabeled,
+        _check_input,
+        _check_weighting,
+        _check_statistics,
+        _check_totals,
     )
-}  # fmt: skip
+}
 
 
 def check(record: Any, key: str, n_labels: int) -> None:

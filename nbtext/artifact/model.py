@@ -29,7 +29,15 @@ from nbtext import __version__
 from nbtext.artifact import audit
 from nbtext.artifact.audit import MAX_NUMBER, invalid_value, require
 from nbtext.artifact.record import Reader, write
-from nbtext.artifact.storage import Record, StoredArray, assemble, load, name_errors, newer_error, save
+from nbtext.artifact.storage import (
+    Record,
+    StoredArray,
+    assemble,
+    load,
+    name_errors,
+    newer_error,
+    save,
+)
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import MAX_CODE, LinearScorer
 from nbtext.bayes.settings import COMBINED, SELECTABLE_MODELS, STACKED, ModelSettings
@@ -42,7 +50,14 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel, View, are_columns, are_labels_of
+from nbtext.model.fitted_model import (
+    DocumentNumbers,
+    FittedModel,
+    TrainedModel,
+    View,
+    are_columns,
+    are_labels_of,
+)
 from nbtext.model.task import OneLabel, Task
 
 HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
@@ -60,21 +75,30 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     """
     path = _check_path(path)
     if not isinstance(model, TrainedModel):
-        raise TypeError(f"save_model takes a model, then a path; the first is {type(model).__name__}")
+        raise TypeError(
+            f"save_model takes a model, then a path; the first is {type(model).__name__}"
+        )
     save(write_model(model), path, is_packed=model.fitted.full_features is not None)
 
 
 def measure_model(model: TrainedModel) -> int:
     """Return the number of bytes of the file of a model."""
-    return sum(len(part) for part in assemble(write_model(model), is_packed=model.fitted.full_features is not None))
+    return sum(
+        len(part)
+        for part in assemble(write_model(model), is_packed=model.fitted.full_features is not None)
+    )
 
 
 def write_model(model: TrainedModel) -> Record:
     """Return a model as plain data."""
     fitted = model.fitted
     settings = model.fitted.model_settings
-    has_counts = model.load_counts is not None and not (settings.is_linear and settings.keep_sample is None)
-    documents = fitted.documents if has_counts else fitted.documents or DocumentNumbers.of(model.statistics)
+    has_counts = model.load_counts is not None and not (
+        settings.is_linear and settings.keep_sample is None
+    )
+    documents = (
+        fitted.documents if has_counts else fitted.documents or DocumentNumbers.of(model.statistics)
+    )
     # of the settings
     plain = replace(fitted, documents=documents, scorer=replace(fitted.scorer, derivation=None))
     record: Record = {
@@ -89,13 +113,19 @@ def write_model(model: TrainedModel) -> Record:
         names = fitted.feature_settings.view
         # a model that selects its smoothing again needs the empty documents, unless its documents
         # have several labels
-        empty = None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
+        empty = (
+            None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
+        )
         empty = None if empty is None else dict(sorted(empty.items()))
         # as of most models: it is not written twice
         is_same = counts.vocabulary is fitted.vocabulary
         counts = replace(counts, vocabulary=None) if is_same else counts
-        kept = replace(counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty).drop_unused_sets()
-        derived = DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
+        kept = replace(
+            counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty
+        ).drop_unused_sets()
+        derived = (
+            DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
+        )
         stored = {name: value for name, value in write_counts(kept).items() if name not in derived}
         if is_same:
             vocabularies = [view["vocabulary"] for view in record["views"]]
@@ -118,7 +148,12 @@ def _join_views(views: list[View]) -> View:
     for view in views:
         idf = view.weighting.idf
         vocabulary = view.vocabulary
-        if settings.view and idf is not None and vocabulary is not None and len(idf) != len(vocabulary):
+        if (
+            settings.view
+            and idf is not None
+            and vocabulary is not None
+            and len(idf) != len(vocabulary)
+        ):
             raise invalid_value("views.weighting.idf", "should have a number for each feature")
     if not settings.view:
         return views[0]
@@ -167,11 +202,15 @@ def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> Traine
         if "counts" in record and not isinstance(counts, dict):
             raise invalid_value("counts", "should be a section")
         if ("sample" in (counts or {})) != (fitted.model_settings.keep_sample is not None):
-            raise invalid_value("counts.sample", "should be stored if, and only if, the settings keep a sample")
+            raise invalid_value(
+                "counts.sample", "should be stored if, and only if, the settings keep a sample"
+            )
         if counts is None and fitted.documents is None:
             raise invalid_value("counts", "is missing, and so is the number of documents")
         stored = [view.get("vocabulary") for view in record["views"]]
-        if counts is not None and counts.get("vocabulary") == (stored if fitted.feature_settings.view else stored[0]):
+        if counts is not None and counts.get("vocabulary") == (
+            stored if fitted.feature_settings.view else stored[0]
+        ):
             counts["vocabulary"] = fitted.vocabulary  # which was checked
 
     def load_counts() -> CorpusCounts:
@@ -183,7 +222,9 @@ def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> Traine
 
 def _check_path(path: str | os.PathLike[str]) -> str:
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"the path of a model file is a str or os.PathLike, not {type(path).__name__}")
+        raise TypeError(
+            f"the path of a model file is a str or os.PathLike, not {type(path).__name__}"
+        )
     return os.fsdecode(path)
 
 
@@ -210,14 +251,18 @@ def _read_fitted_model(record: Record) -> FittedModel:
     derive = None if settings.is_linear else settings.event_model.derivation
     derivation = None if derive is None else derive(settings.values)
     if derivation is not None and (scorer.rows is not None or scorer.scales is not None):
-        raise invalid_value("scorer.rows and scorer.scales", f"do not belong to {settings.model} models")
+        raise invalid_value(
+            "scorer.rows and scorer.scales", f"do not belong to {settings.model} models"
+        )
     found["scorer"] = scorer = replace(scorer, derivation=derivation)
     try:
         Analyzer(view.settings)
     except MissingExtra:  # without the stemmer, the model can be inspected
         pass
     except SettingsError as error:
-        raise invalid_value(f"views.settings.{error.where}", f"is not a setting: {error}") from error
+        raise invalid_value(
+            f"views.settings.{error.where}", f"is not a setting: {error}"
+        ) from error
     _check_task(task, view.settings, settings)
     n_scores = len(task.labels) * (1 if task.fit is None else len(task.fit.combination.weights))
     _check_scorer(scorer, view, n_scores * (derivation.height if derivation is not None else 1))
@@ -227,11 +272,17 @@ def _read_fitted_model(record: Record) -> FittedModel:
     _check_width("scorer", view, scorer.n_columns, width=width)
     idf = view.weighting.idf
     if idf is not None and len(idf) * width != scorer.n_columns:
-        raise invalid_value("views.weighting.idf", f"should have {scorer.n_columns // width:,} numbers")
+        raise invalid_value(
+            "views.weighting.idf", f"should have {scorer.n_columns // width:,} numbers"
+        )
     fitted = FittedModel(
-        task=task, feature_settings=view.settings, vocabulary=view.vocabulary, columns=None, weighting=view.weighting,
+        task=task,
+        feature_settings=view.settings,
+        vocabulary=view.vocabulary,
+        columns=None,
+        weighting=view.weighting,
         **found,
-    )  # fmt: skip
+    )
     _check_model(fitted)
     return fitted
 
@@ -247,7 +298,9 @@ def _read_task(reader: Reader, stored: Record) -> Task:
         raise newer_error(f"this one does not know the task {str(stored.get('name'))[:40]!r}")
     labels = reader.read(tuple[str, ...], stored.get("labels"), "task.labels")
     if not labels or any(one >= other for one, other in pairwise(labels)):
-        raise invalid_value("task.labels", "should hold at least one label, each once, in sorted order")
+        raise invalid_value(
+            "task.labels", "should hold at least one label, each once, in sorted order"
+        )
     if (longest := max(map(len, labels))) > MAX_LABEL_CHARACTERS:
         what = f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}"
         raise invalid_value("task.labels", what)
@@ -267,15 +320,23 @@ def _check_task(task: Task, features: FeatureSettings, settings: ModelSettings) 
     calibration = task.calibration
     estimate = task.estimate
     has_likelihood = not settings.is_linear and settings.event_model.is_generative
-    if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
-        raise invalid_value("task.calibration.likelihoods", f"do not belong to {settings.model} models")
+    if not has_likelihood and (
+        calibration.likelihoods is not None or calibration.outlier_threshold is not None
+    ):
+        raise invalid_value(
+            "task.calibration.likelihoods", f"do not belong to {settings.model} models"
+        )
     if not {label for _, label, _ in settings.targets} <= set(task.labels):
         raise invalid_value("model_settings", "has a target for a label that it does not have")
     if isinstance(estimate, LeaveOneOutEstimate):
         if len(estimate.targets) != len(settings.targets):
-            raise invalid_value("task.estimate.targets", "should be one for each target of the settings")
+            raise invalid_value(
+                "task.estimate.targets", "should be one for each target of the settings"
+            )
         if estimate.optimized is not None and settings.optimize is None:
-            raise invalid_value("task.estimate.optimized", "should be set only if a metric is optimized")
+            raise invalid_value(
+                "task.estimate.optimized", "should be set only if a metric is optimized"
+            )
 
 
 def _check_scorer(scorer: LinearScorer, view: View, n_scores: int) -> None:
@@ -318,12 +379,18 @@ def _check_model(model: FittedModel) -> None:
     features = model.feature_settings
     settings = model.model_settings
     known = model.input
-    require("label_type", are_labels_of(model.label_type, model.labels), "does not match the labels")
+    require(
+        "label_type", are_labels_of(model.label_type, model.labels), "does not match the labels"
+    )
     if (model.hyperparameters.C is None) == settings.is_linear:
         raise invalid_value("hyperparameters.C", f"does not fit {settings.model} models")
-    require("approximate", len(set(model.approximate)) == len(model.approximate), "holds a text twice")
+    require(
+        "approximate", len(set(model.approximate)) == len(model.approximate), "holds a text twice"
+    )
     if known.separate_fields and not features.fields:
-        raise invalid_value("input.separate_fields", "is true, and the features are of no separate fields")
+        raise invalid_value(
+            "input.separate_fields", "is true, and the features are of no separate fields"
+        )
     n_matrix = known.matrix_columns
     names = () if model.vocabulary is None or n_matrix is None else model.vocabulary.terms
     if not all(re.fullmatch("[0-9]{1,10}", name) and int(name) < (n_matrix or 0) for name in names):
@@ -332,14 +399,22 @@ def _check_model(model: FittedModel) -> None:
         raise invalid_value("is_model_selected", f"is true for {settings.model} models")
     is_combined = settings.model in (COMBINED, STACKED)
     parts = model.hyperparameters.parts
-    if model.is_binary_selected and not ((model.is_model_selected or is_combined) and features.tf == "binary"):
+    if model.is_binary_selected and not (
+        (model.is_model_selected or is_combined) and features.tf == "binary"
+    ):
         raise invalid_value("is_binary_selected", "is true, but no model was selected")
     if (numbers := model.documents) is not None:
         n_labeled = (sum if model.task.is_exclusive else max)((0, *numbers.of_labels))
         if len(numbers.of_labels) != len(model.labels) or n_labeled > numbers.total:
-            raise invalid_value("documents.of_labels", "should be one number for each label, and at most the total")
-    if bool(parts) != is_combined or not {part.view for part in parts} <= set(features.view or ("",)):
-        raise invalid_value("hyperparameters.parts", f"do not fit {settings.model} models of these views")
+            raise invalid_value(
+                "documents.of_labels", "should be one number for each label, and at most the total"
+            )
+    if bool(parts) != is_combined or not {part.view for part in parts} <= set(
+        features.view or ("",)
+    ):
+        raise invalid_value(
+            "hyperparameters.parts", f"do not fit {settings.model} models of these views"
+        )
     n_columns = model.label_columns
     is_matrix = not model.task.is_exclusive and model.label_type == "int"
     if n_columns is not None and not (is_matrix and are_columns(model.labels, n_columns)):
@@ -365,30 +440,44 @@ def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
     statistics = counts.statistics
     require("counts.label_sets", counts.task == fitted.task.name, "does not fit the task")
     if (statistics.totals is None) != (counts.label_sets is None):
-        raise invalid_value("counts.statistics.totals", "should be stored if, and only if, there are label sets")
+        raise invalid_value(
+            "counts.statistics.totals", "should be stored if, and only if, there are label sets"
+        )
     view = View(fitted.feature_settings, counts.vocabulary, fitted.weighting)
     _check_width("counts.statistics", view, statistics.n_features)
     sample = counts.sample
     sets = counts.label_sets
     if any(each is not None for each in (sample.groups, sample.token_lengths, sample.n_tokens)):
         raise newer_error("this one does not know all parts of its sample")
-    if not len(sample.classes) == len(sample.hashes) == len(sample) or len(sample.counts) != len(sample.indices):
+    if not len(sample.classes) == len(sample.hashes) == len(sample) or len(sample.counts) != len(
+        sample.indices
+    ):
         raise invalid_value("counts.sample", "should have arrays of equal lengths")
     audit.check_ascending("counts.sample.hashes", sample.hashes)
-    audit.check_rows("counts.sample.indices", sample.indptr, sample.indices, n_columns=counts.statistics.n_features)
+    audit.check_rows(
+        "counts.sample.indices",
+        sample.indptr,
+        sample.indices,
+        n_columns=counts.statistics.n_features,
+    )
     n_classes = len(counts.sets)
     audit.check_within("counts.sample.classes", sample.classes, 0, n_classes - 1)
     if sets is not None:
         are_sorted = all(one < other for each in sets for one, other in pairwise(each))
         if not are_sorted or not set(counts.labels).issuperset(chain.from_iterable(sets)):
             raise invalid_value("counts.label_sets", "should hold labels of the model, sorted")
-        if any(one >= other for one, other in pairwise(sets)) or len(np.unique(sample.classes)) < n_classes:
+        if (
+            any(one >= other for one, other in pairwise(sets))
+            or len(np.unique(sample.classes)) < n_classes
+        ):
             raise invalid_value("counts.label_sets", "should be those of the documents, sorted")
     try:
         if len(sample):
             counts.statistics - counts.count(sample)
     except ModelError:
-        raise invalid_value("counts.sample", "should hold documents that the statistics count") from None
+        raise invalid_value(
+            "counts.sample", "should hold documents that the statistics count"
+        ) from None
     if counts.empty is not None:
         places = {labels: k for k, labels in enumerate(counts.sets)}
         for labels, n in counts.empty.items():

@@ -30,9 +30,17 @@ from nbtext.features.vocabulary import Vocabulary
 T = TypeVar("T")
 LONG = 1_000  # values of a tuple that are stored in the header; more are stored as an array
 TYPES = {
-    dict: "a section", list: "a list", tuple: "a list", str: "a text", bool: "true or false", int: "an integer",
-    float: "a number", NoneType: "nothing", StoredArray: "an array", np.ndarray: "an array",
-}  # fmt: skip
+    dict: "a section",
+    list: "a list",
+    tuple: "a list",
+    str: "a text",
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    NoneType: "nothing",
+    StoredArray: "an array",
+    np.ndarray: "an array",
+}
 
 
 class Field(NamedTuple):
@@ -51,16 +59,25 @@ def fields_of(kind: Hashable) -> dict[str, Field]:
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         found = [each for each in fields(kind) if each.init]
-        return {each.name: Field(hints[each.name], each.default, each.default_factory) for each in found}
+        return {
+            each.name: Field(hints[each.name], each.default, each.default_factory) for each in found
+        }
     if hasattr(kind, "_field_defaults"):  # a NamedTuple
         defaults = kind._field_defaults
-        return {name: Field(hint, defaults.get(name, MISSING)) for name, hint in get_type_hints(kind).items()}
+        return {
+            name: Field(hint, defaults.get(name, MISSING))
+            for name, hint in get_type_hints(kind).items()
+        }
     return {}
 
 
 def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
     """Return non-negative integers in the smallest dtype that holds them, and floats unchanged."""
-    return numbers if numbers.dtype.kind == "f" else numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+    return (
+        numbers
+        if numbers.dtype.kind == "f"
+        else numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+    )
 
 
 def narrow(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -87,7 +104,11 @@ def write(value: Any, *, without: Iterable[str] = ()) -> Any:
         return {"keys": write(tuple(value)), "values": write(tuple(value.values()))}
     if known := fields_of(cast(Hashable, type(value))):
         found = ((name, getattr(value, name)) for name in known if name not in without)
-        return {name: write(part) for name, part in found if part is not None or known[name].default is not None}
+        return {
+            name: write(part)
+            for name, part in found
+            if part is not None or known[name].default is not None
+        }
     return _write_tuple(value) if isinstance(value, tuple) else value
 
 
@@ -101,8 +122,13 @@ def _write_tuple(values: tuple[Any, ...]) -> Any:
         return {"blob": blob, "offsets": narrow_integers(offsets)}
     if kinds == {tuple} and all(type(each) is str for each in chain.from_iterable(values)):
         bounds = running_sums(np.array([len(each) for each in values]))
-        return {"bounds": narrow_integers(bounds), "items": write(tuple(chain.from_iterable(values)))}
-    return write(np.array(values)) if kinds in ({int}, {float}) else [write(each) for each in values]
+        return {
+            "bounds": narrow_integers(bounds),
+            "items": write(tuple(chain.from_iterable(values))),
+        }
+    return (
+        write(np.array(values)) if kinds in ({int}, {float}) else [write(each) for each in values]
+    )
 
 
 class Reader:
@@ -125,7 +151,9 @@ class Reader:
         audit.check(record, key, self.n_labels)
         return record
 
-    def read_fields(self, kind: type, value: Any, key: str, *, without: Iterable[str] = ()) -> Record:
+    def read_fields(
+        self, kind: type, value: Any, key: str, *, without: Iterable[str] = ()
+    ) -> Record:
         """Return the fields of a record by name; `without` names fields that are not stored."""
         if type(value) is not dict:
             raise _wrong_type(key, dict, value)
@@ -159,21 +187,38 @@ class Reader:
         elif origin is tuple:
             found = self._read_tuple(get_args(hint), value, key, limits)
         elif origin is Mapping:
-            require(key, type(value) is dict and value.keys() == {"keys", "values"}, "should have keys and values")
+            require(
+                key,
+                type(value) is dict and value.keys() == {"keys", "values"},
+                "should have keys and values",
+            )
             named = zip(get_args(hint), ("keys", "values"), strict=True)
-            keys, values = (self._read_tuple((part, ...), value[name], f"{key}.{name}", limits) for part, name in named)
+            keys, values = (
+                self._read_tuple((part, ...), value[name], f"{key}.{name}", limits)
+                for part, name in named
+            )
             found = dict(zip(keys, values, strict=False))
-            require(key, len(keys) == len(values) == len(found), "should have one value for each key")
+            require(
+                key, len(keys) == len(values) == len(found), "should have one value for each key"
+            )
         elif hint is Vocabulary:
             found = value
             if not isinstance(value, Vocabulary):
                 names = self.read_record(audit.Names, value, key)
-                require(key, are_ascending(names.blob, names.offsets), "should hold each term once, in sorted order")
+                require(
+                    key,
+                    are_ascending(names.blob, names.offsets),
+                    "should hold each term once, in sorted order",
+                )
                 found = Vocabulary(names.blob, names.offsets)
         elif fields_of(hint):
             found = self.read_record(hint, value, key)
         else:
-            found = float(value) if hint is float and type(value) is int and abs(value) < 2**1000 else value
+            found = (
+                float(value)
+                if hint is float and type(value) is int and abs(value) < 2**1000
+                else value
+            )
             if type(found) is not hint:
                 raise _wrong_type(key, hint, value)
             if hint in (int, float):
@@ -190,15 +235,27 @@ class Reader:
         is_float = array.dtype.kind == "f"
         if kind is Any:
             kind = np.float64 if is_float else limits.integers
-        require(key, is_float == (kind is np.float64), f"should hold {kind.__name__}, and holds {array.dtype.name}")
+        require(
+            key,
+            is_float == (kind is np.float64),
+            f"should hold {kind.__name__}, and holds {array.dtype.name}",
+        )
         audit.check_array(key, array, limits, self.n_labels, np.dtype(kind))
         return array.astype(kind, copy=False)
 
-    def _read_tuple(self, parts: tuple[Any, ...], value: Any, key: str, limits: Limits) -> tuple[Any, ...]:
+    def _read_tuple(
+        self, parts: tuple[Any, ...], value: Any, key: str, limits: Limits
+    ) -> tuple[Any, ...]:
         items = self._read_items(value, key, limits)
         if parts[-1] is not Ellipsis:
-            require(key, len(items) == len(parts), f"should have {len(parts)} values, and has {len(items):,}")
-            return tuple(self.read(part, item, key, limits) for part, item in zip(parts, items, strict=True))
+            require(
+                key,
+                len(items) == len(parts),
+                f"should have {len(parts)} values, and has {len(items):,}",
+            )
+            return tuple(
+                self.read(part, item, key, limits) for part, item in zip(parts, items, strict=True)
+            )
         if parts[0] is str and all(type(item) is str for item in items):
             return tuple(items)
         return tuple(self.read(parts[0], item, key, limits) for item in items)
@@ -208,7 +265,10 @@ class Reader:
         if isinstance(value, list | tuple):
             return list(value)
         if isinstance(value, StoredArray | np.ndarray):
-            return cast(list[Any], self._read_array(Any, value, key, limits._replace(shape=(None,))).tolist())
+            return cast(
+                list[Any],
+                self._read_array(Any, value, key, limits._replace(shape=(None,))).tolist(),
+            )
         if type(value) is not dict:
             raise _wrong_type(key, tuple, value)
         if "blob" in value:

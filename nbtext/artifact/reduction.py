@@ -104,9 +104,13 @@ def limit_size(
     if full.full_features is not None:
         raise ModelError("the model was made smaller before", hint="use the model in full")
     if full.vocabulary is None or full.scorer.derivation is not None:
-        kind = "hashed features" if full.vocabulary is None else f"a {full.model_settings.model} model"
+        kind = (
+            "hashed features" if full.vocabulary is None else f"a {full.model_settings.model} model"
+        )
         hint = "use fewer --hash-bits" if full.vocabulary is None else "use another model"
-        raise ModelError(f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint)
+        raise ModelError(
+            f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint
+        )
     numbers = DocumentNumbers.of(model.statistics)
     frequencies = _document_frequencies(model, documents)
     counts = model.counts if documents is None and model.load_counts is not None else documents
@@ -138,15 +142,20 @@ def rank_features(model: FittedModel, document_frequencies: Floats) -> NDArray[n
     largest = np.zeros(len(scorer.indptr) - 1)
     is_filled = np.diff(scorer.indptr) > 0
     largest[is_filled] = np.maximum.reduceat(np.abs(scorer.deltas), scorer.indptr[:-1][is_filled])
-    importance = largest[scorer.rows_of(np.arange(scorer.n_columns))] * np.sqrt(document_frequencies)
+    importance = largest[scorer.rows_of(np.arange(scorer.n_columns))] * np.sqrt(
+        document_frequencies
+    )
     order: NDArray[np.int64] = np.argsort(-importance, kind="stable")
     return np.asarray(order[importance[order] > 0])
 
 
 def keep_features(
-    model: FittedModel, features: NDArray[np.int64], numbers: DocumentNumbers, steps: Floats | float = 0.0,
+    model: FittedModel,
+    features: NDArray[np.int64],
+    numbers: DocumentNumbers,
+    steps: Floats | float = 0.0,
     known: DocumentCounts | None = None,
-) -> FittedModel:  # fmt: skip
+) -> FittedModel:
     """Return a model of these features only, with weights in 8 bits; those whose weights become 0
     go, too.
 
@@ -173,11 +182,17 @@ def keep_features(
     if isinstance(task, OneLabel):
         task = replace(task, calibration=_round(task.calibration))
     small = replace(
-        model, task=task, scorer=scorer, weighting=weighting, columns=None, documents=numbers,
+        model,
+        task=task,
+        scorer=scorer,
+        weighting=weighting,
+        columns=None,
+        documents=numbers,
         vocabulary=None if vocabulary is None else vocabulary.restrict(columns),
         feature_settings=replace(model.feature_settings, vocabulary=None),
-        model_settings=replace(model.model_settings, keep_sample=None), full_features=model.scorer.n_features,
-    )  # fmt: skip
+        model_settings=replace(model.model_settings, keep_sample=None),
+        full_features=model.scorer.n_features,
+    )
     if known is None:
         return small
     own = known.restrict(columns, model.scorer.n_features)
@@ -201,7 +216,9 @@ def _round(calibration: Calibration) -> Calibration:
     return replace(found, likelihoods=None, outlier_threshold=None)
 
 
-def _shrink(original: Original, order: NDArray[np.int64], n_features: int, numbers: DocumentNumbers) -> FittedModel:
+def _shrink(
+    original: Original, order: NDArray[np.int64], n_features: int, numbers: DocumentNumbers
+) -> FittedModel:
     """Return a model of the first features of a ranking, whose weights are rounded to what that of
     the last matters.
 
@@ -210,12 +227,16 @@ def _shrink(original: Original, order: NDArray[np.int64], n_features: int, numbe
     model, frequencies, known = original
     columns = np.sort(order[:n_features])
     last = order[:n_features][-1:]
-    least = np.abs(model.scorer.restrict(last).deltas).max(initial=0.0) * np.sqrt(frequencies[last].sum())
+    least = np.abs(model.scorer.restrict(last).deltas).max(initial=0.0) * np.sqrt(
+        frequencies[last].sum()
+    )
     steps = least * min(1, len(order) / n_features) / np.sqrt(frequencies[columns])
     return keep_features(model, columns, numbers, steps, known)
 
 
-def _find_number(original: Original, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int) -> int:
+def _find_number(
+    original: Original, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int
+) -> int:
     """Return a number of features with which the file has at most so many bytes, and little less;
     see `_shrink`.
 
@@ -223,7 +244,9 @@ def _find_number(original: Original, order: NDArray[np.int64], numbers: Document
     """
 
     def measure(n_features: int) -> int:
-        return measure_model(make_trained_model(_shrink(original, order, n_features, numbers), None))
+        return measure_model(
+            make_trained_model(_shrink(original, order, n_features, numbers), None)
+        )
 
     exact = EXACT * max(1, len(order))
     # of which one fits, and one perhaps not
@@ -262,7 +285,9 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
     n_documents = model.statistics.n_documents
     if idf is not None:
         by_frequency = inverse_document_frequencies(
-            np.arange(1, n_documents + 1), n_documents=int(n_documents), idf=fitted.feature_settings.idf
+            np.arange(1, n_documents + 1),
+            n_documents=int(n_documents),
+            idf=fitted.feature_settings.idf,
         )[::-1]  # ascending
         middles = (by_frequency[1:] + by_frequency[:-1]) / 2
         return np.asarray(n_documents - np.searchsorted(middles, idf), dtype=np.float64)
@@ -277,7 +302,9 @@ def _take_known(counts: CorpusCounts | None, fitted: FittedModel) -> DocumentCou
     """Return some documents of counts over the features of a linear model; None of others."""
     if counts is None or not len(counts.sample) or not fitted.model_settings.is_linear:
         return None
-    return align_documents(counts.sample.first(CALIBRATION_SIZE), counts.vocabulary, fitted.vocabulary)
+    return align_documents(
+        counts.sample.first(CALIBRATION_SIZE), counts.vocabulary, fitted.vocabulary
+    )
 
 
 def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, DocumentCounts]]:
@@ -293,32 +320,50 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
     n_folds = settings.folds
     needs_all = needs_all_documents(fitted.feature_settings, settings)
     is_lacking = needs_all and not counts.has_all_documents  # as where they did not fit into memory
-    if len(counts.labels) < 2 or len(sample) < n_folds or counts.statistics.is_decayed or is_lacking:
+    if (
+        len(counts.labels) < 2
+        or len(sample) < n_folds
+        or counts.statistics.is_decayed
+        or is_lacking
+    ):
         return
     folds = stratified_folds(
-        sample.classes, n_folds, seed=settings.seed, contents=None if settings.is_separate else sample.hashes,
+        sample.classes,
+        n_folds,
+        seed=settings.seed,
+        contents=None if settings.is_separate else sample.hashes,
         class_documents=counts.statistics.class_documents,
-    )  # fmt: skip
+    )
     sizes = np.bincount(folds[folds != NEVER_HELD_OUT], minlength=n_folds)
     n_folds = min(n_folds, int(np.searchsorted(running_sums(sizes), CALIBRATION_SIZE)))
     C = fitted.hyperparameters.C
     plain = replace(  # the weights of a stack are fitted to the folds that calibrate it
-        settings, calibrate=settings.model == STACKED, optimize=None, min_recall=(), min_precision=(),
-        confidence=CONFIDENCE, C=settings.C if C is None else C,
+        settings,
+        calibrate=settings.model == STACKED,
+        optimize=None,
+        min_recall=(),
+        min_precision=(),
+        confidence=CONFIDENCE,
+        C=settings.C if C is None else C,
         smoothing=fitted.hyperparameters.smoothing if C is None else None,
-    )  # fmt: skip
+    )
     for fold in range(n_folds):
         is_held_out = folds == fold
         rest = counts.without(is_held_out).drop_unused_features()
         selection = None if C is not None else Selection(fitted.hyperparameters)
         part = fit_model(rest, fitted.feature_settings, plain, jobs=jobs, selection=selection)
-        frequencies = used_statistics(make_trained_model(part, rest)).document_frequencies.astype(np.float64)
+        frequencies = used_statistics(make_trained_model(part, rest)).document_frequencies.astype(
+            np.float64
+        )
         documents = align_documents(sample.filter(is_held_out), counts.vocabulary, part.vocabulary)
         yield Original(part, frequencies, _take_known(rest, part)), documents
 
 
 def _judge(
-    full: FittedModel, held_out: Iterator[tuple[Original, DocumentCounts]], n_features: int, numbers: DocumentNumbers
+    full: FittedModel,
+    held_out: Iterator[tuple[Original, DocumentCounts]],
+    n_features: int,
+    numbers: DocumentNumbers,
 ) -> tuple[Selection | None, tuple[float, float] | None]:
     """Calibrate a smaller model with documents that models of the same size have not seen.
 
@@ -348,12 +393,19 @@ def _judge(
     settings = full.model_settings
     calibration = full.calibration
     goals = find_goals(settings, full.labels)
-    has_adjustment = calibration.prior_adjustment is not None and goals.optimize in (None, *DECISION_METRICS)
+    has_adjustment = calibration.prior_adjustment is not None and goals.optimize in (
+        None,
+        *DECISION_METRICS,
+    )
     selection = Selection(full.hyperparameters)
     if settings.calibrate and len(first.classes):
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(*first)))
-    selection = judge(selection, first, unanswered, goals=replace(goals, adjusts_prior=has_adjustment))
+    selection = judge(
+        selection, first, unanswered, goals=replace(goals, adjusts_prior=has_adjustment)
+    )
     if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:
-        selection = selection._replace(estimate=replace(selection.estimate, duplicates=full.estimate.duplicates))
+        selection = selection._replace(
+            estimate=replace(selection.estimate, duplicates=full.estimate.duplicates)
+        )
     accuracy = selection.estimate.accuracy if selection.estimate is not None else 0.0
     return selection, (accuracy, n_right / len(all_classes))

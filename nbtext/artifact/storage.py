@@ -92,9 +92,17 @@ KNOWN_FILES = (  # first bytes, kind of file, hint
         "looks like a zip archive, such as a matrix file (.npz) or an office document (.docx), not a model",
         TRAIN_HINT,
     ),
-    (b"version https://git-lfs", "is a Git LFS pointer, not the model itself", "fetch the model with git lfs pull"),
+    (
+        b"version https://git-lfs",
+        "is a Git LFS pointer, not the model itself",
+        "fetch the model with git lfs pull",
+    ),
     (b"{", "looks like JSON, not a model", TRAIN_HINT),
-    (b"<", "looks like a web page or XML, not a model", "check that the download did not stop at a login page"),
+    (
+        b"<",
+        "looks like a web page or XML, not a model",
+        "check that the download did not stop at a login page",
+    ),
 )
 Record = dict[str, Any]
 
@@ -200,7 +208,9 @@ class Content:
         """Raise ArtifactError unless there can be so many bytes."""
         if self.n_bytes is None and n_bytes > MAX_PIPE_BYTES:
             hint = "give the model as a file, not through a pipe"
-            raise ArtifactError(f"is larger than {MAX_PIPE_BYTES >> 30} GiB, the maximum for a pipe", hint=hint)
+            raise ArtifactError(
+                f"is larger than {MAX_PIPE_BYTES >> 30} GiB, the maximum for a pipe", hint=hint
+            )
         if self.n_bytes is not None and n_bytes > self.n_bytes:
             raise damaged_error(f"it should have {n_bytes:,} bytes, and has {self.n_bytes:,}")
 
@@ -215,7 +225,9 @@ class Content:
     def peek(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return these bytes, or those of them that there are."""
         if self.n_bytes is None:
-            while len(self._held) < stop and (piece := self._file.read(min(PIECE_BYTES, stop - len(self._held)))):
+            while len(self._held) < stop and (
+                piece := self._file.read(min(PIECE_BYTES, stop - len(self._held)))
+            ):
                 self._held += piece
             return np.frombuffer(bytes(memoryview(self._held)[start:stop]), dtype=np.uint8)
         found = np.empty(stop - start, dtype=np.uint8)
@@ -224,7 +236,9 @@ class Content:
             with self._lock:
                 self._file.seek(self._start + start)
                 return found[: self._file.readinto(found.data)]
-        while n_more := os.preadv(self._descriptor, [found[n_read:].data], self._start + start + n_read):
+        while n_more := os.preadv(
+            self._descriptor, [found[n_read:].data], self._start + start + n_read
+        ):
             n_read += n_more
         return found[:n_read]
 
@@ -262,7 +276,9 @@ def save(record: Record, path: str, *, is_packed: bool = False) -> None:
         parts = assemble(record, is_packed=is_packed)
     except ArtifactError as error:
         hint = "give fewer stop words, or other values of settings"
-        raise ArtifactError(f"cannot be written: a model file never {error.what}", where=path, hint=hint) from None
+        raise ArtifactError(
+            f"cannot be written: a model file never {error.what}", where=path, hint=hint
+        ) from None
     with atomic_output(path) as file:
         for part in parts:
             file.write(part)
@@ -292,14 +308,23 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
         dtype = packing.pop("dtype", dtype)
         checksum = crc32(_zeros(stored.nbytes), crc32(_flatten(stored).data))
         equal = known.setdefault((dtype, array.shape, checksum, *packing.items()), [])
-        offset = next((offset for offset, other in equal if np.array_equal(_flatten(stored), _flatten(other))), n_data)
+        offset = next(
+            (
+                offset
+                for offset, other in equal
+                if np.array_equal(_flatten(stored), _flatten(other))
+            ),
+            n_data,
+        )
         if offset == n_data:
             equal.append((offset, stored))
             arrays.append(stored)
             n_data += _align(stored.nbytes)
         return dict(zip(PLACE, (dtype, array.shape, offset, checksum), strict=True)) | packing
 
-    text = json.dumps({"format": FORMAT, "version": VERSION, **record}, default=place, separators=(",", ":"))
+    text = json.dumps(
+        {"format": FORMAT, "version": VERSION, **record}, default=place, separators=(",", ":")
+    )
     rest = text[1:].encode("ascii")
     middle = _middle(n_data)
     n_before = len(START) + LENGTH_BYTES + len(CHECKSUM % 0) + len(rest) + len(middle)
@@ -324,7 +349,9 @@ def _pack(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
         plain = plain.astype(np.min_scalar_type(int(plain.max())))
         packing = {"dtype": plain.dtype.newbyteorder("<").str, "differences": True}
     packed = np.frombuffer(compress(_flatten(plain).data, LEVEL), dtype=np.uint8)
-    is_small = packed.nbytes < array.nbytes and plain.nbytes <= max(MAX_UNPACKED, MAX_RATIO * packed.nbytes)
+    is_small = packed.nbytes < array.nbytes and plain.nbytes <= max(
+        MAX_UNPACKED, MAX_RATIO * packed.nbytes
+    )
     return (packed, packing | {"zlib": packed.nbytes}) if is_small else (array, {})
 
 
@@ -366,8 +393,14 @@ def load(path: str, *, is_file: bool = False) -> Record:
         content.data_start = n_before + n_header + len(middle)
         stop = content.data_start + n_data
         content.check_end(stop + len(END))
-        parts = content.take(n_before + n_header, content.data_start), content.take(stop, stop + len(END))
-        if content.data_start % ALIGNMENT_BYTES or [part.tobytes() for part in parts] != [middle, END]:
+        parts = (
+            content.take(n_before + n_header, content.data_start),
+            content.take(stop, stop + len(END)),
+        )
+        if content.data_start % ALIGNMENT_BYTES or [part.tobytes() for part in parts] != [
+            middle,
+            END,
+        ]:
             raise damaged_error("its parts do not fit together")
         return record
 
@@ -381,7 +414,9 @@ def _check_start(head: bytes) -> None:
     if not head:
         raise ArtifactError("the file is empty", hint=TRAIN_HINT)
     if head.startswith(b"\x80\x04") and FORMAT.encode("ascii") in head:
-        what = f"was written by an older nbtext; this one reads version {VERSION} of the model format"
+        what = (
+            f"was written by an older nbtext; this one reads version {VERSION} of the model format"
+        )
         raise ArtifactError(what, hint="train the model again: nbtext train SOURCE -o MODEL")
     if head[0] == 0x80 and head[1:2] <= b"\x05":
         raise foreign_error("is a pickle, but no nbtext model; nbtext never runs what it loads")
@@ -401,7 +436,9 @@ def _check_size(header: bytes) -> None:
     # also in texts, which may have some
     n_values = header.count(b",") + header.count(b"[") + header.count(b"{")
     if len(header) > MAX_HEADER_BYTES or n_values > MAX_VALUES:
-        raise foreign_error(f"has a header of more than {MAX_VALUES:,} values or {MAX_HEADER_BYTES:,} bytes")
+        raise foreign_error(
+            f"has a header of more than {MAX_VALUES:,} values or {MAX_HEADER_BYTES:,} bytes"
+        )
 
 
 def _parse(header: bytes, content: Content) -> tuple[Record, int]:
@@ -438,7 +475,9 @@ def _parse(header: bytes, content: Content) -> tuple[Record, int]:
     if type(version) is not int or version < VERSION:
         raise foreign_error("does not state the version of its format")
     if version > VERSION:
-        raise newer_error(f"it has version {version} of the model format, and this one reads version {VERSION}")
+        raise newer_error(
+            f"it has version {version} of the model format, and this one reads version {VERSION}"
+        )
     return record, n_data
 
 
@@ -447,18 +486,29 @@ def _read_place(found: dict[str, Any], content: Content) -> StoredArray:
     if unknown := found.keys() - {*PLACE, *PACKED}:
         raise newer_error(f'this one does not know "{min(unknown)[:40]}" of an array')
     dtype, shape, offset, checksum = (found.get(name) for name in PLACE)
-    if not isinstance(dtype, str) or type(offset) is not int or type(checksum) is not int or type(shape) is not list:
+    if (
+        not isinstance(dtype, str)
+        or type(offset) is not int
+        or type(checksum) is not int
+        or type(shape) is not list
+    ):
         raise foreign_error("has an array without type, shape, place or checksum")
     if dtype not in ITEM_TYPES:
         raise newer_error(f"this one does not read arrays of the type {dtype[:40]!r}")
     is_length = all(type(length) is int and length >= 0 for length in shape)
-    if not is_length or len(shape) > MAX_DIMENSIONS or prod(length or 1 for length in shape) > MAX_ITEMS:
+    if (
+        not is_length
+        or len(shape) > MAX_DIMENSIONS
+        or prod(length or 1 for length in shape) > MAX_ITEMS
+    ):
         raise foreign_error("has an array of an impossible shape")
     n_packed = found.get("zlib")
     is_differences = "differences" in found
     array = StoredArray(content, dtype, tuple(shape), offset, checksum, n_packed, is_differences)
     if "zlib" in found and (
-        type(n_packed) is not int or n_packed < 1 or array.n_bytes > max(MAX_UNPACKED, MAX_RATIO * n_packed)
+        type(n_packed) is not int
+        or n_packed < 1
+        or array.n_bytes > max(MAX_UNPACKED, MAX_RATIO * n_packed)
     ):
         raise foreign_error("has a compressed array of an impossible size")
     is_row = len(shape) == 1 and dtype[1] == "u" and dtype[2] != "8"
@@ -513,10 +563,15 @@ def _unreadable(path: str, error: OSError) -> ArtifactError:
         case FileNotFoundError():
             if is_broken_link(path):
                 return ArtifactError(
-                    "is a symbolic link to a file that does not exist", hint="correct its target (ls -l shows it)"
+                    "is a symbolic link to a file that does not exist",
+                    hint="correct its target (ls -l shows it)",
                 )
             similar = similar_path(path) if path else None
-            hint = f"did you mean {similar}?" if similar is not None else "nbtext train SOURCE -o MODEL writes a model"
+            hint = (
+                f"did you mean {similar}?"
+                if similar is not None
+                else "nbtext train SOURCE -o MODEL writes a model"
+            )
             return ArtifactError("does not exist", hint=hint)
         case IsADirectoryError():
             return foreign_error("is a directory, not a model")

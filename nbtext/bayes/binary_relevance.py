@@ -140,7 +140,9 @@ def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
     indptr = running_sums(is_first)[scorer.indptr]
     classes = scorer.classes[is_first]
     deltas = scorer.deltas[is_first]
-    return LinearScorer(scorer.bias[:n_labels], scorer.default[:n_labels], indptr, classes, deltas, rows=scorer.rows)
+    return LinearScorer(
+        scorer.bias[:n_labels], scorer.default[:n_labels], indptr, classes, deltas, rows=scorer.rows
+    )
 
 
 def discount(occurrences: NDArray[Any]) -> Floats:
@@ -243,7 +245,9 @@ class LabelCounts:
         indptr = running_sums(np.where(is_frequent, n_labels, widths))
         classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
         ranks = np.arange(len(statistics.classes)) - np.repeat(statistics.indptr[:-1], widths)
-        places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), statistics.classes, ranks)
+        places = np.repeat(indptr[:-1], widths) + np.where(
+            np.repeat(is_frequent, widths), statistics.classes, ranks
+        )
         occurrences = np.zeros(len(classes))
         classes[places] = statistics.classes
         occurrences[places] = statistics.occurrences
@@ -255,8 +259,12 @@ class LabelCounts:
     def contrast_scorer(self, alpha: float) -> LinearScorer:
         """Return the scorer of S, with nothing left out, over `entries`."""
         indptr, classes, occurrences = self.entries
-        default = np.log(alpha / (self.statistics.class_occurrences + alpha * self.statistics.n_features))
-        return LinearScorer(np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1))
+        default = np.log(
+            alpha / (self.statistics.class_occurrences + alpha * self.statistics.n_features)
+        )
+        return LinearScorer(
+            np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,13 +307,18 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         counts = self.left_out.documents.totals
         if self.n_hapax is None:
             return counts
-        return np.asarray(counts - self._unseen(count_hapaxes(self.statistics, self.documents).tokens)[self.examples])
+        return np.asarray(
+            counts
+            - self._unseen(count_hapaxes(self.statistics, self.documents).tokens)[self.examples]
+        )
 
     @cached_property
     def lengths(self) -> Floats:
         """The tokens of each content, without features that no other document has."""
         lengths = self.left_out.documents.lengths
-        return lengths if self.n_hapax is None else lengths - self._unseen(self.n_hapax)[self.examples]
+        return (
+            lengths if self.n_hapax is None else lengths - self._unseen(self.n_hapax)[self.examples]
+        )
 
     def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
         """Return the function that scores a block of this corpus."""
@@ -329,7 +342,9 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         ends: Any = range(n)
         if MAX_ENTRIES is not None:
             documents = self.left_out.documents
-            ends = running_sums(np.diff(self.statistics.indptr)[documents.indices])[documents.indptr[1:]]
+            ends = running_sums(np.diff(self.statistics.indptr)[documents.indices])[
+                documents.indptr[1:]
+            ]
         for start, stop in cut(ends, size, MAX_ENTRIES or math.inf):
             yield LeftOutBlock(self, start, stop)
 
@@ -368,7 +383,9 @@ class LeftOutBlock:
     @LazyProperty
     def positives(self) -> Floats:
         """The number of documents of each content that have each label, (n_rows, n_labels)."""
-        return -self._subtract(np.zeros(self.corpus.statistics.n_classes), np.ones(self.stop - self.start))
+        return -self._subtract(
+            np.zeros(self.corpus.statistics.n_classes), np.ones(self.stop - self.start)
+        )
 
     @LazyProperty
     def priors(self) -> Floats:
@@ -392,10 +409,18 @@ class LeftOutBlock:
         indptr, classes, _ = corpus.counts.entries
         products, exponents = left_out_products(
             (part.indptr, part.indices, part.counts),
-            (left_out.indptr, places, discount(own), pseudo_tokens(T_k[left_out.rows, left_out.classes], mu)),
-            (indptr, classes, corpus.counts.discounted), pseudo_tokens(corpus.statistics.class_occurrences, mu),
-            (left, shares), T, limits,
-        )  # fmt: skip
+            (
+                left_out.indptr,
+                places,
+                discount(own),
+                pseudo_tokens(T_k[left_out.rows, left_out.classes], mu),
+            ),
+            (indptr, classes, corpus.counts.discounted),
+            pseudo_tokens(corpus.statistics.class_occurrences, mu),
+            (left, shares),
+            T,
+            limits,
+        )
         mantissas, shifts = np.frexp(products)
         scores = np.log(mantissas) + (exponents + shifts) * np.log(2)
         scores += self.known[:, None] * log_absent(T[:, None], T_k, mu)
@@ -413,17 +438,23 @@ class LeftOutBlock:
         pairs = left_out.pairs
         scores = scorer.scores(part.indptr, part.indices, part.counts)
         scores -= (part.totals - self.known)[:, None] * scorer.default
-        totals = corpus.statistics.class_occurrences[left_out.classes] - left_out.copies * pairs.totals
+        totals = (
+            corpus.statistics.class_occurrences[left_out.classes] - left_out.copies * pairs.totals
+        )
         default = np.log(alpha / (totals + alpha * corpus.statistics.n_features))
         logs = pairs.sum_entries(pairs.counts * np.log(left / alpha + 1))
-        return contrast_labels(left_out.replace_own(scores, logs + self.known[left_out.rows] * default))
+        return contrast_labels(
+            left_out.replace_own(scores, logs + self.known[left_out.rows] * default)
+        )
 
     @LazyProperty
     def _left(self) -> Floats:
         """t_j of each entry without all copies of the document."""
         part = self.left_out.documents
         copies = self.left_out.all_copies
-        return _check_counted(self.corpus.counts.totals[part.indices] - copies[part.entry_documents] * part.counts)
+        return _check_counted(
+            self.corpus.counts.totals[part.indices] - copies[part.entry_documents] * part.counts
+        )
 
     def _subtract(self, values: NDArray[Any], lengths: Floats) -> NDArray[Any]:
         """Return a value of each label without that of the documents that have it; see
@@ -435,5 +466,8 @@ class LeftOutBlock:
 def _check_counted(left: Floats) -> Floats:
     """Return counts without those of documents; ModelError if one is negative."""
     if left.min(initial=0) < 0:
-        raise ModelError("the model file is not consistent: its counts lack a retained document", hint="train again")
+        raise ModelError(
+            "the model file is not consistent: its counts lack a retained document",
+            hint="train again",
+        )
     return left

@@ -53,7 +53,9 @@ class TemperatureScaling:
 
         lengths  (n_documents,), known tokens; None is allowed if b is 0
         """
-        scaled = log_posterior(scores / (self.a if lengths is None else self.temperature(lengths)[:, None]))
+        scaled = log_posterior(
+            scores / (self.a if lengths is None else self.temperature(lengths)[:, None])
+        )
         if self.noise == 0:
             return scaled
         probabilities = np.exp(scaled, out=scaled)
@@ -91,19 +93,35 @@ class Calibration:
         """Return log-probabilities of documents with these numbers of known tokens, shape
         (n_documents, n_classes).
         """
-        scaled = log_posterior(scores) if self.temperature is None else self.temperature.log_posterior(scores, lengths)
-        return scaled if self.prior_adjustment is None else log_posterior(scaled + self.prior_adjustment)
+        scaled = (
+            log_posterior(scores)
+            if self.temperature is None
+            else self.temperature.log_posterior(scores, lengths)
+        )
+        return (
+            scaled
+            if self.prior_adjustment is None
+            else log_posterior(scaled + self.prior_adjustment)
+        )
 
     def decide(self, log_posterior: Floats) -> NDArray[np.int64]:
         """Return the class to predict for each document: the most probable one after adding the
         decision offsets.
         """
-        values = log_posterior if self.decision_offsets is None else log_posterior + self.decision_offsets
+        values = (
+            log_posterior
+            if self.decision_offsets is None
+            else log_posterior + self.decision_offsets
+        )
         return values.argmax(axis=1) if len(values) else np.zeros(0, dtype=np.int64)
 
 
 def fit_temperature(
-    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32], *, near: TemperatureScaling | None = None
+    scores: Floats,
+    lengths: NDArray[Any] | None,
+    classes: NDArray[np.int32],
+    *,
+    near: TemperatureScaling | None = None,
 ) -> TemperatureScaling:
     """Fit the temperature and the label-noise rate by log-loss on documents that the model has not
     seen.
@@ -131,22 +149,32 @@ def fit_temperature(
     with np.errstate(over="ignore", invalid="ignore"):
         centered = subtract_maxima(scores)
     if not np.isfinite(centered).all():
-        raise ModelError("the scores are not finite, so they cannot be calibrated", hint="scale the weights down")
+        raise ModelError(
+            "the scores are not finite, so they cannot be calibrated", hint="scale the weights down"
+        )
     design = np.ones((1 if lengths is None else 2, len(scores)))
     if lengths is not None:
         design[1] = np.log(np.maximum(lengths, 1).astype(np.float64))
-    evaluate = partial(_evaluate, scores=centered, design=design, own=(np.arange(len(classes)), classes))
+    evaluate = partial(
+        _evaluate, scores=centered, design=design, own=(np.arange(len(classes)), classes)
+    )
     if near is None:
         start = np.append(minimize(evaluate, np.zeros(len(design)), bound=LARGEST), PRIOR_MEAN[2])
     else:
         temperature = [np.log(near.a), near.b][: len(design)]
         start = np.array([*temperature, np.log(near.noise) - np.log1p(-near.noise)])
     at = minimize(evaluate, start, bound=LARGEST)
-    return TemperatureScaling(float(np.exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1])))
+    return TemperatureScaling(
+        float(np.exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1]))
+    )
 
 
 def fit_scaled_temperature(
-    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32], *, near: TemperatureScaling | None = None
+    scores: Floats,
+    lengths: NDArray[Any] | None,
+    classes: NDArray[np.int32],
+    *,
+    near: TemperatureScaling | None = None,
 ) -> TemperatureScaling:
     """Fit the calibration of scores that are not in nats; see `fit_temperature`.
 
@@ -206,7 +234,11 @@ def _evaluate(
     distance = (at - PRIOR_MEAN[used]) / PRIOR_DEVIATION[used]
     loss = float(losses.mean() + distance @ distance / (2 * n))
     precisions = PRIOR_DEVIATION[used] ** -2.0
-    return loss, (gradient + distance / PRIOR_DEVIATION[used]) / n, (hessian + np.diag(precisions)) / n
+    return (
+        loss,
+        (gradient + distance / PRIOR_DEVIATION[used]) / n,
+        (hessian + np.diag(precisions)) / n,
+    )
 
 
 def _sigmoid(logit: float) -> float:

@@ -32,9 +32,15 @@ class Values:
     def width(self) -> int:
         return self.n_values - 1
 
-    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
+    def rows(
+        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
+    ) -> Csr:
         capped = np.minimum(values, self.width).astype(np.int32)
-        return indptr, indices * np.int32(self.width) + capped - np.int32(1), np.ones(len(indices), dtype=np.int32)
+        return (
+            indptr,
+            indices * np.int32(self.width) + capped - np.int32(1),
+            np.ones(len(indices), dtype=np.int32),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,9 @@ class ValueCounts(ClassStatistics):
         return self.feature_sums(self.present)[:: self.n_values - 1]
 
 
-def count_values(statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int) -> ValueCounts:
+def count_values(
+    statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int
+) -> ValueCounts:
     """Count the values of each feature in each class.
 
     statistics  of these documents
@@ -76,7 +84,13 @@ def count_values(statistics: ClassStatistics, documents: DocumentCounts, *, n_va
     entries = repeated.locate(derive(documents, derivation))
     counts = np.bincount(entries, minlength=len(repeated.classes)).astype(np.int64)
     return ValueCounts(
-        repeated.class_documents, repeated.indptr, repeated.classes, counts, counts, repeated.documents, n_values
+        repeated.class_documents,
+        repeated.indptr,
+        repeated.classes,
+        counts,
+        counts,
+        repeated.documents,
+        n_values,
     )
 
 
@@ -112,11 +126,19 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
     valued = log_share(statistics.documents, totals, smoothing, of=of_class)
     bias = statistics.n_features // width * default_absent
     bias = bias + statistics.class_sums(absent - default_absent[of_class]) / width
-    scorer = LinearScorer(bias, default, statistics.indptr, of_class, valued - absent - default[of_class])
-    return replace(scorer, derivation=Values(n_values)) if isinstance(statistics, ValueCounts) else scorer
+    scorer = LinearScorer(
+        bias, default, statistics.indptr, of_class, valued - absent - default[of_class]
+    )
+    return (
+        replace(scorer, derivation=Values(n_values))
+        if isinstance(statistics, ValueCounts)
+        else scorer
+    )
 
 
-def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
+def leave_out(
+    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
+) -> Floats:
     """Return leave-one-out scores. Only the scores of each document's own classes change.
 
     A class loses the document's values and one document, which changes the probability of absent
@@ -140,7 +162,9 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
         lacking = np.maximum(others[of_class] - present, 0)
         absent = log_share(lacking, totals, smoothing, of=of_class)
         empty_document = statistics.n_features // (n_values - 1) * all_absent
-        empty_document = empty_document + statistics.class_sums(absent - all_absent[of_class]) / (n_values - 1)
+        empty_document = empty_document + statistics.class_sums(absent - all_absent[of_class]) / (
+            n_values - 1
+        )
         here = positions[entries]
         value = log_share(statistics.documents[here] - copies, totals, smoothing, of=of_class[here])
         differences = np.zeros(len(positions))
@@ -152,7 +176,9 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     _, n_values = _count_present(statistics)
-    documents = left_out.subtract(statistics.class_documents, np.ones(len(left_out), dtype=np.int64))
+    documents = left_out.subtract(
+        statistics.class_documents, np.ones(len(left_out), dtype=np.int64)
+    )
     totals = documents + n_values * smoothing
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 
@@ -198,14 +224,28 @@ def sum_log_probabilities(scorer: LinearScorer) -> float:
 
 
 BERNOULLI = EventModel(
-    compile=compile_categorical, leave_one_out=leave_out, out_of_vocabulary=weigh_unseen, generate=draw_binary,
-    log_prior_density=sum_log_probabilities, is_binary=True, counts_documents=True,
+    compile=compile_categorical,
+    leave_one_out=leave_out,
+    out_of_vocabulary=weigh_unseen,
+    generate=draw_binary,
+    log_prior_density=sum_log_probabilities,
+    is_binary=True,
+    counts_documents=True,
     # p, from weights log(p / (1 − p))
     sklearn=SklearnClass(
-        name="BernoulliNB", feature_log_prob=lambda weights: -np.logaddexp(0.0, -weights), needs_smoothing=True
+        name="BernoulliNB",
+        feature_log_prob=lambda weights: -np.logaddexp(0.0, -weights),
+        needs_smoothing=True,
     ),
-)  # fmt: skip
+)
 CATEGORICAL = replace(  # Bernoulli's over the values of each feature
-    BERNOULLI, sufficient_statistics=count_values, derivation=Values, generate=draw_values, log_prior_density=None,
-    is_binary=False, is_of_counts=True, sklearn=None, options=("smoothing", "prior", "values"),
-)  # fmt: skip
+    BERNOULLI,
+    sufficient_statistics=count_values,
+    derivation=Values,
+    generate=draw_values,
+    log_prior_density=None,
+    is_binary=False,
+    is_of_counts=True,
+    sklearn=None,
+    options=("smoothing", "prior", "values"),
+)

@@ -27,7 +27,9 @@ combine_entries = choose_version(plain.combine_entries)
 sum_classes = choose_version(plain.sum_classes)
 
 MAX_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
-NEVER_LEARNED = "the model was not trained on some of these documents: their counts exceed those of the model"
+NEVER_LEARNED = (
+    "the model was not trained on some of these documents: their counts exceed those of the model"
+)
 LEARNED_HINT = "give only documents that the model was trained on, with the same labels"
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 # of class weights: their ratios and sums are finite
@@ -114,7 +116,9 @@ class ClassStatistics:
     @property
     def n_documents(self) -> int:
         """The number of documents, n; if documents weigh less than one, the sum of their weights."""
-        number: int = np.sum(self.class_documents if self.totals is None else self.totals.n_documents).item()
+        number: int = np.sum(
+            self.class_documents if self.totals is None else self.totals.n_documents
+        ).item()
         return number
 
     @property
@@ -169,18 +173,25 @@ class ClassStatistics:
         """The occurrences of each feature in all documents, t_j: shape (V,)."""
         if self.occurrences is self.documents:
             return self.document_frequencies
-        return self.feature_sums(self.occurrences) if self.totals is None else self.totals.occurrences
+        return (
+            self.feature_sums(self.occurrences) if self.totals is None else self.totals.occurrences
+        )
 
     @property
     def used_features(self) -> NDArray[np.int64]:
         """The features that a document has, ascending."""
-        return np.flatnonzero(np.diff(self.indptr) if self.totals is None else self.totals.documents)
+        return np.flatnonzero(
+            np.diff(self.indptr) if self.totals is None else self.totals.documents
+        )
 
     @property
     def is_within_totals(self) -> bool:
         """Whether no class has more of a feature, or more documents, than all documents together."""
         lengths = np.diff(self.indptr)
-        pairs = (self.documents, self.document_frequencies), (self.occurrences, self.feature_occurrences)
+        pairs = (
+            (self.documents, self.document_frequencies),
+            (self.occurrences, self.feature_occurrences),
+        )
         is_within = all(bool((values <= np.repeat(sums, lengths)).all()) for values, sums in pairs)
         return is_within and bool((self.class_documents <= self.n_documents).all())
 
@@ -193,7 +204,10 @@ class ClassStatistics:
         """Return the same statistics as those of documents that can have several classes."""
         if self.totals is not None:
             return self
-        return replace(self, totals=Totals(self.n_documents, self.document_frequencies, self.feature_occurrences))
+        return replace(
+            self,
+            totals=Totals(self.n_documents, self.document_frequencies, self.feature_occurrences),
+        )
 
     def without_classes(self) -> ClassStatistics:
         """Return the statistics without the counts of each class; those of all documents together
@@ -213,7 +227,9 @@ class ClassStatistics:
         documents = self.document_frequencies[used]
         occurrences = self.feature_occurrences[used]
         classes = np.zeros(len(used), dtype=np.int32)
-        return ClassStatistics(np.array([self.n_documents]), indptr, classes, documents, occurrences)
+        return ClassStatistics(
+            np.array([self.n_documents]), indptr, classes, documents, occurrences
+        )
 
     def binarize(self) -> ClassStatistics:
         """Return the statistics of binary counts: each document counts each of its features once."""
@@ -227,7 +243,11 @@ class ClassStatistics:
         (V,).
         """
         totals = self.totals and replace(self.totals, occurrences=self.totals.occurrences * factors)
-        return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)), totals=totals)
+        return replace(
+            self,
+            occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)),
+            totals=totals,
+        )
 
     def decay(self, factor: float) -> ClassStatistics:
         """Return the statistics with all counts multiplied by a factor, in float64; no count
@@ -237,9 +257,13 @@ class ClassStatistics:
         def reduce(counts: Any) -> Any:
             return np.maximum(counts * factor, np.minimum(counts, MIN_DECAYED))
 
-        totals = self.totals and replace(self.totals.change(reduce), n_documents=reduce(self.n_documents).item())
+        totals = self.totals and replace(
+            self.totals.change(reduce), n_documents=reduce(self.n_documents).item()
+        )
         counts = (reduce(each) for each in (self.documents, self.occurrences))
-        return ClassStatistics(reduce(self.class_documents), self.indptr, self.classes, *counts, totals=totals)
+        return ClassStatistics(
+            reduce(self.class_documents), self.indptr, self.classes, *counts, totals=totals
+        )
 
     def restrict(self, columns: NDArray[np.int64]) -> ClassStatistics:
         """Return the statistics of these features only; `columns` is ascending."""
@@ -251,10 +275,13 @@ class ClassStatistics:
         """
         documents = self.documents[entries]
         return ClassStatistics(
-            self.class_documents, indptr, self.classes[entries], documents,
+            self.class_documents,
+            indptr,
+            self.classes[entries],
+            documents,
             documents if self.occurrences is self.documents else self.occurrences[entries],
             totals=self.totals and self.totals.change(lambda counts: counts[columns]),
-        )  # fmt: skip
+        )
 
     def slice(self, start: int, stop: int | None) -> ClassStatistics:
         """Return the statistics of the features from `start` up to `stop` (None: all further ones),
@@ -265,10 +292,14 @@ class ClassStatistics:
         """
         if (start, stop) == (0, None):
             return self
-        slices: dict[tuple[int, int | None], ClassStatistics] = self.__dict__.setdefault("_slices", {})
+        slices: dict[tuple[int, int | None], ClassStatistics] = self.__dict__.setdefault(
+            "_slices", {}
+        )
         if (start, stop) not in slices:
             indptr = self.indptr[start : None if stop is None else stop + 1]
-            found = self._select(slice(start, stop), indptr - indptr[0], slice(indptr[0], indptr[-1]))
+            found = self._select(
+                slice(start, stop), indptr - indptr[0], slice(indptr[0], indptr[-1])
+            )
             slices[start, stop] = found
             found.__dict__["document_frequencies"] = self.document_frequencies[start:stop]
         return slices[start, stop]
@@ -292,10 +323,13 @@ class ClassStatistics:
             return found
 
         return ClassStatistics(
-            class_documents, running_sums(lengths),
-            self.classes if len(classes) == n_classes else classes.astype(np.int32)[self.classes], self.documents,
-            self.occurrences, totals=self.totals and self.totals.change(spread),
-        )  # fmt: skip
+            class_documents,
+            running_sums(lengths),
+            self.classes if len(classes) == n_classes else classes.astype(np.int32)[self.classes],
+            self.documents,
+            self.occurrences,
+            totals=self.totals and self.totals.change(spread),
+        )
 
     def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
         """Return, for each entry of documents of this corpus, the entry of its feature and class in
@@ -307,7 +341,10 @@ class ClassStatistics:
         """Return how many copies of each document, taken alone, may be in this corpus, shape
         (n_documents,).
         """
-        keys = documents.indices.astype(np.int64) * self.n_classes + documents.classes[documents.entry_documents]
+        keys = (
+            documents.indices.astype(np.int64) * self.n_classes
+            + documents.classes[documents.entry_documents]
+        )
         known = np.append(self.entry_features * self.n_classes + self.classes, -1)
         places = np.searchsorted(known[:-1], keys)
         is_counted = known[places] == keys
@@ -337,8 +374,12 @@ class ClassStatistics:
 def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) -> ClassStatistics:
     """Count documents by class."""
     counts = documents.counts.astype(np.int32 if documents.is_counted else np.float64, copy=False)
-    sums = sum_classes(documents.indptr, documents.indices, counts, documents.classes, n_features, n_classes)
-    return ClassStatistics(np.bincount(documents.classes, minlength=n_classes).astype(np.int64), *sums)
+    sums = sum_classes(
+        documents.indptr, documents.indices, counts, documents.classes, n_features, n_classes
+    )
+    return ClassStatistics(
+        np.bincount(documents.classes, minlength=n_classes).astype(np.int64), *sums
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +402,9 @@ class LabelSets:
         """
         places = {label: k for k, label in enumerate(labels)}
         indptr = running_sums(np.array([len(each) for each in sets], dtype=np.int64))
-        return cls(indptr, np.array([places[label] for each in sets for label in each], dtype=np.int32))
+        return cls(
+            indptr, np.array([places[label] for each in sets for label in each], dtype=np.int32)
+        )
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -377,7 +420,9 @@ class LabelSets:
         return entry_rows(self.indptr)
 
 
-def count_label_sets(documents: DocumentCounts, sets: LabelSets, *, n_features: int, n_labels: int) -> ClassStatistics:
+def count_label_sets(
+    documents: DocumentCounts, sets: LabelSets, *, n_features: int, n_labels: int
+) -> ClassStatistics:
     """Count documents by label; the class of a document is the number of its set."""
     return sum_over_sets(count_classes(documents, n_features, len(sets)), sets, n_labels)
 
@@ -389,11 +434,20 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
     class_documents = np.zeros(n_labels, dtype=np.int64)
     np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
     widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr[1:]]
-    parts = [(np.zeros(0, dtype=np.int64), counts.classes[:0], counts.documents[:0], counts.occurrences[:0])]
+    parts = [
+        (
+            np.zeros(0, dtype=np.int64),
+            counts.classes[:0],
+            counts.documents[:0],
+            counts.occurrences[:0],
+        )
+    ]
     for start, stop in cut(widths, counts.n_features, MAX_AT_ONCE):
         parts.append(_sum_features(counts, sets, n_labels, start, stop))
     lengths, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return ClassStatistics(class_documents, running_sums(lengths), *columns, totals=counts.with_totals().totals)
+    return ClassStatistics(
+        class_documents, running_sums(lengths), *columns, totals=counts.with_totals().totals
+    )
 
 
 def _sum_features(
@@ -416,7 +470,12 @@ def _sum_features(
         for values in (counts.documents, counts.occurrences)
     ]
     places, classes = np.divmod(keys[starts], max(1, n_labels))
-    return np.bincount(places, minlength=stop - start), classes.astype(np.int32), columns[0], columns[1]
+    return (
+        np.bincount(places, minlength=stop - start),
+        classes.astype(np.int32),
+        columns[0],
+        columns[1],
+    )
 
 
 def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
@@ -424,7 +483,9 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
     if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
         raise ValueError("the statistics have different features or classes; call align first")
     if sign > 0 and _total(a) + _total(b) > MAX_COUNTED:
-        raise ModelError(f"the sum of the counts is above {MAX_COUNTED:,}, the largest that is supported")
+        raise ModelError(
+            f"the sum of the counts is above {MAX_COUNTED:,}, the largest that is supported"
+        )
     class_documents = a.class_documents + sign * b.class_documents
     totals = _combine_totals(a, b, sign=sign)
     # the kernel supports whole numbers of documents only
@@ -475,7 +536,11 @@ def _is_possible(totals: Totals) -> bool:
     """
     documents = totals.documents
     occurrences = totals.occurrences
-    is_within = (documents <= occurrences) & (documents <= totals.n_documents) & ((documents > 0) | (occurrences == 0))
+    is_within = (
+        (documents <= occurrences)
+        & (documents <= totals.n_documents)
+        & ((documents > 0) | (occurrences == 0))
+    )
     return bool(is_within.all())
 
 
@@ -495,8 +560,12 @@ def log_priors(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float6
     prior            see `log_prior`
     """
     if prior != "empirical" and not isinstance(prior, WeightedPrior):
-        return np.tile(log_prior(np.ones(class_documents.shape[1]), prior), (len(class_documents), 1))
-    weights = class_documents * (np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0)
+        return np.tile(
+            log_prior(np.ones(class_documents.shape[1]), prior), (len(class_documents), 1)
+        )
+    weights = class_documents * (
+        np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(weights) - np.log(weights.sum(axis=1, keepdims=True)))
 
@@ -513,10 +582,13 @@ def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64
     if prior == "uniform":
         weights = np.ones(len(class_documents))
     elif prior == "empirical" or isinstance(prior, WeightedPrior):
-        weights = class_documents * (np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0)
+        weights = class_documents * (
+            np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0
+        )
         if (weights <= 0).any():
             raise ModelError(
-                "a class has no document", hint="add a document to it, remove the class, or use --prior uniform"
+                "a class has no document",
+                hint="add a document to it, remove the class, or use --prior uniform",
             )
     else:
         weights = np.array(prior, dtype=np.float64)

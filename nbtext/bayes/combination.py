@@ -62,7 +62,11 @@ Places = tuple[Placed, ...]
 # the statistics, the left-out documents and the parts of one
 View = tuple[ClassStatistics, LeftOut, Sequence[Part]]
 WHOLE: Places = (
-    Placed(0, None, tuple(Part("", name, smoothing, weight=0.5) for name, smoothing in SMOOTHINGS.items())),
+    Placed(
+        0,
+        None,
+        tuple(Part("", name, smoothing, weight=0.5) for name, smoothing in SMOOTHINGS.items()),
+    ),
 )
 
 
@@ -79,7 +83,9 @@ def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
     return tuple(replace(part, weight=1 / len(found)) for part in found)
 
 
-def combine(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> EventModel:
+def combine(
+    parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None
+) -> EventModel:
     """Return the event model that adds up the weighted scores of parts.
 
     Its smoothing multiplies those of the parts.
@@ -89,13 +95,17 @@ def combine(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int6
     """
     places = place_parts([part for part in parts if part.weight > 0], views, bounds)
     return replace(
-        COMBINED, compile=partial(compile_combination, places=places), leave_one_out=partial(leave_out, places=places),
+        COMBINED,
+        compile=partial(compile_combination, places=places),
+        leave_one_out=partial(leave_out, places=places),
         leave_one_out_counts=partial(leave_out_counts, places=places),
         out_of_vocabulary=partial(weigh_unseen, places=places),
-    )  # fmt: skip
+    )
 
 
-def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> Places:
+def place_parts(
+    parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None
+) -> Places:
     """Return the columns and the parts of each view; see `combine`. A view without features has no
     parts.
     """
@@ -106,7 +116,9 @@ def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.
     )
 
 
-def compile_combination(statistics: ClassStatistics, *, smoothing: float, places: Places = WHOLE) -> LinearScorer:
+def compile_combination(
+    statistics: ClassStatistics, *, smoothing: float, places: Places = WHOLE
+) -> LinearScorer:
     """Return the scorer of the weighted sum of all parts."""
     n_classes = statistics.n_classes
     n_features = statistics.n_features
@@ -143,16 +155,25 @@ def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: f
     return record.leave_one_out(statistics, left_out, scores, smoothing=smoothing)
 
 
-def _weigh_unseen(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
+def _weigh_unseen(
+    part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float
+) -> Floats:
     """Return the weight in a part of a feature that no remaining document has, (n, n_classes)."""
     unseen = EVENT_MODELS[part.model].out_of_vocabulary
-    return unseen(statistics, left_out, smoothing=factor * part.smoothing) if unseen is not None else np.zeros(())
+    return (
+        unseen(statistics, left_out, smoothing=factor * part.smoothing)
+        if unseen is not None
+        else np.zeros(())
+    )
 
 
 def _count_unseen(statistics: ClassStatistics, left_out: LeftOut) -> Floats:
     """Return the tokens of each document whose features no remaining document has, (n,)."""
     documents = left_out.documents
-    is_unseen = statistics.document_frequencies[documents.indices] == left_out.all_copies[documents.entry_documents]
+    is_unseen = (
+        statistics.document_frequencies[documents.indices]
+        == left_out.all_copies[documents.entry_documents]
+    )
     return np.asarray(documents.sum_entries(documents.counts * is_unseen))
 
 
@@ -166,12 +187,19 @@ def _split(statistics: ClassStatistics, left_out: LeftOut, places: Places) -> It
     rows = split_columns(documents.indptr, documents.indices, bounds)
     for (start, stop, parts), (entries, indptr, indices) in zip(places, rows, strict=True):
         counts = documents.counts[entries]
-        own = replace(left_out, documents=replace(documents, indptr=indptr, indices=indices, counts=counts))
+        own = replace(
+            left_out, documents=replace(documents, indptr=indptr, indices=indices, counts=counts)
+        )
         yield statistics.slice(start, stop), own, parts
 
 
 def leave_out(
-    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float, places: Places = WHOLE
+    statistics: ClassStatistics,
+    left_out: LeftOut,
+    scores: Floats,
+    *,
+    smoothing: float,
+    places: Places = WHOLE,
 ) -> Floats:
     """Return leave-one-out scores: the weighted sum of those of the parts."""
     total = np.zeros_like(scores)
@@ -182,14 +210,25 @@ def leave_out(
 
 
 def leave_out_counts(
-    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float], places: Places = WHOLE
+    statistics: ClassStatistics,
+    left_out: LeftOut,
+    *,
+    smoothings: Sequence[float],
+    places: Places = WHOLE,
 ) -> Floats:
     """Return leave-one-out scores for several smoothings, without a scorer."""
     none = np.zeros((len(left_out), statistics.n_classes))
-    return np.stack([leave_out(statistics, left_out, none, smoothing=each, places=places) for each in smoothings])
+    return np.stack(
+        [
+            leave_out(statistics, left_out, none, smoothing=each, places=places)
+            for each in smoothings
+        ]
+    )
 
 
-def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Places = WHOLE) -> Floats:
+def weigh_unseen(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Places = WHOLE
+) -> Floats:
     """Return the mean weight of those features of each document that no remaining document has, (n,
     n_classes).
     """
@@ -201,23 +240,33 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
             n_unseen = _count_unseen(own, rows)
             number += n_unseen
             for part in parts:
-                total += (part.weight * n_unseen)[:, None] * _weigh_unseen(part, own, rows, smoothing)
+                total += (part.weight * n_unseen)[:, None] * _weigh_unseen(
+                    part, own, rows, smoothing
+                )
         found.append(total / np.where(number > 0, number, 1)[:, None])
     return np.concatenate(found)
 
 
 COMBINED = EventModel(
-    compile=compile_combination, leave_one_out=leave_out, leave_one_out_counts=leave_out_counts,
-    out_of_vocabulary=weigh_unseen, prior="uniform", smoothing=1.0,
+    compile=compile_combination,
+    leave_one_out=leave_out,
+    leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen,
+    prior="uniform",
+    smoothing=1.0,
     has_pseudo_counts=False,  # not the same in all parts
-    is_generative=False, is_in_nats=False,
-)  # fmt: skip
+    is_generative=False,
+    is_in_nats=False,
+)
 
 
 def fit_parts(
-    corpus: ScoredCorpus, parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None,
+    corpus: ScoredCorpus,
+    parts: Sequence[Part],
+    views: Sequence[str],
+    bounds: NDArray[np.int64] | None,
     smoothing: float | None,
-) -> tuple[tuple[Part, ...], ScoredCorpus]:  # fmt: skip
+) -> tuple[tuple[Part, ...], ScoredCorpus]:
     """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored
     by them.
 
@@ -241,9 +290,11 @@ def fit_parts(
         parts = [replace(part, weight=weight, informed=share) for part, weight, share in found]
     model = combine(parts, views, bounds)
     scored = ScoredCorpus(
-        replace(judged, model=model), replace(corpus.unanswered, model=model),
-        n_unjudged=corpus.n_unjudged, n_duplicates=corpus.n_duplicates,
-    )  # fmt: skip
+        replace(judged, model=model),
+        replace(corpus.unanswered, model=model),
+        n_unjudged=corpus.n_unjudged,
+        n_duplicates=corpus.n_duplicates,
+    )
     if len(classes):
         first = replace(first, model=model)
         # It is subtracted from these scores later. Scores of 0 remain equal then: the maximum of
@@ -266,7 +317,11 @@ def _score_known(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
             n_unseen = _count_unseen(own, rows)[:, None]
         for part in parts:
             scores = _score(part, own, rows, factor)
-            found.append(scores - n_unseen * _weigh_unseen(part, own, rows, factor) if n_unseen.any() else scores)
+            found.append(
+                scores - n_unseen * _weigh_unseen(part, own, rows, factor)
+                if n_unseen.any()
+                else scores
+            )
     return np.stack(found)[:, corpus.rows]
 
 
@@ -285,7 +340,9 @@ class Weights(NamedTuple):
     informed: Floats
 
 
-def fit_weights(scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], half: int) -> Weights:
+def fit_weights(
+    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], half: int
+) -> Weights:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
     The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the
@@ -312,10 +369,16 @@ def fit_weights(scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[A
     centered = np.round(centered / resolution) * resolution
     n_told = (centered != 0).any(axis=2).sum(axis=1)
     kept = np.flatnonzero(n_told >= min(MIN_INFORMED * len(classes), n_told.max()))
-    units = np.einsum("mnk->m", np.abs(centered[kept])) / (np.maximum(n_told[kept], 1) * scores.shape[2])
+    units = np.einsum("mnk->m", np.abs(centered[kept])) / (
+        np.maximum(n_told[kept], 1) * scores.shape[2]
+    )
     units[units == 0] = 1.0  # no part tells labels apart
     scaled = centered[kept] / units[:, None, None]
-    logs = np.zeros(len(classes)) if lengths is None else np.log(np.maximum(lengths, 1).astype(np.float64))
+    logs = (
+        np.zeros(len(classes))
+        if lengths is None
+        else np.log(np.maximum(lengths, 1).astype(np.float64))
+    )
     middle = logs.mean()
     logs -= middle
 
@@ -333,9 +396,17 @@ def fit_weights(scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[A
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
             noise = fit_scaled_temperature(sums, None, own_classes).noise
-            p_right = (1 - noise) * np.exp(log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes])
+            p_right = (1 - noise) * np.exp(
+                log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes]
+            )
             right = p_right / (p_right + noise / own.shape[2])
-            given = {"logs": own_logs, "classes": own_classes, "right": right, "offsets": offsets, "expected": start}
+            given = {
+                "logs": own_logs,
+                "classes": own_classes,
+                "right": right,
+                "offsets": offsets,
+                "expected": start,
+            }
             at = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
         weights = np.zeros(len(scores))
         weights[kept] = at[:-1] / units
@@ -352,7 +423,14 @@ def fit_weights(scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[A
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], right: Floats, offsets: Floats, expected: Floats
+    at: Floats,
+    *,
+    scores: Floats,
+    logs: Floats,
+    classes: NDArray[Any],
+    right: Floats,
+    offsets: Floats,
+    expected: Floats,
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 

@@ -44,16 +44,25 @@ def compile_complement(
     default = np.log(np.maximum(_complement_totals(statistics, smoothing), CLIP))
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
-        scale = _inverse(statistics.n_features * default - (base.sum() + statistics.class_sums(deltas)))
+        scale = _inverse(
+            statistics.n_features * default - (base.sum() + statistics.class_sums(deltas))
+        )
         deltas *= scale[statistics.classes]
     base = np.negative(base, out=base)
     deltas = np.negative(deltas, out=deltas)
     bias = np.zeros(statistics.n_classes)
-    return LinearScorer(bias, scale * default, statistics.indptr, statistics.classes, deltas, base, scale)
+    return LinearScorer(
+        bias, scale * default, statistics.indptr, statistics.classes, deltas, base, scale
+    )
 
 
 def leave_out(
-    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float, normalize_weights: bool = False
+    statistics: ClassStatistics,
+    left_out: LeftOut,
+    scores: Floats,
+    *,
+    smoothing: float,
+    normalize_weights: bool = False,
 ) -> Floats:
     """Return leave-one-out scores. The complement of each class loses the copies in the other
     classes.
@@ -62,7 +71,10 @@ def leave_out(
     """
     documents = left_out.documents
     log_totals = _log_totals(statistics, left_out, smoothing)
-    sums = [_sum_part(statistics, part, smoothing) for part in split_pairs(left_out, np.diff(statistics.indptr))]
+    sums = [
+        _sum_part(statistics, part, smoothing)
+        for part in split_pairs(left_out, np.diff(statistics.indptr))
+    ]
     result: Floats = documents.totals[:, None] * log_totals - np.concatenate(sums)
     scales = np.ones_like(result)
     if normalize_weights:
@@ -92,7 +104,10 @@ def _count_elsewhere(
     """Return the count of each entry in the complement of its pair's class, and without `others`
     copies, (n_pairs,).
     """
-    before = statistics.feature_occurrences[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
+    before = (
+        statistics.feature_occurrences[pairs.indices]
+        - statistics.occurrences[statistics.locate(pairs)]
+    )
     return before, before - others[pairs.entry_documents] * pairs.counts
 
 
@@ -106,7 +121,9 @@ def _sum_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> F
     return score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
 
 
-def _left_out_scales(statistics: ClassStatistics, left_out: LeftOut, log_totals: Floats, smoothing: float) -> Floats:
+def _left_out_scales(
+    statistics: ClassStatistics, left_out: LeftOut, log_totals: Floats, smoothing: float
+) -> Floats:
     """Return what normalizes the weights of each class without each document, (n, n_classes).
 
     log_totals  (n, n_classes), logarithms of the tokens that remain in each complement
@@ -114,7 +131,10 @@ def _left_out_scales(statistics: ClassStatistics, left_out: LeftOut, log_totals:
     base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
     log_sums = base.sum() + statistics.class_sums(deltas)
     lost = np.concatenate(
-        [_lose_part(statistics, part, smoothing) for part in split_pairs(left_out, np.diff(statistics.indptr))]
+        [
+            _lose_part(statistics, part, smoothing)
+            for part in split_pairs(left_out, np.diff(statistics.indptr))
+        ]
     )
     before, after = _count_elsewhere(statistics, left_out.pairs, _copies_elsewhere(left_out))
     of_own = _log_count(before, smoothing) - _log_count(after, smoothing)
@@ -132,7 +152,9 @@ def _lose_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> 
     base, deltas = _log_counts(met, everywhere - gone, smoothing)
     before, deltas_before = _log_counts(met, everywhere, smoothing)
     ones = np.ones(len(columns))
-    return score_pairs(met, before - base, deltas_before - deltas, part.documents.indptr, columns, ones)
+    return score_pairs(
+        met, before - base, deltas_before - deltas, part.documents.indptr, columns, ones
+    )
 
 
 def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
@@ -144,7 +166,11 @@ def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64],
     documents = part.documents
     gone = documents.counts * part.all_copies[documents.entry_documents]
     if not documents.is_counted or gone.max(initial=0) > 0x7FFFFFFF:  # weights are rarely equal
-        return np.arange(len(documents.indices), dtype=np.int32), documents.indices.astype(np.int64), gone
+        return (
+            np.arange(len(documents.indices), dtype=np.int32),
+            documents.indices.astype(np.int64),
+            gone,
+        )
     pairs, columns = np.unique(documents.indices.astype(np.int64) << 32 | gone, return_inverse=True)
     return columns.astype(np.int32), pairs >> 32, pairs & 0xFFFFFFFF
 
@@ -162,10 +188,15 @@ def split_pairs(left_out: LeftOut, widths: NDArray[np.int64]) -> list[LeftOut]:
     """Return parts that need about BLOCK pairs of a feature and a class each."""
     n_pairs = left_out.documents.sum_entries(widths[left_out.documents.indices].astype(np.float64))
     _, starts = np.unique((np.cumsum(n_pairs) - n_pairs) // BLOCK, return_index=True)
-    return [left_out.slice(start, stop) for start, stop in pairwise([*(starts.tolist() or [0]), len(left_out)])]
+    return [
+        left_out.slice(start, stop)
+        for start, stop in pairwise([*(starts.tolist() or [0]), len(left_out)])
+    ]
 
 
-def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
+def _log_counts(
+    statistics: ClassStatistics, everywhere: Floats, smoothing: float
+) -> tuple[Floats, Floats]:
     """Return log(count + α) of each feature in all classes, and the change for each entry if its
     class is left out.
 
@@ -184,7 +215,11 @@ def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: floa
 
 
 def weigh_unseen(
-    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, normalize_weights: bool = False
+    statistics: ClassStatistics,
+    left_out: LeftOut,
+    *,
+    smoothing: float,
+    normalize_weights: bool = False,
 ) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     log_totals = _log_totals(statistics, left_out, smoothing)
@@ -220,14 +255,22 @@ def _inverse(sums: Floats) -> Floats:
 
 
 COMPLEMENT = EventModel(
-    compile=compile_complement, leave_one_out=leave_out, leave_one_out_counts=partial(leave_out_counts, of_rest=True),
-    out_of_vocabulary=weigh_unseen, prior="uniform", is_generative=False,
-    sklearn=SklearnClass(name="ComplementNB", has_prior=False, parameters={"norm": "normalize_weights"}),
+    compile=compile_complement,
+    leave_one_out=leave_out,
+    leave_one_out_counts=partial(leave_out_counts, of_rest=True),
+    out_of_vocabulary=weigh_unseen,
+    prior="uniform",
+    is_generative=False,
+    sklearn=SklearnClass(
+        name="ComplementNB", has_prior=False, parameters={"norm": "normalize_weights"}
+    ),
     options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
         leave_one_out=partial(leave_out, normalize_weights=True),
         out_of_vocabulary=partial(weigh_unseen, normalize_weights=True),
-        prior="uniform", is_generative=False, is_in_nats=False,
+        prior="uniform",
+        is_generative=False,
+        is_in_nats=False,
     ),
-)  # fmt: skip
+)

@@ -116,7 +116,9 @@ def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
     """
     highest = scores.max(axis=1)
     total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
-    per_token: Floats = np.divide(total, lengths, out=np.full(len(scores), np.nan), where=lengths > 0)
+    per_token: Floats = np.divide(
+        total, lengths, out=np.full(len(scores), np.nan), where=lengths > 0
+    )
     return per_token
 
 

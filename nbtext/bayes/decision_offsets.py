@@ -84,11 +84,15 @@ def fit_decision_offsets(
     # log-loss is smooth and convex
     offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
     own = np.arange(len(classes)), classes
-    before, after = (-float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets)))
+    before, after = (
+        -float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets))
+    )
     return Optimized(offsets, before, after)
 
 
-def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any], missed: NDArray[Any]) -> Optimized:
+def _maximize(
+    metric: StepMetric, log_posterior: Floats, classes: NDArray[Any], missed: NDArray[Any]
+) -> Optimized:
     """Maximize a metric that is a step function of the offsets.
 
     It is maximized class by class: the other offsets stay fixed, and every threshold that changes a
@@ -107,16 +111,24 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any], 
     for part in range(PARTS if len(classes) >= PARTS else 0):
         others = parts != part
         own = parts == part
-        offsets[part] = _ascend(log_posterior[others], classes[others], metric, missed * others.mean())
+        offsets[part] = _ascend(
+            log_posterior[others], classes[others], metric, missed * others.mean()
+        )
         predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
     whole = np.append(classes, np.repeat(np.arange(n_classes), missed))
     none = np.full(len(whole) - len(classes), -1)
     found = (np.append(each, none) for each in (log_posterior.argmax(axis=1), predicted))
     before, after = (metric.evaluate(each, whole, n_classes) for each in found)
-    return Optimized(offsets.mean(axis=0), before, after) if after > before else Optimized(None, before, before)
+    return (
+        Optimized(offsets.mean(axis=0), before, after)
+        if after > before
+        else Optimized(None, before, before)
+    )
 
 
-def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric, missed: Floats) -> Floats:
+def _ascend(
+    log_posterior: Floats, classes: NDArray[Any], metric: StepMetric, missed: Floats
+) -> Floats:
     """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best
     value.
     """
@@ -131,7 +143,9 @@ def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric, mi
     return offset
 
 
-def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: StepMetric) -> float:
+def _best_step(
+    scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: StepMetric
+) -> float:
     """Return the best change of the offset of class k, or 0 if no change improves the metric.
 
     As the offset increases, one document after the other is predicted as class k. The candidates
@@ -147,7 +161,9 @@ def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[A
     runner_ups = runner_ups[order]
     truth = classes[order]
     values = np.append(0.0, metric.gains(runner_ups, truth, k, support))
-    stops = np.concatenate(([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0]))
+    stops = np.concatenate(
+        ([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0])
+    )
     is_stop = np.concatenate(([True], margins[1:] > margins[:-1], [True]))
     now = int(np.searchsorted(margins, 0.0))  # documents that are predicted as class k now
     stops[now] = 0.0
@@ -159,14 +175,18 @@ def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[A
     return float(candidates[np.abs(candidates).argmin()])
 
 
-def _accuracy_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> NDArray[Any]:
+def _accuracy_gains(
+    runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]
+) -> NDArray[Any]:
     """Return the change of the number of correct predictions after each document that changes to
     class k.
     """
     return np.cumsum((truth == k).astype(np.int64) - (truth == runner_ups))
 
 
-def _f1_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> Floats:
+def _f1_gains(
+    runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]
+) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
     own = 2 * np.cumsum(truth == k) / (np.arange(1, len(truth) + 1) + support[k])
     # F1 of each runner-up before and after it loses each of its documents
@@ -180,7 +200,11 @@ def _f1_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: ND
     running = np.cumsum(right)
     gone_right = running - right - (running - right)[starts[held]]
     before = 2 * (n_right[held] - gone_right) / np.maximum(1, n_held[held] - gone + support[held])
-    after = 2 * (n_right[held] - gone_right - right) / np.maximum(1, n_held[held] - gone - 1 + support[held])
+    after = (
+        2
+        * (n_right[held] - gone_right - right)
+        / np.maximum(1, n_held[held] - gone - 1 + support[held])
+    )
     lost = np.empty(len(held))
     lost[by_runner_up] = before - after
     return np.asarray(own - np.cumsum(lost))
@@ -192,14 +216,21 @@ def _accuracy(predicted: NDArray[Any], classes: NDArray[Any], _: int) -> float:
 
 def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) -> float:
     right = np.bincount(classes[predicted == classes], minlength=n_classes)
-    whole = np.bincount(predicted[predicted >= 0], minlength=n_classes) + np.bincount(classes, minlength=n_classes)
+    whole = np.bincount(predicted[predicted >= 0], minlength=n_classes) + np.bincount(
+        classes, minlength=n_classes
+    )
     return float((2 * right[whole > 0] / whole[whole > 0]).mean())
 
 
-STEP_METRICS = {"accuracy": StepMetric(_accuracy, _accuracy_gains), "macro_f1": StepMetric(_macro_f1, _f1_gains)}
+STEP_METRICS = {
+    "accuracy": StepMetric(_accuracy, _accuracy_gains),
+    "macro_f1": StepMetric(_macro_f1, _f1_gains),
+}
 
 
-def adjust_prior(log_posterior: Floats, classes: NDArray[Any], *, is_linear: bool = False) -> Floats | None:
+def adjust_prior(
+    log_posterior: Floats, classes: NDArray[Any], *, is_linear: bool = False
+) -> Floats | None:
     """Return the offsets that minimize log-loss.
 
     None if offsets that are fitted to one half of the documents do not decrease the log-loss of the
@@ -207,19 +238,27 @@ def adjust_prior(log_posterior: Floats, classes: NDArray[Any], *, is_linear: boo
     """
     if len(classes) < 2:
         return None
-    fit = partial(fit_prior_adjustment, deviation=LINEAR_DEVIATION if is_linear else PRIOR_DEVIATION)
+    fit = partial(
+        fit_prior_adjustment, deviation=LINEAR_DEVIATION if is_linear else PRIOR_DEVIATION
+    )
     halves = slice(len(classes) // 2), slice(len(classes) // 2, None)
     gain = 0.0
     offsets = np.zeros(log_posterior.shape[1])
     for fitted, judged in (halves, halves[::-1]):
         offsets = fit(log_posterior[fitted], classes[fitted], start=offsets)
         own = np.arange(len(classes[judged])), classes[judged]
-        gain += float((normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own].sum())
+        gain += float(
+            (normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own].sum()
+        )
     return fit(log_posterior, classes, start=offsets) if gain > 0 else None
 
 
 def fit_prior_adjustment(
-    log_posterior: Floats, classes: NDArray[Any], *, start: Floats, deviation: float = PRIOR_DEVIATION
+    log_posterior: Floats,
+    classes: NDArray[Any],
+    *,
+    start: Floats,
+    deviation: float = PRIOR_DEVIATION,
 ) -> Floats:
     """Return the offsets that minimize log-loss with a prior of this standard deviation.
 
@@ -246,7 +285,9 @@ def fit_prior_adjustment(
         diagonal = probabilities.sum(axis=1) + deviation**-2
         scale = diagonal - np.einsum("ij,ij->i", probabilities, probabilities)
         return solve_by_conjugate_gradients(
-            lambda vector: diagonal * vector - probabilities @ (vector @ probabilities), gradient * n, scale=scale
+            lambda vector: diagonal * vector - probabilities @ (vector @ probabilities),
+            gradient * n,
+            scale=scale,
         )
 
     offsets = minimize(evaluate, start, solve=solve)
@@ -302,7 +343,11 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
     targets = []
     for metric, label, minimum in settings.targets:
         if label not in labels:
-            raise SettingsError(f"there is no label {named(label)}", where=f"min_{metric}", hint=suggest(label, labels))
+            raise SettingsError(
+                f"there is no label {named(label)}",
+                where=f"min_{metric}",
+                hint=suggest(label, labels),
+            )
         targets.append(Target(metric, label, labels.index(label), minimum, settings.confidence))
     return Goals(settings.optimize, tuple(targets))
 
@@ -313,11 +358,18 @@ def refuse_targets(targets: Sequence[Target]) -> None:
     """
     for target in targets:
         what = "no threshold can be chosen, because no training document can be left out"
-        raise SettingsError(what, where=f"min_{target.metric}", hint="train on more documents of at least two labels")
+        raise SettingsError(
+            what,
+            where=f"min_{target.metric}",
+            hint="train on more documents of at least two labels",
+        )
 
 
 def fit_targets(
-    log_posterior: Floats, classes: NDArray[Any], targets: Sequence[Target], missed: NDArray[Any] | None = None
+    log_posterior: Floats,
+    classes: NDArray[Any],
+    targets: Sequence[Target],
+    missed: NDArray[Any] | None = None,
 ) -> tuple[Floats | None, tuple[Proportion, ...]]:
     """Return the decision offsets that meet all targets, and what each target's metric is on these
     documents.
@@ -351,16 +403,22 @@ def fit_targets(
         if (offsets == before).all():
             break
     predicted = (log_posterior + offsets).argmax(axis=1)
-    found = tuple(measure(predicted, classes, target, int(missed[target.number])) for target in targets)
+    found = tuple(
+        measure(predicted, classes, target, int(missed[target.number])) for target in targets
+    )
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
             what = f"{target.metric} {target.minimum:g} of {named(target.label)} cannot be reached"
             hint = f"together it is {proportion.value:.4f}; lower one of the targets"
-            raise SettingsError(f"{what} together with the other targets", where=f"min_{target.metric}", hint=hint)
+            raise SettingsError(
+                f"{what} together with the other targets", where=f"min_{target.metric}", hint=hint
+            )
     return offsets if offsets.any() else None, found
 
 
-def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target, n_missed: int = 0) -> Proportion:
+def measure(
+    predicted: NDArray[Any], classes: NDArray[Any], target: Target, n_missed: int = 0
+) -> Proportion:
     """Return the recall or the precision of a target's label, of which `n_missed` more documents
     get no label.
     """
@@ -369,7 +427,9 @@ def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target, n_mi
     return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()) + n_missed)
 
 
-def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_unanswered: int) -> float:
+def _find_recall_step(
+    scores: Floats, classes: NDArray[Any], target: Target, n_unanswered: int
+) -> float:
     """Return the smallest increase of a label's offset that meets a recall.
 
     `n_unanswered` more documents of the label get no label, whatever the offset is.
@@ -398,7 +458,9 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_u
         get = "gets" if n_unanswered == 1 else "get"
         what = f"{goal} cannot be assured: {n_unanswered:,} of {number_of(n, 'document')} {get} no label"
         hint = f"{n_missed:,} of them may be missed; lower the target or the confidence, or leave out empty texts"
-        raise SettingsError(f"{what}, because no other document has their words", where="min_recall", hint=hint)
+        raise SettingsError(
+            f"{what}, because no other document has their words", where="min_recall", hint=hint
+        )
     return max(0.0, MARGIN - float(margins[n_missed]))
 
 

@@ -216,6 +216,11 @@ def count_confusions(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Co
     one_way = np.bincount(places, weights=true == first, minlength=len(pairs)).astype(np.int64)
     order = np.argsort(-together, kind="stable")[:MAX_PAIRS].tolist()
     return tuple(
-        Confusion(int(pairs[j] // width), int(pairs[j] % width), int(one_way[j]), int(together[j] - one_way[j]))
+        Confusion(
+            int(pairs[j] // width),
+            int(pairs[j] % width),
+            int(one_way[j]),
+            int(together[j] - one_way[j]),
+        )
         for j in order
     )

@@ -49,7 +49,9 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     share = smoothing / statistics.n_classes
     counted = _count_once(everywhere)
     pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
-    default = np.log(share) - np.log(statistics.class_occurrences + share * _count_once(everywhere.sum()))
+    default = np.log(share) - np.log(
+        statistics.class_occurrences + share * _count_once(everywhere.sum())
+    )
     deltas = np.log1p(statistics.occurrences / pseudo)
     bias = np.zeros(statistics.n_classes)
     indptr = statistics.indptr
@@ -57,7 +59,9 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     return LinearScorer(bias, default, indptr, classes, deltas, np.log(counted), np.ones(len(bias)))
 
 
-def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
+def leave_out(
+    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
+) -> Floats:
     """Return leave-one-out scores. The own classes lose the document, and so do the totals, which
     all classes use.
     """
@@ -66,7 +70,9 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     return np.asarray(leave_out_counts(statistics, left_out, smoothings=[smoothing])[0])
 
 
-def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
+def leave_out_counts(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]
+) -> Floats:
     """Return leave-one-out scores for counts or weights, and several smoothings > 0, without a
     scorer.
     """
@@ -86,13 +92,22 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     met = statistics.restrict(features)
     counted = _count_once(everywhere[features], gone)
     widths = np.diff(met.indptr)
-    own = statistics.occurrences[statistics.locate(pairs)] - part.copies[pairs.entry_documents] * pairs.counts
-    of_own = _count_once(everywhere[pairs.indices], part.all_copies[part.rows][pairs.entry_documents] * pairs.counts)
+    own = (
+        statistics.occurrences[statistics.locate(pairs)]
+        - part.copies[pairs.entry_documents] * pairs.counts
+    )
+    of_own = _count_once(
+        everywhere[pairs.indices], part.all_copies[part.rows][pairs.entry_documents] * pairs.counts
+    )
     scores = np.empty((len(shares), len(part), statistics.n_classes))
     for number, share in enumerate(shares):
         deltas = np.log1p(met.occurrences / np.repeat(share * counted, widths))
-        found = score_pairs(met, np.log(share * counted), deltas, documents.indptr, columns, documents.counts)
-        found[part.rows, part.classes] = pairs.sum_entries(pairs.counts * np.log(np.maximum(own, 0) + share * of_own))
+        found = score_pairs(
+            met, np.log(share * counted), deltas, documents.indptr, columns, documents.counts
+        )
+        found[part.rows, part.classes] = pairs.sum_entries(
+            pairs.counts * np.log(np.maximum(own, 0) + share * of_own)
+        )
         scores[number] = found - documents.totals[:, None] * _log_totals(statistics, part, share)
     return scores
 
@@ -110,7 +125,9 @@ def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) ->
     totals = left_out.documents.totals
     tokens = statistics.class_occurrences.astype(np.float64)
     everywhere = _count_once(tokens.sum(), left_out.all_copies * totals)
-    return np.asarray(np.log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None]))
+    return np.asarray(
+        np.log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None])
+    )
 
 
 def _count_once(occurrences: Any, gone: NDArray[Any] | float = 0.0) -> Floats:
@@ -120,7 +137,11 @@ def _count_once(occurrences: Any, gone: NDArray[Any] | float = 0.0) -> Floats:
 
 
 DIRICHLET = EventModel(
-    compile=compile_dirichlet, leave_one_out=leave_out, leave_one_out_counts=leave_out_counts,
-    out_of_vocabulary=weigh_unseen, generate=multinomial.draw_tokens, has_length=True,
+    compile=compile_dirichlet,
+    leave_one_out=leave_out,
+    leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen,
+    generate=multinomial.draw_tokens,
+    has_length=True,
     has_pseudo_counts=False,  # not as many as with additive smoothing of the same value
-)  # fmt: skip
+)

@@ -54,7 +54,10 @@ class LeftOut:
 
     def split(self, size: int) -> list[LeftOut]:
         """Return parts of at most `size` contents; at least one part."""
-        return [self.slice(start, min(start + size, len(self))) for start in range(0, max(1, len(self)), size)]
+        return [
+            self.slice(start, min(start + size, len(self)))
+            for start in range(0, max(1, len(self)), size)
+        ]
 
     @LazyProperty
     def rows(self) -> NDArray[np.int64]:
@@ -70,7 +73,9 @@ class LeftOut:
         is_same = np.array_equal(documents.classes, self.classes)
         return documents if is_same else replace(documents, classes=self.classes)
 
-    def subtract(self, values: NDArray[Any], amounts: NDArray[Any], *, from_rest: bool = False) -> NDArray[Any]:
+    def subtract(
+        self, values: NDArray[Any], amounts: NDArray[Any], *, from_rest: bool = False
+    ) -> NDArray[Any]:
         """Return what remains of a value of each class without the documents, (n, n_classes).
 
         A document is subtracted from each of its classes; with `from_rest`, from the rest of each
@@ -86,7 +91,9 @@ class LeftOut:
             found[rows, classes] -= self.copies * amounts[rows]
             return found
         found = values[None, :] - (self.all_copies * amounts)[:, None]
-        found[rows, classes] = values[classes] - (self.all_copies[rows] - self.copies) * amounts[rows]
+        found[rows, classes] = (
+            values[classes] - (self.all_copies[rows] - self.copies) * amounts[rows]
+        )
         return np.asarray(found)
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
@@ -119,7 +126,9 @@ class CountedLeaveOneOutScores(Protocol):
     n_classes).
     """
 
-    def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats: ...
+    def __call__(
+        self, statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]
+    ) -> Floats: ...
 
 
 class OutOfVocabularyWeight(Protocol):
@@ -127,13 +136,17 @@ class OutOfVocabularyWeight(Protocol):
     n_classes).
     """
 
-    def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats: ...
+    def __call__(
+        self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float
+    ) -> Floats: ...
 
 
 class SufficientStatistics(Protocol):
     """Counts what the model needs beyond ClassStatistics, from all documents of the corpus."""
 
-    def __call__(self, statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int) -> ClassStatistics: ...
+    def __call__(
+        self, statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int
+    ) -> ClassStatistics: ...
 
 
 class Generate(Protocol):

@@ -23,20 +23,24 @@ class Registry(UserDict[str, Any]):
         return getattr(import_module(module), record)
 
 
-EVENT_MODELS: Mapping[str, EventModel] = Registry({
-    "multinomial": "nbtext.bayes.multinomial:MULTINOMIAL",
-    "bernoulli": "nbtext.bayes.categorical:BERNOULLI",
-    "complement": "nbtext.bayes.complement:COMPLEMENT",
-    "dirichlet": "nbtext.bayes.dirichlet:DIRICHLET",
-    "categorical": "nbtext.bayes.categorical:CATEGORICAL",
-    "gaussian": "nbtext.bayes.gaussian:GAUSSIAN",
-    "combined": "nbtext.bayes.combination:COMBINED",
-})  # fmt: skip
+EVENT_MODELS: Mapping[str, EventModel] = Registry(
+    {
+        "multinomial": "nbtext.bayes.multinomial:MULTINOMIAL",
+        "bernoulli": "nbtext.bayes.categorical:BERNOULLI",
+        "complement": "nbtext.bayes.complement:COMPLEMENT",
+        "dirichlet": "nbtext.bayes.dirichlet:DIRICHLET",
+        "categorical": "nbtext.bayes.categorical:CATEGORICAL",
+        "gaussian": "nbtext.bayes.gaussian:GAUSSIAN",
+        "combined": "nbtext.bayes.combination:COMBINED",
+    }
+)
 
 # of nbtext.linear.data.LinearModel, which is in a later layer
-LINEAR_MODELS: Mapping[str, Any] = Registry({
-    "logistic": "nbtext.linear.logistic:LOGISTIC",
-    "nbsvm": "nbtext.linear.nbsvm:NBSVM",
-    "svm": "nbtext.linear.one_vs_rest:SVM",
-    "stacked": "nbtext.linear.stacking:STACKED",
-})  # fmt: skip
+LINEAR_MODELS: Mapping[str, Any] = Registry(
+    {
+        "logistic": "nbtext.linear.logistic:LOGISTIC",
+        "nbsvm": "nbtext.linear.nbsvm:NBSVM",
+        "svm": "nbtext.linear.one_vs_rest:SVM",
+        "stacked": "nbtext.linear.stacking:STACKED",
+    }
+)

@@ -31,11 +31,16 @@ STANDARD_ERRORS = 1.0  # by which the log-loss has to be lower (Breiman et al. 1
 
 def is_few(statistics: ClassStatistics) -> bool:
     """Return whether the classes have so few documents that this choice is made."""
-    return statistics.n_classes > 1 and statistics.n_documents <= MAX_DOCUMENTS * statistics.n_classes
+    return (
+        statistics.n_classes > 1 and statistics.n_documents <= MAX_DOCUMENTS * statistics.n_classes
+    )
 
 
 def find_better(
-    current: LeaveOneOut, smoothing: float, others: Sequence[LeaveOneOut], smoothings: Sequence[float]
+    current: LeaveOneOut,
+    smoothing: float,
+    others: Sequence[LeaveOneOut],
+    smoothings: Sequence[float],
 ) -> tuple[int, float] | None:
     """Return which other model, and smoothing, has the lowest log-loss on held-out documents, if it
     is clearly lower.
@@ -99,7 +104,9 @@ def _held_out_losses(
         if corpus.n_hapax is not None:  # words of these documents alone are out of vocabulary
             held_out = held_out.filter_entries(np.diff(counts.indptr)[held_out.indices] > 0)
         lengths[rows] = held_out.totals
-        is_judged[rows] = (np.diff(held_out.indptr) > 0) & (counts.class_documents[held_out.classes] > 0)
+        is_judged[rows] = (np.diff(held_out.indptr) > 0) & (
+            counts.class_documents[held_out.classes] > 0
+        )
         prior = log_prior(np.maximum(counts.class_documents, 1), corpus.prior)
         for found, smoothing in zip(scores, smoothings, strict=True):
             scorer = corpus.model.compile(counts, smoothing=smoothing).with_prior(prior)

@@ -35,7 +35,9 @@ class Powers:
     width: ClassVar[int] = 2
     height: ClassVar[int] = 2
 
-    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
+    def rows(
+        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
+    ) -> Csr:
         weights = values.astype(np.float64)
         columns = np.stack((2 * indices, 2 * indices + 1), axis=1).reshape(-1)
         return 2 * indptr, columns, np.stack((weights, weights * weights), axis=1).reshape(-1)
@@ -56,7 +58,9 @@ class Moments(ClassStatistics):
     largest_variance: float
 
 
-def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int = 0) -> Moments:
+def compute_moments(
+    statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int = 0
+) -> Moments:
     """Return means and variances of each feature in each class, without a dense matrix.
 
     statistics  of these documents
@@ -76,14 +80,20 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
     means = sums / entry_documents
     overall = statistics.feature_sums(sums) / n_documents
     scatter = _sums(entries, (weights - means[entries]) ** 2, n_entries)
-    overall_scatter = _sums(documents.indices, (weights - overall[documents.indices]) ** 2, statistics.n_features)
+    overall_scatter = _sums(
+        documents.indices, (weights - overall[documents.indices]) ** 2, statistics.n_features
+    )
     overall_scatter += (n_documents - statistics.document_frequencies) * overall**2
     return Moments(
-        statistics.class_documents, statistics.indptr, statistics.classes, statistics.documents, sums,
+        statistics.class_documents,
+        statistics.indptr,
+        statistics.classes,
+        statistics.documents,
+        sums,
         _sums(entries, weights**2, n_entries),
         (scatter + (entry_documents - statistics.documents) * means**2) / entry_documents,
         float(overall_scatter.max(initial=0) / n_documents),
-    )  # fmt: skip
+    )
 
 
 def _sums(places: NDArray[Any], values: Floats, n_places: int) -> Floats:
@@ -123,7 +133,10 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     scatters = _scatters(statistics.variances, floor)
     doubled = 2 * (statistics.variances + floor)
     bias = np.concatenate(
-        (n_features * _log_density(floor) + statistics.class_sums(light), -unit * statistics.class_sums(heavy))
+        (
+            n_features * _log_density(floor) + statistics.class_sums(light),
+            -unit * statistics.class_sums(heavy),
+        )
     )
 
     rows = np.tile(np.arange(n_classes, 2 * n_classes), (n_features, 1))
@@ -138,10 +151,14 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     order = np.argsort(columns * (2 * n_classes) + rows)
     indptr = np.searchsorted(columns[order], np.arange(2 * n_features + 1)).astype(np.int64)
     default = np.zeros(2 * n_classes)
-    return LinearScorer(bias, default, indptr, rows[order].astype(np.int32), deltas[order], derivation=Powers())
+    return LinearScorer(
+        bias, default, indptr, rows[order].astype(np.int32), deltas[order], derivation=Powers()
+    )
 
 
-def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR) -> Floats:
+def leave_out(
+    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR
+) -> Floats:
     """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own
     classes change.
 
@@ -173,7 +190,9 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
         here = entries[is_here]
         own_x = x[is_here]
         variances, means = _remaining_moments(
-            others[of_class[here]], sums[here] - copies * own_x, squares[here] - copies * own_x * own_x
+            others[of_class[here]],
+            sums[here] - copies * own_x,
+            squares[here] - copies * own_x * own_x,
         )
         light_x, heavy_x = _evidence(variances, own_x - means, floor)
         light_sums = np.zeros(len(x))
@@ -187,16 +206,22 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     return left_out.replace_own(scores, own)
 
 
-def _remaining_moments(documents: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
+def _remaining_moments(
+    documents: NDArray[np.int64], sums: Floats, squares: Floats
+) -> tuple[Floats, Floats]:
     """Return the variances and means of the remaining documents; they are exact for whole numbers."""
-    return np.maximum(documents * squares - sums * sums, 0) / (documents * documents), sums / documents
+    return np.maximum(documents * squares - sums * sums, 0) / (
+        documents * documents
+    ), sums / documents
 
 
 def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Floats, Floats]:
     """Return arrays a and b with log N(distance; 0, σ²) − log N(0; 0, ε) = a − b / (2ε)."""
     squares = distances**2
     scatters = _scatters(variances, floor)
-    light = -np.log1p(variances / floor) / 2 - np.where(scatters, squares / (2 * (variances + floor)), 0)
+    light = -np.log1p(variances / floor) / 2 - np.where(
+        scatters, squares / (2 * (variances + floor)), 0
+    )
     return light, np.where(scatters, 0, squares)
 
 
@@ -222,8 +247,13 @@ def _log_density(variance: float) -> float:
 
 
 GAUSSIAN = EventModel(
-    compile=compile_gaussian, leave_one_out=leave_out, sufficient_statistics=compute_moments,
-    derivation=lambda n_values: Powers(), smoothing=FLOOR, has_pseudo_counts=False, allows_negative=True,
+    compile=compile_gaussian,
+    leave_one_out=leave_out,
+    sufficient_statistics=compute_moments,
+    derivation=lambda n_values: Powers(),
+    smoothing=FLOOR,
+    has_pseudo_counts=False,
+    allows_negative=True,
     is_generative=False,  # a density, which is not used for outliers
     is_in_nats=False,
-)  # fmt: skip
+)

@@ -42,7 +42,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import LeftOutBlock, RelevanceLeaveOneOut, RelevanceScores, Smoothing
+from nbtext.bayes.binary_relevance import (
+    LeftOutBlock,
+    RelevanceLeaveOneOut,
+    RelevanceScores,
+    Smoothing,
+)
 from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.newton import Bordered, dot, minimize_bordered
 from nbtext.bayes.prevalence import LabelPosteriors
@@ -118,7 +123,9 @@ class Combination:
         scales = 1 / (powers + sum(self.weights))
         relevance = self.weights[0] * scales
         contrast = sum(self.weights[1:]) * scales
-        return Factors(relevance, contrast, contrast + self.prior_weight * powers * scales, powers * scales)
+        return Factors(
+            relevance, contrast, contrast + self.prior_weight * powers * scales, powers * scales
+        )
 
     def log_odds(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
         """Return the log-odds of each label, (n_documents, n_labels).
@@ -127,7 +134,9 @@ class Combination:
         """
         relevance, contrast, prior, baseline = (each[:, None] for each in self.factors(lengths))
         total = relevance * scores.relevance + prior * scores.priors
-        total += baseline * (self.intercept + self.slope * log_lengths(lengths)[:, None] + self.biases)
+        total += baseline * (
+            self.intercept + self.slope * log_lengths(lengths)[:, None] + self.biases
+        )
         if scores.contrast is not None:
             total += contrast * scores.contrast
         return np.asarray(total)
@@ -146,7 +155,10 @@ class Combination:
         """
         log_odds, baseline, factors, logs = _score(part, self)
         weights = factors[: len(part.scores)]
-        derivatives = [weight * (scores - log_odds) for weight, scores in zip(weights, part.scores, strict=True)]
+        derivatives = [
+            weight * (scores - log_odds)
+            for weight, scores in zip(weights, part.scores, strict=True)
+        ]
         of_logs = factors.baseline * logs
         derivatives.append((self.exponent - MIN_EXPONENT) * of_logs * (baseline - log_odds))
         derivatives += [factors.baseline, factors.baseline * part.priors[part.labels], of_logs]
@@ -213,11 +225,15 @@ class Cells:
 
     def sum_by_label(self, values: Floats) -> Floats:
         """Return the sum of the values of the cells of each label, (n_labels,)."""
-        return np.bincount(self.labels, weights=values, minlength=self.n_labels).astype(np.float64, copy=False)
+        return np.bincount(self.labels, weights=values, minlength=self.n_labels).astype(
+            np.float64, copy=False
+        )
 
     def probabilities(self, fit: Combination) -> Floats:
         """Return the probability of each pair, (n_cells,)."""
-        return np.concatenate([np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())])
+        return np.concatenate(
+            [np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())]
+        )
 
     def left_out_probabilities(self, fit: Combination | ScoreScaling) -> Floats:
         """Return the probability of each pair with the bias of its label fitted without the pair,
@@ -256,10 +272,16 @@ class Cells:
         for start in range(0, len(self.contents), AT_ONCE):
             part = slice(start, start + AT_ONCE)
             yield Cells(
-                self.contents[part], self.labels[part], self.positives[part], self.documents[part],
-                tuple(scores[part] for scores in self.scores), self.priors, self.lengths,
-                self.class_documents, self.n_documents,
-            )  # fmt: skip
+                self.contents[part],
+                self.labels[part],
+                self.positives[part],
+                self.documents[part],
+                tuple(scores[part] for scores in self.scores),
+                self.priors,
+                self.lengths,
+                self.class_documents,
+                self.n_documents,
+            )
 
 
 def keep_cells(
@@ -279,7 +301,9 @@ def keep_cells(
     n_labels = scores.shape[1]
     lowest = np.minimum(scores.max(axis=1, initial=-np.inf), minimum)
     if n_labels > MAX_LABELS:
-        lowest = np.maximum(np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT], lowest)
+        lowest = np.maximum(
+            np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT], lowest
+        )
     is_kept = (scores >= lowest[:, None]) | is_own
     step = -(-n_labels // SAMPLED)
     is_sampled = (np.arange(first, first + len(scores))[:, None] + np.arange(n_labels)) % step == 0
@@ -289,9 +313,14 @@ def keep_cells(
 
 
 def collect_cells(
-    corpus: RelevanceLeaveOneOut, score: Callable[[LeftOutBlock], RelevanceScores], fit: Combination | None = None, *,
-    improbable: float = IMPROBABLE, blocks: Sequence[LeftOutBlock] | None = None, jobs: int = 1,
-) -> Cells:  # fmt: skip
+    corpus: RelevanceLeaveOneOut,
+    score: Callable[[LeftOutBlock], RelevanceScores],
+    fit: Combination | None = None,
+    *,
+    improbable: float = IMPROBABLE,
+    blocks: Sequence[LeftOutBlock] | None = None,
+    jobs: int = 1,
+) -> Cells:
     """Return the leave-one-out scores of the documents of a corpus.
 
     score       computes the scores of a block
@@ -308,7 +337,11 @@ def collect_cells(
         positives = block.positives
         log_odds = known.log_odds(scores, corpus.lengths[block.start : block.stop])
         rows, labels, weights = keep_cells(log_odds, positives > 0, block.start, improbable)
-        columns = [positives[rows, labels], block.left_out.all_copies[rows] * weights, scores.relevance[rows, labels]]
+        columns = [
+            positives[rows, labels],
+            block.left_out.all_copies[rows] * weights,
+            scores.relevance[rows, labels],
+        ]
         if scores.contrast is not None:
             columns.append(scores.contrast[rows, labels] + scores.priors[rows, labels])
         return (rows + block.start, labels, *columns)
@@ -316,10 +349,17 @@ def collect_cells(
     parts = parallel_map(collect, blocks or corpus.blocks, jobs=jobs)
     contents, labels, positives, documents, *scores = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
-        contents, labels, positives, documents, tuple(scores), corpus.counts.priors, corpus.lengths,
-        corpus.statistics.class_documents, len(corpus.documents),
+        contents,
+        labels,
+        positives,
+        documents,
+        tuple(scores),
+        corpus.counts.priors,
+        corpus.lengths,
+        corpus.statistics.class_documents,
+        len(corpus.documents),
         int(corpus.left_out.all_copies[corpus.lengths <= 0].sum()),
-    )  # fmt: skip
+    )
 
 
 def _priors(n_scores: int) -> tuple[Floats, Floats]:
@@ -358,7 +398,9 @@ def _combination(common: Floats, biases: Floats) -> Combination:
     """Return the combination of some parameters."""
     *weights, exponent = np.exp(np.minimum(common[:-3], LARGEST / 4)).tolist()
     intercept, prior_weight, slope = common[-3:].tolist()
-    return Combination(tuple(weights), MIN_EXPONENT + exponent, intercept, prior_weight, slope, biases)
+    return Combination(
+        tuple(weights), MIN_EXPONENT + exponent, intercept, prior_weight, slope, biases
+    )
 
 
 def _score(part: Cells, fit: Combination) -> tuple[Floats, Floats, Factors, Floats]:
@@ -376,7 +418,9 @@ def _score(part: Cells, fit: Combination) -> tuple[Floats, Floats, Factors, Floa
     return log_odds, baseline, factors, logs
 
 
-def _evaluate(cells: Cells, fit: Combination | ScoreScaling, offsets: Floats, precisions: Floats) -> Bordered:
+def _evaluate(
+    cells: Cells, fit: Combination | ScoreScaling, offsets: Floats, precisions: Floats
+) -> Bordered:
     """Return the loss of the cells and of the prior, with its derivatives.
 
     offsets     distances of the common parameters from the means of the prior
@@ -395,7 +439,9 @@ def _evaluate(cells: Cells, fit: Combination | ScoreScaling, offsets: Floats, pr
         with np.errstate(over="ignore", invalid="ignore"):
             log_odds, columns, of_bias = fit.derive(part)
             shrunk = np.exp(-np.abs(log_odds))
-            loss += dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - dot(part.positives, log_odds)
+            loss += dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - dot(
+                part.positives, log_odds
+            )
             p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
             residuals = part.documents * p - part.positives
             curvature = part.documents * p * (1 - p)
@@ -470,7 +516,9 @@ def fit_scaling(cells: Cells) -> tuple[ScoreScaling, float]:
         offsets = np.minimum(common, LARGEST_SCALE) - SCALE_MEANS
         return _evaluate(cells, make(common, biases), offsets, SCALE_PRECISIONS * cells.n_copies)
 
-    common, biases, loss = minimize_bordered(evaluate, SCALE_MEANS, np.zeros(cells.n_labels), tolerance=SCALE_TOLERANCE)
+    common, biases, loss = minimize_bordered(
+        evaluate, SCALE_MEANS, np.zeros(cells.n_labels), tolerance=SCALE_TOLERANCE
+    )
     return make(common, biases), loss / max(1, cells.n_documents)
 
 
@@ -565,7 +613,9 @@ class MultilabelFit:
         return self.smoothing, self.combination
 
 
-def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, jobs: int = 1) -> MultilabelFit:
+def select_multilabel(
+    corpus: RelevanceLeaveOneOut, *, optimize: str | None, jobs: int = 1
+) -> MultilabelFit:
     """Return the fit with the lowest leave-one-out loss, with thresholds that maximize a metric.
 
     corpus    documents in the order of their hashes
@@ -580,7 +630,9 @@ def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, job
     by_label = optimize == MACRO_F1
     corpus = corpus if by_label else corpus.first(CALIBRATION_SIZE)
     improbable = IMPROBABLE_BY_LABEL if by_label else IMPROBABLE
-    cells = collect_cells(corpus, corpus.scores_of(smoothing), start, improbable=improbable, jobs=jobs)
+    cells = collect_cells(
+        corpus, corpus.scores_of(smoothing), start, improbable=improbable, jobs=jobs
+    )
     combination, _ = fit_combination(cells, start)
     probabilities = cells.left_out_probabilities(combination)
     return make_multilabel_fit(cells, probabilities, combination, smoothing, by_label=by_label)
@@ -616,7 +668,9 @@ class _Trials:
     def fit(self, smoothing: Smoothing) -> tuple[Combination, float]:
         """Return the parameters for a smoothing, and the loss for each document."""
         if smoothing not in self._fits:
-            near = [each for each in self._fits if (each.alpha is None) == (smoothing.alpha is None)]
+            near = [
+                each for each in self._fits if (each.alpha is None) == (smoothing.alpha is None)
+            ]
             nearest = min(near, key=lambda each: abs(np.log(each.mu / smoothing.mu)), default=None)
             cells = replace(self._cells, scores=self._scores(smoothing))
             start = None if nearest is None else self._fits[nearest][0]
@@ -632,7 +686,9 @@ class _Trials:
             return (self._relevance[mu],)
         if alpha not in self._contrast:
             scorer = self._corpus.counts.contrast_scorer(alpha)
-            self._contrast[alpha] = self._take(lambda block: block.contrast(scorer, alpha)) + self._priors
+            self._contrast[alpha] = (
+                self._take(lambda block: block.contrast(scorer, alpha)) + self._priors
+            )
         return self._relevance[mu], self._contrast[alpha]
 
     def _take(self, score: Callable[[LeftOutBlock], Floats]) -> Floats:
@@ -688,9 +744,13 @@ def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
 
 
 def make_multilabel_fit(
-    cells: Cells, probabilities: Floats, combination: Combination | ScoreScaling, smoothing: Smoothing | None = None, *,
+    cells: Cells,
+    probabilities: Floats,
+    combination: Combination | ScoreScaling,
+    smoothing: Smoothing | None = None,
+    *,
     by_label: bool,
-) -> MultilabelFit:  # fmt: skip
+) -> MultilabelFit:
     """Return the fit that follows from the probabilities of cells that were left out, (n_cells,).
 
     by_label  whether each label has its own threshold
@@ -701,14 +761,23 @@ def make_multilabel_fit(
         absent = np.log1p(-np.minimum(probabilities, 1 - 1e-16))
     losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
     estimate = MultilabelEstimate(
-        cells.n_documents, thresholds.micro_f1, thresholds.macro_f1, precision_at_1(cells, probabilities),
-        float(losses.sum() / cells.n_documents), thresholds.label_f1, cells.n_unanswered,
-    )  # fmt: skip
+        cells.n_documents,
+        thresholds.micro_f1,
+        thresholds.macro_f1,
+        precision_at_1(cells, probabilities),
+        float(losses.sum() / cells.n_documents),
+        thresholds.label_f1,
+        cells.n_unanswered,
+    )
     return MultilabelFit(
-        smoothing, combination, thresholds.values, thresholds.fallback, estimate,
+        smoothing,
+        combination,
+        thresholds.values,
+        thresholds.fallback,
+        estimate,
         Quantiles.of(np.repeat(1 - probabilities, cells.positives.astype(np.int64))),
         fit_label_posteriors(cells, probabilities),
-    )  # fmt: skip
+    )
 
 
 def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors:
@@ -721,9 +790,13 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
     documents = np.stack((cells.n_documents - with_label, with_label), axis=1)
     weights = (cells.documents - cells.positives, cells.positives)
     powers = (probabilities, probabilities**2)
-    sums, squares = (np.stack([by_label(weight * power) for weight in weights], axis=1) for power in powers)
+    sums, squares = (
+        np.stack([by_label(weight * power) for weight in weights], axis=1) for power in powers
+    )
     means = np.divide(sums, documents, out=np.zeros_like(sums), where=documents > 0)
-    variances = np.divide(squares, documents, out=np.zeros_like(sums), where=documents > 0) - means**2
+    variances = (
+        np.divide(squares, documents, out=np.zeros_like(sums), where=documents > 0) - means**2
+    )
     most = means * (1 - means)
     spreads = np.divide(variances, most, out=np.zeros_like(sums), where=most > 0)
     return LabelPosteriors(documents, np.clip(means, 0.0, 1.0), np.clip(spreads, 0.0, 1.0))
@@ -756,7 +829,10 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
     if not by_label:
         rows = slice(None) if is_answered.all() else np.flatnonzero(is_answered)
         best, _ = _best_threshold(
-            probabilities[rows], cells.positives[rows], cells.documents[rows], true=float(cells.positives.sum())
+            probabilities[rows],
+            cells.positives[rows],
+            cells.documents[rows],
+            true=float(cells.positives.sum()),
         )
         return measure(cells, probabilities, np.full(cells.n_labels, best))
     order = np.argsort(cells.labels, kind="stable")
@@ -771,7 +847,12 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
         true = float(cells.positives[own].sum())
         own = own[is_answered[own]]
         values[k], f1 = _best_threshold(
-            probabilities[own], cells.positives[own], cells.documents[own], true=true, is_lowest=True, floor=floor
+            probabilities[own],
+            cells.positives[own],
+            cells.documents[own],
+            true=true,
+            is_lowest=True,
+            floor=floor,
         )
         if f1 < MIN_F1 or is_single[k]:
             fallback.append(k)
@@ -792,7 +873,11 @@ def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
 
 
 def measure(
-    cells: Cells, probabilities: Floats, values: Floats, fallback: tuple[int, ...] = (), is_single: Any = False
+    cells: Cells,
+    probabilities: Floats,
+    values: Floats,
+    fallback: tuple[int, ...] = (),
+    is_single: Any = False,
 ) -> Thresholds:
     """Return thresholds with the metrics of the cells at these thresholds.
 
@@ -803,7 +888,9 @@ def measure(
     correct = by_label(cells.positives * is_predicted)
     predicted = by_label(cells.documents * is_predicted)
     true = by_label(cells.positives)
-    label_f1 = np.divide(2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0)
+    label_f1 = np.divide(
+        2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0
+    )
     label_f1[is_single] = 0.0
     total = float((predicted + true).sum())
     measured = label_f1[predicted + true > 0]
@@ -813,9 +900,15 @@ def measure(
 
 
 def _best_threshold(
-    probabilities: Floats, positives: Floats, documents: Floats, *, true: float, is_lowest: bool = False,
-    floor: float = 0.0, n_tried: int | None = None,
-) -> tuple[float, float]:  # fmt: skip
+    probabilities: Floats,
+    positives: Floats,
+    documents: Floats,
+    *,
+    true: float,
+    is_lowest: bool = False,
+    floor: float = 0.0,
+    n_tried: int | None = None,
+) -> tuple[float, float]:
     """Return the threshold with the highest F1, and this F1.
 
     true       positive pairs, also of documents that get no label
@@ -838,7 +931,13 @@ def _best_threshold(
     # a lower one may be better
     if len(order) < len(probabilities) and 2 * true / (predicted[-1] + true) >= f1[best]:
         return _best_threshold(
-            probabilities, positives, documents, true=true, is_lowest=is_lowest, floor=floor, n_tried=4 * n_tried
+            probabilities,
+            positives,
+            documents,
+            true=true,
+            is_lowest=is_lowest,
+            floor=floor,
+            n_tried=4 * n_tried,
         )
     threshold = descending[last[best]]
     lower = np.nextafter(descending[last[best + 1]], 1.0) if best + 1 < len(last) else 0.0

@@ -17,7 +17,13 @@ from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.class_statistics import LabelSets, count_classes, count_label_sets
 from nbtext.bayes.conformal import log_likelihood_per_token
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.label_calibration import Cells, MultilabelFit, collect_cells, select_multilabel, sigmoid
+from nbtext.bayes.label_calibration import (
+    Cells,
+    MultilabelFit,
+    collect_cells,
+    select_multilabel,
+    sigmoid,
+)
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.scorer import Floats
@@ -72,11 +78,18 @@ class LabelNoise:
     @property
     def given_documents(self) -> Floats:
         """The number of judged documents of each given label, (n_classes,)."""
-        return np.bincount(self.given, weights=self.expected, minlength=self.n_classes).astype(np.float64)
+        return np.bincount(self.given, weights=self.expected, minlength=self.n_classes).astype(
+            np.float64
+        )
 
 
 def estimate_label_noise(
-    documents: DocumentCounts, n_features: int, n_classes: int, *, is_vocabulary: bool = True, jobs: int = 1
+    documents: DocumentCounts,
+    n_features: int,
+    n_classes: int,
+    *,
+    is_vocabulary: bool = True,
+    jobs: int = 1,
 ) -> LabelNoise:
     """Estimate from leave-one-out posteriors which labels are wrong. Duplicates are left out
     together.
@@ -105,11 +118,16 @@ def estimate_label_noise(
     binary = replace(documents.binarize(), groups=np.arange(len(documents)))
     models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
     binarized = statistics.binarize()
-    corpora = [LeaveOneOut(binarized, binary, n_hapax, model, model.prior, jobs) for model in models]
+    corpora = [
+        LeaveOneOut(binarized, binary, n_hapax, model, model.prior, jobs) for model in models
+    ]
     corpora = [corpus.drop_single_documents() for corpus in corpora]
     if not len(corpora[0].documents):
         return judge_none(n_classes)
-    fitted = [calibrate_with_noise(corpus.first(max(1, CALIBRATION_SCORES // n_classes))) for corpus in corpora]
+    fitted = [
+        calibrate_with_noise(corpus.first(max(1, CALIBRATION_SCORES // n_classes)))
+        for corpus in corpora
+    ]
     places = corpora[0].documents.groups
     assert places is not None  # set above
     given = documents.classes[places]
@@ -122,7 +140,9 @@ def estimate_label_noise(
         for judged, (smoothing, temperature) in zip(part, fitted, strict=True):
             (scores,) = judged.scores(smoothing)
             known = judged.ignore_hapaxes(scores, smoothing)
-            of_models.append(np.exp(replace(temperature, noise=0.0).log_posterior(known, judged.n_known)))
+            of_models.append(
+                np.exp(replace(temperature, noise=0.0).log_posterior(known, judged.n_known))
+            )
             if judged.model.is_generative:
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
         best, values = keep_best(_average(of_models), part[0].documents.classes)
@@ -167,7 +187,9 @@ def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.i
         return np.broadcast_to(np.arange(n_classes, dtype=np.int32), posterior.shape), posterior
     best = np.argpartition(posterior, -MAX_LABELS, axis=1)[:, -MAX_LABELS:]
     best.sort(axis=1)
-    own = np.where((best == given[:, None]).any(axis=1), 0.0, posterior[np.arange(len(given)), given])
+    own = np.where(
+        (best == given[:, None]).any(axis=1), 0.0, posterior[np.arange(len(given)), given]
+    )
     values = np.concatenate((np.take_along_axis(posterior, best, axis=1), own[:, None]), axis=1)
     return np.concatenate((best, given[:, None]), axis=1).astype(np.int32), values
 
@@ -184,7 +206,9 @@ def estimate_noise(
     returns    likely labels, probabilities of the given labels, true and given label of each pair,
                expected documents
     """
-    keys, places = np.unique(labels.astype(np.int64) * n_classes + given[:, None], return_inverse=True)
+    keys, places = np.unique(
+        labels.astype(np.int64) * n_classes + given[:, None], return_inverse=True
+    )
     places = places.reshape(posterior.shape)
     true, observed = np.divmod(keys, n_classes)
     is_correct = true == observed
@@ -192,8 +216,12 @@ def estimate_noise(
     noise = CORRECT * is_correct + (1 - CORRECT) / n_classes
     for _ in range(ITERATIONS):
         probabilities = posterior * noise[places]
-        probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        expected = np.bincount(places.reshape(-1), weights=probabilities.reshape(-1), minlength=len(keys))
+        probabilities /= np.maximum(
+            probabilities.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny
+        )
+        expected = np.bincount(
+            places.reshape(-1), weights=probabilities.reshape(-1), minlength=len(keys)
+        )
         wrong = 1 - expected[is_correct].sum() / expected.sum()
         pseudo_counts = PSEUDO_COUNTS * n_classes * np.where(is_correct, 1 - wrong, wrong / others)
         sums = np.bincount(true, weights=expected, minlength=n_classes) + PSEUDO_COUNTS * n_classes
@@ -269,9 +297,14 @@ class PairNoise:
 
 
 def estimate_pair_noise(
-    documents: DocumentCounts, sets: LabelSets, n_features: int, n_labels: int, *, is_vocabulary: bool = True,
+    documents: DocumentCounts,
+    sets: LabelSets,
+    n_features: int,
+    n_labels: int,
+    *,
+    is_vocabulary: bool = True,
     minimum: float = 0.5,
-) -> PairNoise:  # fmt: skip
+) -> PairNoise:
     """Return the pairs of a document and a label that are wrong with a probability above `minimum`.
 
     The probability of each pair is that of the multi-label model without the document and its
@@ -307,11 +340,22 @@ def estimate_pair_noise(
     found, wrong, counts = (list(each) for each in zip(*parts, strict=True))
     rows, labels, is_given = (np.concatenate(each) for each in zip(*found, strict=True))
     totals = np.sum(counts, axis=0).tolist()
-    return PairNoise(order[rows], labels, is_given, np.concatenate(wrong), int(totals[0]), int(totals[1]), *totals[2:])
+    return PairNoise(
+        order[rows],
+        labels,
+        is_given,
+        np.concatenate(wrong),
+        int(totals[0]),
+        int(totals[1]),
+        *totals[2:],
+    )
 
 
 def find_wrong_pairs(
-    documents: NDArray[np.int64], labels: NDArray[np.int64], is_given: NDArray[np.bool_], probabilities: Floats
+    documents: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    is_given: NDArray[np.bool_],
+    probabilities: Floats,
 ) -> PairNoise:
     """Return the pairs of a document and a label that are wrong with a probability above ½.
 
@@ -325,28 +369,43 @@ def find_wrong_pairs(
     wrong = np.where(is_given, given, missing)
     found = np.flatnonzero(wrong > 0.5)
     return PairNoise(
-        documents[found], labels[found], is_given[found], wrong[found], len(np.unique(documents)), int(is_given.sum()),
-        float(wrong[is_given].sum()), float(wrong[~is_given].sum()),
-    )  # fmt: skip
+        documents[found],
+        labels[found],
+        is_given[found],
+        wrong[found],
+        len(np.unique(documents)),
+        int(is_given.sum()),
+        float(wrong[is_given].sum()),
+        float(wrong[~is_given].sum()),
+    )
 
 
-def _judge(corpus: RelevanceLeaveOneOut, fit: MultilabelFit, sizes: NDArray[np.int64]) -> tuple[Cells, Floats]:
+def _judge(
+    corpus: RelevanceLeaveOneOut, fit: MultilabelFit, sizes: NDArray[np.int64]
+) -> tuple[Cells, Floats]:
     """Return the cells that can be judged, and their probabilities."""
     smoothing, combination = fit.naive_bayes
     cells = collect_cells(corpus, corpus.scores_of(smoothing), combination)
     others = sizes[cells.labels] - cells.positives
     is_judged = (cells.lengths[cells.contents] > 0) & (others >= MIN_DOCUMENTS)
     judged = replace(
-        cells, contents=cells.contents[is_judged], labels=cells.labels[is_judged],
-        positives=cells.positives[is_judged], documents=cells.documents[is_judged],
-    )  # fmt: skip
+        cells,
+        contents=cells.contents[is_judged],
+        labels=cells.labels[is_judged],
+        positives=cells.positives[is_judged],
+        documents=cells.documents[is_judged],
+    )
     return judged, cells.probabilities(combination)[is_judged]
 
 
 def _find_wrong(
-    corpus: RelevanceLeaveOneOut, fit: MultilabelFit, rates: NoiseRates, sizes: NDArray[np.int64], minimum: float,
+    corpus: RelevanceLeaveOneOut,
+    fit: MultilabelFit,
+    rates: NoiseRates,
+    sizes: NDArray[np.int64],
+    minimum: float,
     start: int,
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], Floats, list[float]]:  # fmt: skip
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], Floats, list[float]]:
     """Return the wrong pairs of a part of a corpus: rows, labels, and whether they are given; their
     probabilities.
 
@@ -359,9 +418,11 @@ def _find_wrong(
     given, missing = rates.wrong(probabilities)
     absent = cells.documents - cells.positives
     counts = [
-        float(corpus.left_out.all_copies[np.unique(cells.contents)].sum()), float(cells.positives.sum()),
-        float((given * cells.positives).sum()), float((missing * absent).sum()),
-    ]  # fmt: skip
+        float(corpus.left_out.all_copies[np.unique(cells.contents)].sum()),
+        float(cells.positives.sum()),
+        float((given * cells.positives).sum()),
+        float((missing * absent).sum()),
+    ]
     is_found = ((given > minimum) & (cells.positives > 0)) | ((missing > minimum) & (absent > 0))
     found = np.flatnonzero(is_found)
     # from contents to their documents
@@ -399,13 +460,17 @@ def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats)
     Source: Patrini, Rozza, Menon, Nock and Qu, Making Deep Neural Networks Robust to Label Noise: A
     Loss Correction Approach, 2017, section 4.1 (forward correction), with two classes.
     """
-    evaluate = partial(_evaluate, positives=positives, documents=documents, log_odds=_log_odds(probabilities))
+    evaluate = partial(
+        _evaluate, positives=positives, documents=documents, log_odds=_log_odds(probabilities)
+    )
     at = minimize(evaluate, PRIOR_MEANS.copy(), bound=LARGEST)
     missing, added = sigmoid(at[2:]).tolist()
     return NoiseRates(float(np.exp(at[0])), float(at[1]), missing, added)
 
 
-def _evaluate(at: Floats, *, positives: Floats, documents: Floats, log_odds: Floats) -> tuple[float, Floats, Floats]:
+def _evaluate(
+    at: Floats, *, positives: Floats, documents: Floats, log_odds: Floats
+) -> tuple[float, Floats, Floats]:
     """Return the log-loss at (log a, c, and both logits), its gradient, and its expected Hessian,
     Fisher information.
 
@@ -418,10 +483,16 @@ def _evaluate(at: Floats, *, positives: Floats, documents: Floats, log_odds: Flo
     loss = -np.einsum("i,i->", positives, np.log(p))
     loss -= np.einsum("i,i->", documents - positives, np.log1p(-p))
     steep = (1 - added - missing) * true * (1 - true)
-    slopes = np.stack((steep * scaled, steep, -missing * (1 - missing) * true, added * (1 - added) * (1 - true)))
+    slopes = np.stack(
+        (steep * scaled, steep, -missing * (1 - missing) * true, added * (1 - added) * (1 - true))
+    )
     weights = 1 / (p * (1 - p))
     gradient = np.einsum("ki,i->k", slopes, (documents * p - positives) * weights)
     information = np.einsum("ki,li->kl", slopes * (documents * weights), slopes)
     distance = (at - PRIOR_MEANS) / PRIOR_DEVIATIONS
     loss += float(np.einsum("i,i->", distance, distance)) / 2
-    return float(loss), gradient + distance / PRIOR_DEVIATIONS, information + np.diag(PRIOR_DEVIATIONS**-2.0)
+    return (
+        float(loss),
+        gradient + distance / PRIOR_DEVIATIONS,
+        information + np.diag(PRIOR_DEVIATIONS**-2.0),
+    )

@@ -18,11 +18,23 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, Prior, WeightedPrior, log_prior, log_priors
+from nbtext.bayes.class_statistics import (
+    ClassStatistics,
+    Prior,
+    WeightedPrior,
+    log_prior,
+    log_priors,
+)
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import entry_rows, run_starts
-from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, count_copies, number_contents
+from nbtext.features.document_counts import (
+    EMPTY_HASH,
+    DocumentCounts,
+    concatenate,
+    count_copies,
+    number_contents,
+)
 from nbtext.parallel import parallel_calls
 from nbtext.records import dataclass
 
@@ -67,7 +79,9 @@ class LeftOutDocuments:
         """A number for what is left out with each document: its content, or only itself,
         (n_documents,).
         """
-        return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
+        return (
+            np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
+        )
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -75,7 +89,11 @@ class LeftOutDocuments:
         the corpus.
         """
         contents = self.contents
-        return contents if self.is_new is None else np.unique(2 * contents + self.is_new, return_inverse=True)[1]
+        return (
+            contents
+            if self.is_new is None
+            else np.unique(2 * contents + self.is_new, return_inverse=True)[1]
+        )
 
     @cached_property
     def examples(self) -> NDArray[np.int64]:
@@ -98,9 +116,11 @@ class LeftOutDocuments:
         n = len(self.examples)
         return LeftOut(
             self.documents if self.is_each_alone else self.documents.take(self.examples),
-            np.bincount(self.rows[self.is_old], minlength=n), np.searchsorted(rows, np.arange(n + 1)),
-            own.astype(np.int32), np.diff(np.append(starts, len(keys))),
-        )  # fmt: skip
+            np.bincount(self.rows[self.is_old], minlength=n),
+            np.searchsorted(rows, np.arange(n + 1)),
+            own.astype(np.int32),
+            np.diff(np.append(starts, len(keys))),
+        )
 
     @cached_property
     def copies(self) -> NDArray[np.int64]:
@@ -128,7 +148,9 @@ class LeftOutDocuments:
 
     def _select(self, rows: Any, documents: DocumentCounts) -> Self:
         columns = {name: getattr(self, name) for name in self.COLUMNS}
-        selected = {name: None if column is None else column[rows] for name, column in columns.items()}
+        selected = {
+            name: None if column is None else column[rows] for name, column in columns.items()
+        }
         found: Self = replace(cast(Any, self), documents=documents, **selected)
         if self.is_separate:
             found.__dict__["copies"] = self.copies[rows]
@@ -136,7 +158,11 @@ class LeftOutDocuments:
 
     def first(self, size: int) -> Self:
         """Return about the first `size` documents, up to the end of a group of duplicates."""
-        return self if size >= len(self.documents) else self.slice(0, len(self.documents.first(max(1, size))))
+        return (
+            self
+            if size >= len(self.documents)
+            else self.slice(0, len(self.documents.first(max(1, size))))
+        )
 
     def split(self, size: int, start: int = 0) -> Iterator[Self]:
         """Yield the documents from `start` on in parts of about `size`, each up to the end of a
@@ -218,18 +244,28 @@ class LeaveOneOut(LeftOutDocuments):
         The group is complete if one of its features occurs in no other document.
         """
         hashes = self.documents.hashes
-        if self.is_new is not None or len(hashes) >= self.statistics.n_documents or len(hashes) == 0:
+        if (
+            self.is_new is not None
+            or len(hashes) >= self.statistics.n_documents
+            or len(hashes) == 0
+        ):
             return self
         start = int(np.searchsorted(hashes, hashes[-1]))
         features = self.documents.slice(len(hashes) - 1, len(hashes)).indices
         frequencies = self.statistics.document_frequencies[features]
-        return self if len(features) > 0 and frequencies.min() <= len(hashes) - start else self.slice(0, start)
+        return (
+            self
+            if len(features) > 0 and frequencies.min() <= len(hashes) - start
+            else self.slice(0, start)
+        )
 
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""
         left_out = self.left_out
         is_judged = np.ones(len(self.left_out), dtype=bool)
-        is_judged[left_out.rows[left_out.copies >= self.statistics.class_documents[left_out.classes]]] = False
+        is_judged[
+            left_out.rows[left_out.copies >= self.statistics.class_documents[left_out.classes]]
+        ] = False
         return self if is_judged.all() else self.take(np.flatnonzero(is_judged[self.rows]))
 
     def scores(self, *smoothings: float) -> Floats:
@@ -249,8 +285,12 @@ class LeaveOneOut(LeftOutDocuments):
         prior = self.prior
         counted = self.model.leave_one_out_counts
         is_whole = statistics.occurrences.dtype.kind == "i"
-        is_compiled = counted is not None and is_whole and self.documents.is_counted and min(smoothings) > 0
-        parts = left_out.split(min(AT_ONCE if is_compiled else FEW_AT_ONCE, len(left_out) // self.jobs + 1))
+        is_compiled = (
+            counted is not None and is_whole and self.documents.is_counted and min(smoothings) > 0
+        )
+        parts = left_out.split(
+            min(AT_ONCE if is_compiled else FEW_AT_ONCE, len(left_out) // self.jobs + 1)
+        )
         if counted is not None and is_compiled:
             calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
             scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)
@@ -258,12 +298,18 @@ class LeaveOneOut(LeftOutDocuments):
             scores = np.stack([self._score_by_scorer(parts, smoothing) for smoothing in smoothings])
         scores += log_prior(statistics.class_documents, prior)
         if prior == "empirical" or isinstance(prior, WeightedPrior):
-            weights = np.array(prior.weights) if isinstance(prior, WeightedPrior) else np.ones(statistics.n_classes)
+            weights = (
+                np.array(prior.weights)
+                if isinstance(prior, WeightedPrior)
+                else np.ones(statistics.n_classes)
+            )
             rows = left_out.rows
             own = left_out.classes
             n = weights @ statistics.class_documents
             of_class = statistics.class_documents[own]
-            gone = np.bincount(rows, weights=left_out.copies * weights[own], minlength=len(left_out))
+            gone = np.bincount(
+                rows, weights=left_out.copies * weights[own], minlength=len(left_out)
+            )
             with np.errstate(divide="ignore"):  # a class that loses all of its documents has log 0
                 scores += np.log(n / np.maximum(weights.min(), n - gone))[:, None]
                 scores[:, rows, own] += np.log((of_class - left_out.copies) / of_class)
@@ -280,7 +326,9 @@ class LeaveOneOut(LeftOutDocuments):
             scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
             return self.model.leave_one_out(self.statistics, part, scores, smoothing=smoothing)
 
-        return np.concatenate(parallel_calls([partial(of_part, part) for part in parts], jobs=self.jobs))
+        return np.concatenate(
+            parallel_calls([partial(of_part, part) for part in parts], jobs=self.jobs)
+        )
 
     def _spread(self, values: Floats) -> Floats:
         """Return the values (..., n_rows, n_classes) for each document, shape (..., n_documents,
@@ -293,7 +341,9 @@ class LeaveOneOut(LeftOutDocuments):
         """The number of tokens of each document that are in the vocabulary of the others, shape
         (n_documents,).
         """
-        return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self._unseen(self.n_hapax)))
+        return np.asarray(
+            self.documents.lengths - (0 if self.n_hapax is None else self._unseen(self.n_hapax))
+        )
 
     @property
     def lengths(self) -> NDArray[Any] | None:
@@ -311,7 +361,9 @@ class LeaveOneOut(LeftOutDocuments):
 
         Shape (n_documents, n_classes); −∞ of a class without another document.
         """
-        remaining = self.left_out.subtract(self.statistics.class_documents, np.ones(len(self.left_out), dtype=np.int64))
+        remaining = self.left_out.subtract(
+            self.statistics.class_documents, np.ones(len(self.left_out), dtype=np.int64)
+        )
         return self._spread(log_priors(remaining, self.prior))
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
@@ -359,7 +411,9 @@ def count_hapaxes(
     """
     if is_new is not None:
         hapaxes = Hapaxes(np.zeros(len(documents)), np.zeros(len(documents)))
-        for target, found in zip(hapaxes, count_hapaxes(statistics, documents.filter(~is_new)), strict=True):
+        for target, found in zip(
+            hapaxes, count_hapaxes(statistics, documents.filter(~is_new)), strict=True
+        ):
             target[~is_new] = found
         return hapaxes
     copies = count_copies(documents)
@@ -370,7 +424,9 @@ def count_hapaxes(
     is_hapax = frequencies[documents.indices[entries]] == copies[owners]
     entries = entries[is_hapax]
     owners = owners[is_hapax]
-    tokens = np.bincount(owners, weights=documents.counts[entries], minlength=len(documents)).astype(np.float64)
+    tokens = np.bincount(
+        owners, weights=documents.counts[entries], minlength=len(documents)
+    ).astype(np.float64)
     return Hapaxes(tokens, np.bincount(owners, minlength=len(documents)).astype(np.float64))
 
 
@@ -386,7 +442,12 @@ class ScoredCorpus:
     """
 
     def __init__(
-        self, corpus: LeaveOneOut, unanswered: LeaveOneOut | None = None, *, n_unjudged: int = 0, n_duplicates: int = 0
+        self,
+        corpus: LeaveOneOut,
+        unanswered: LeaveOneOut | None = None,
+        *,
+        n_unjudged: int = 0,
+        n_duplicates: int = 0,
     ) -> None:
         self.corpus = corpus
         self.unanswered = corpus.slice(0, 0) if unanswered is None else unanswered
@@ -400,7 +461,9 @@ class ScoredCorpus:
         complete = corpus.complete()
         is_told = corpus.empty is not None and corpus.empty.any() and corpus.is_new is None
         if is_told:  # then the documents without a token, which are the last ones, are added below
-            complete = complete.slice(0, int(np.searchsorted(complete.documents.hashes, np.uint64(EMPTY_HASH))))
+            complete = complete.slice(
+                0, int(np.searchsorted(complete.documents.hashes, np.uint64(EMPTY_HASH)))
+            )
         first = complete if size is None else complete.first(size)
         judged = first.drop_single_documents()
         n_unjudged = len(first.documents) - len(judged.documents)
@@ -408,7 +471,9 @@ class ScoredCorpus:
         unanswered = None
         is_known = judged.is_known
         if not is_known.all():
-            judged, unanswered = (judged.take(np.flatnonzero(each)) for each in (is_known, ~is_known))
+            judged, unanswered = (
+                judged.take(np.flatnonzero(each)) for each in (is_known, ~is_known)
+            )
         if is_told:
             empty, n_last = _represent_empty(corpus, len(first.documents))
             n_unjudged = n_unjudged + n_last
@@ -433,7 +498,9 @@ class ScoredCorpus:
             parts[:] = [np.concatenate(parts)]
         return parts[0]
 
-    def missing(self, size: int, smoothings: Sequence[float]) -> Iterator[tuple[LeaveOneOut, list[float]]]:
+    def missing(
+        self, size: int, smoothings: Sequence[float]
+    ) -> Iterator[tuple[LeaveOneOut, list[float]]]:
         """Yield those of about the first `size` documents, with the smoothings, for which there are
         no scores yet.
         """
@@ -441,7 +508,11 @@ class ScoredCorpus:
         starts = [sum(map(len, self._scores.setdefault(smoothing, []))) for smoothing in smoothings]
         for start in sorted(set(starts)):
             if start < stop:
-                own = [smoothing for smoothing, known in zip(smoothings, starts, strict=True) if known == start]
+                own = [
+                    smoothing
+                    for smoothing, known in zip(smoothings, starts, strict=True)
+                    if known == start
+                ]
                 yield self.corpus.slice(start, stop), own
 
     def keep(self, *smoothings: float) -> None:
@@ -471,11 +542,16 @@ def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, i
     classes = np.repeat(np.arange(len(empty), dtype=np.int32), numbers * is_judged)
     zeros = np.zeros(len(classes))
     represented = DocumentCounts(
-        np.zeros(len(classes) + 1, dtype=np.int64), documents.indices[:0], documents.counts[:0], classes,
+        np.zeros(len(classes) + 1, dtype=np.int64),
+        documents.indices[:0],
+        documents.counts[:0],
+        classes,
         np.full(len(classes), EMPTY_HASH, dtype=np.uint64),
         token_lengths=None if documents.token_lengths is None else zeros,
-    )  # fmt: skip
-    n_hapax, n_features = (None if each is None else zeros for each in (corpus.n_hapax, corpus.n_hapax_features))
+    )
+    n_hapax, n_features = (
+        None if each is None else zeros for each in (corpus.n_hapax, corpus.n_hapax_features)
+    )
     found = replace(corpus, documents=represented, n_hapax=n_hapax, n_hapax_features=n_features)
     return found, int(numbers[~is_judged].sum())
 
@@ -483,7 +559,9 @@ def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, i
 def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
     """Return the documents of both parts of a corpus; the hashes of the second part are larger."""
     columns = ((one.n_hapax, other.n_hapax), (one.n_hapax_features, other.n_hapax_features))
-    n_hapax, n_features = (None if a is None or b is None else np.concatenate((a, b)) for a, b in columns)
+    n_hapax, n_features = (
+        None if a is None or b is None else np.concatenate((a, b)) for a, b in columns
+    )
     documents = concatenate([replace(part.documents, groups=None) for part in (one, other)])
     return replace(one, documents=documents, n_hapax=n_hapax, n_hapax_features=n_features)
 

@@ -39,10 +39,14 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
     default = log_share(np.zeros(statistics.n_classes), totals, smoothing)
     deltas = log_share(statistics.occurrences, totals, smoothing, of=statistics.classes)
     deltas -= default[statistics.classes]
-    return LinearScorer(np.zeros(statistics.n_classes), default, statistics.indptr, statistics.classes, deltas)
+    return LinearScorer(
+        np.zeros(statistics.n_classes), default, statistics.indptr, statistics.classes, deltas
+    )
 
 
-def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
+def leave_out(
+    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
+) -> Floats:
     """Return leave-one-out scores. Only the own classes change: the document's counts and length
     are subtracted.
     """
@@ -50,12 +54,18 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     totals = statistics.class_occurrences[pairs.classes] - left_out.copies * pairs.totals
     gone = left_out.copies[pairs.entry_documents] * pairs.counts
     others = statistics.occurrences[statistics.locate(pairs)] - gone
-    logs = log_share(others, totals + smoothing * statistics.n_features, smoothing, of=pairs.entry_documents)
+    logs = log_share(
+        others, totals + smoothing * statistics.n_features, smoothing, of=pairs.entry_documents
+    )
     return left_out.replace_own(scores, pairs.sum_entries(pairs.counts * logs))
 
 
 def leave_out_counts(
-    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float], of_rest: bool = False
+    statistics: ClassStatistics,
+    left_out: LeftOut,
+    *,
+    smoothings: Sequence[float],
+    of_rest: bool = False,
 ) -> Floats:
     """Return leave-one-out scores for integer counts and several smoothings > 0, without a scorer.
 
@@ -66,17 +76,27 @@ def leave_out_counts(
     documents = left_out.documents
     alphas = np.array(smoothings, dtype=np.float64)
     everywhere = statistics.feature_occurrences if of_rest else None
-    most = statistics.occurrences.max(initial=0) if everywhere is None else everywhere.max(initial=0)
-    counts = np.arange(min(REST_TABLE_SIZE if of_rest else TABLE_SIZE, int(most) + 1), dtype=np.float64)
+    most = (
+        statistics.occurrences.max(initial=0) if everywhere is None else everywhere.max(initial=0)
+    )
+    counts = np.arange(
+        min(REST_TABLE_SIZE if of_rest else TABLE_SIZE, int(most) + 1), dtype=np.float64
+    )
     rows = documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)
     own = (left_out.indptr, left_out.classes, left_out.copies)
     n_classes = statistics.n_classes
     logs = alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)
-    sums = left_out_sums(rows, own, left_out.all_copies, statistics.entries, everywhere, n_classes, logs)
+    sums = left_out_sums(
+        rows, own, left_out.all_copies, statistics.entries, everywhere, n_classes, logs
+    )
     tokens = statistics.class_occurrences.astype(np.float64)
-    totals = left_out.subtract(tokens.sum() - tokens if of_rest else tokens, documents.totals, from_rest=of_rest)
+    totals = left_out.subtract(
+        tokens.sum() - tokens if of_rest else tokens, documents.totals, from_rest=of_rest
+    )
     totals = np.maximum(totals, 0)
-    sums -= documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
+    sums -= documents.totals[:, None, None] * np.log(
+        totals[:, :, None] / alphas + statistics.n_features
+    )
     return np.asarray(np.moveaxis(-sums if of_rest else sums, 2, 0))
 
 
@@ -99,7 +119,12 @@ def sum_log_probabilities(scorer: LinearScorer) -> float:
 
 
 MULTINOMIAL = EventModel(
-    compile=compile_multinomial, leave_one_out=leave_out, leave_one_out_counts=leave_out_counts,
-    out_of_vocabulary=weigh_unseen, generate=draw_tokens, has_length=True, log_prior_density=sum_log_probabilities,
+    compile=compile_multinomial,
+    leave_one_out=leave_out,
+    leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen,
+    generate=draw_tokens,
+    has_length=True,
+    log_prior_density=sum_log_probabilities,
     sklearn=SklearnClass(name="MultinomialNB"),
-)  # fmt: skip
+)

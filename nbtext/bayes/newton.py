@@ -44,7 +44,9 @@ def solve_densely(hessian: Floats, gradient: Floats) -> Floats:
     return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
 
 
-def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: Floats, *, scale: Floats) -> Floats:
+def solve_by_conjugate_gradients(
+    product: Callable[[Floats], Floats], gradient: Floats, *, scale: Floats
+) -> Floats:
     """Return Newton's step for a positive definite Hessian of which only products with vectors are
     known.
 
@@ -75,10 +77,16 @@ def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: 
 
 
 def minimize(  # noqa: PLR0913 - the limits and the ends of the search
-    evaluate: Evaluate, start: Floats, *, bound: float = np.inf, lower: Floats | None = None,
-    solve: Solve = solve_densely, tolerance: float = TOLERANCE, max_steps: int = MAX_STEPS,
+    evaluate: Evaluate,
+    start: Floats,
+    *,
+    bound: float = np.inf,
+    lower: Floats | None = None,
+    solve: Solve = solve_densely,
+    tolerance: float = TOLERANCE,
+    max_steps: int = MAX_STEPS,
     is_minimum: Callable[[float, Floats], bool] = lambda loss, gradient: False,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Return the parameters that minimize a loss; each step is halved until the loss decreases.
 
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
@@ -139,11 +147,17 @@ class Bordered(NamedTuple):
         reduced[np.diag_indices_from(reduced)] += damping * np.diag(self.hessian)
         shared = np.einsum("ik,k->i", self.mixed, self.bias_gradient / self.bias_hessian)
         common = np.linalg.solve(reduced, shared - self.gradient)
-        return common, -(self.bias_gradient + np.einsum("ik,i->k", self.mixed, common)) / self.bias_hessian
+        return common, -(
+            self.bias_gradient + np.einsum("ik,i->k", self.mixed, common)
+        ) / self.bias_hessian
 
 
 def minimize_bordered(
-    evaluate: Callable[[Floats, Floats], Bordered], common: Floats, biases: Floats, *, tolerance: float
+    evaluate: Callable[[Floats, Floats], Bordered],
+    common: Floats,
+    biases: Floats,
+    *,
+    tolerance: float,
 ) -> tuple[Floats, Floats, float]:
     """Return the common parameters and the biases that minimize a loss, and the loss, to a relative
     tolerance.

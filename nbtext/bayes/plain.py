@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.names import are_offsets
-from nbtext.features.csr import Floats, Indices, Integers, entries_of, entry_rows, run_starts, running_sums
+from nbtext.features.csr import (
+    Floats,
+    Indices,
+    Integers,
+    entries_of,
+    entry_rows,
+    run_starts,
+    running_sums,
+)
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
 Entries = tuple[Integers, Indices, Integers, NDArray[Any]]
@@ -50,7 +58,12 @@ def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
 
 
 def sum_classes(
-    indptr: Integers, indices: Indices, counts: NDArray[Any], classes: Indices, n_features: int, n_classes: int
+    indptr: Integers,
+    indices: Indices,
+    counts: NDArray[Any],
+    classes: Indices,
+    n_features: int,
+    n_classes: int,
 ) -> Entries:
     """Return the sums of rows by feature and class.
 
@@ -65,7 +78,9 @@ def sum_classes(
 
     def add_up(values: NDArray[Any]) -> Any:
         """Return the sums by feature and class, (n_classes, n_features), in compressed columns."""
-        of_class = csr_array((np.ones(n, dtype=values.dtype), (classes, np.arange(n))), shape=(n_classes, n))
+        of_class = csr_array(
+            (np.ones(n, dtype=values.dtype), (classes, np.arange(n))), shape=(n_classes, n)
+        )
         rows = csr_array((values, indices, indptr), shape=(n, n_features))
         return (of_class @ rows).tocsc()
 
@@ -80,9 +95,14 @@ def sum_classes(
 
 
 def left_out_sums(
-    rows: Counted, own: tuple[Integers, Indices, Integers], all_copies: Integers, corpus: Entries,
-    everywhere: Integers | None, n_classes: int, logarithms: tuple[Floats, Floats, Floats],
-) -> Floats:  # fmt: skip
+    rows: Counted,
+    own: tuple[Integers, Indices, Integers],
+    all_copies: Integers,
+    corpus: Entries,
+    everywhere: Integers | None,
+    n_classes: int,
+    logarithms: tuple[Floats, Floats, Floats],
+) -> Floats:
     """Return Σ counts · log(1 + t / smoothing) of each document for each class.
 
     t is the occurrences of a feature in the class, without the copies of the document in it; or,
@@ -126,7 +146,11 @@ def left_out_sums(
     rest = np.zeros(len(indices), dtype=np.int64)
     if everywhere is not None:
         rest = everywhere[indices] - all_copies[owners] * counts
-        left = np.repeat(everywhere[indices], widths) - occurrences[entries] - (all_copies[documents] - copies) * times
+        left = (
+            np.repeat(everywhere[indices], widths)
+            - occurrences[entries]
+            - (all_copies[documents] - copies) * times
+        )
         is_part &= min(rest.min(initial=0), left.min(initial=0)) >= 0
     if not is_part:
         raise ValueError("a document is not part of the corpus")
@@ -140,7 +164,9 @@ def left_out_sums(
     return sums
 
 
-def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: float, table: Floats) -> Floats:
+def _log_ratios(
+    counts: NDArray[np.int64], smoothing: float, log_smoothing: float, table: Floats
+) -> Floats:
     """Return log(1 + count / smoothing) of each count."""
     logs: Floats = table[np.minimum(counts, len(table) - 1)]
     for entry in np.flatnonzero(counts >= len(table)):  # by C's logarithm, as in the kernel
@@ -149,25 +175,43 @@ def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: floa
 
 
 def check_products(
-    rows: Counted, own: Own, corpus: Shares, mu: Floats, left: tuple[Floats, Floats], totals: Floats, limits: Integers
+    rows: Counted,
+    own: Own,
+    corpus: Shares,
+    mu: Floats,
+    left: tuple[Floats, Floats],
+    totals: Floats,
+    limits: Integers,
 ) -> None:
     """Raise ValueError unless the arguments of `left_out_products` fit each other; the kernel calls
     it, too.
     """
     n_rows = len(rows[0]) - 1
     n_entries = len(rows[1])
-    if not all(map(are_offsets, (rows[0], own[0], corpus[0]), (n_entries, len(own[3]), len(corpus[1])))):
+    if not all(
+        map(are_offsets, (rows[0], own[0], corpus[0]), (n_entries, len(own[3]), len(corpus[1])))
+    ):
         raise ValueError("the arrays of the rows do not fit each other")
-    if not len(rows[2]) == n_entries == len(left[0]) == len(left[1]) or len(corpus[2]) != len(corpus[1]):
+    if not len(rows[2]) == n_entries == len(left[0]) == len(left[1]) or len(corpus[2]) != len(
+        corpus[1]
+    ):
         raise ValueError("there must be values for each entry")
     if not len(own[0]) - 1 == len(totals) == len(limits) == n_rows or limits.min(initial=1) < 1:
         raise ValueError("there must be labels, a total and a limit for each document")
-    if corpus[1].min(initial=0) < 0 or max(corpus[1].max(initial=-1) + 1, np.diff(corpus[0]).max(initial=0)) > len(mu):
+    if corpus[1].min(initial=0) < 0 or max(
+        corpus[1].max(initial=-1) + 1, np.diff(corpus[0]).max(initial=0)
+    ) > len(mu):
         raise ValueError("the classes must be below n_classes")
     n_own = np.diff(own[0])
-    if n_own.max(initial=0) > len(mu) or not len(own[1]) == len(own[2]) == int(n_own @ np.diff(rows[0])):
+    if n_own.max(initial=0) > len(mu) or not len(own[1]) == len(own[2]) == int(
+        n_own @ np.diff(rows[0])
+    ):
         raise ValueError("there must be values for each entry of each own class")
-    if rows[2].min(initial=0) < 0 or rows[1].min(initial=0) < 0 or rows[1].max(initial=-1) >= len(corpus[0]) - 1:
+    if (
+        rows[2].min(initial=0) < 0
+        or rows[1].min(initial=0) < 0
+        or rows[1].max(initial=-1) >= len(corpus[0]) - 1
+    ):
         raise ValueError("a document is not part of the corpus")
 
 
@@ -175,7 +219,13 @@ MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not under
 
 
 def left_out_products(
-    rows: Counted, own: Own, corpus: Shares, mu: Floats, left: tuple[Floats, Floats], totals: Floats, limits: Integers
+    rows: Counted,
+    own: Own,
+    corpus: Shares,
+    mu: Floats,
+    left: tuple[Floats, Floats],
+    totals: Floats,
+    limits: Integers,
 ) -> tuple[Floats, Floats]:
     """Return Π factor^count of each document in each class as mantissas and exponents of 2,
     (n_documents, n_classes).
@@ -206,7 +256,9 @@ def left_out_products(
     documents = owners[entries]
     ranks = np.arange(len(entries)) - running_sums(pieces)[rows[0]][documents]
     bounds = running_sums(pieces)[entries]
-    repeats = np.minimum(limits[documents], rows[2][entries] - (np.arange(len(entries)) - bounds) * limits[documents])
+    repeats = np.minimum(
+        limits[documents], rows[2][entries] - (np.arange(len(entries)) - bounds) * limits[documents]
+    )
     _, own_entries = entries_of(rows[0], entry_rows(own[0]))
     own_features = rows[1][own_entries]
     n_places = len(corpus[1])

@@ -80,7 +80,9 @@ class MeanPosteriors:
         drawn = rng.standard_gamma(np.maximum(self.means * concentration[:, None], 0.0))
         totals = drawn.sum(axis=1)
         is_drawn = (self.documents > 0) & (totals > 0)
-        return np.where(is_drawn[:, None], drawn / np.where(is_drawn, totals, 1.0)[:, None], self.means)
+        return np.where(
+            is_drawn[:, None], drawn / np.where(is_drawn, totals, 1.0)[:, None], self.means
+        )
 
 
 def fit_mean_posteriors(log_posterior: Floats, classes: NDArray[Any]) -> MeanPosteriors | None:
@@ -129,7 +131,9 @@ class ShareEstimate(NamedTuple):
         for each in (self,) if others is None else (self, others):
             low = np.minimum(low, each.low)
             high = np.maximum(high, each.high)
-        return ShareEstimate(self.shares, np.minimum(low, self.shares), np.maximum(high, self.shares))
+        return ShareEstimate(
+            self.shares, np.minimum(low, self.shares), np.maximum(high, self.shares)
+        )
 
 
 class PosteriorSums:
@@ -175,14 +179,20 @@ class PosteriorSums:
         shares = self.solve(known)
         if drift is not None and drift.is_too_large:
             return ShareEstimate(shares, np.zeros(self.n_classes), np.ones(self.n_classes))
-        moved = None if drift is None or not len(drift.features) else drift.draw(np.random.default_rng(1), RESAMPLES)
+        moved = (
+            None
+            if drift is None or not len(drift.features)
+            else drift.draw(np.random.default_rng(1), RESAMPLES)
+        )
         found = np.empty((RESAMPLES, self.n_classes))
         unexplained = _random_misfit(self.total / self.n_documents - known.means.T @ shares)
         classes = self.rng.integers(self.n_classes, size=RESAMPLES)
         added = self.rng.standard_exponential(RESAMPLES)
         for i, (k, weight) in enumerate(zip(classes.tolist(), added.tolist(), strict=True)):
             means = known.resample(self.rng)
-            mean = (self.resampled[i] + weight * means[k]) / (self.weights[i] + weight) + unexplained[i]
+            mean = (self.resampled[i] + weight * means[k]) / (
+                self.weights[i] + weight
+            ) + unexplained[i]
             if moved is not None:
                 mean = mean + moved[i]
             mean = np.maximum(mean, 0.0)
@@ -252,7 +262,9 @@ def solve_on_simplex(columns: Floats, target: Floats, *, start: Floats | None = 
     left = MAX_EXCHANGES
     while True:
         free = np.flatnonzero(is_free)
-        solved = np.linalg.solve(gram[np.ix_(free, free)], np.stack((product[free], np.ones(len(free))), axis=1))
+        solved = np.linalg.solve(
+            gram[np.ix_(free, free)], np.stack((product[free], np.ones(len(free))), axis=1)
+        )
         multiplier = (solved[:, 0].sum() - 1) / solved[:, 1].sum()
         x = np.zeros(n)
         x[free] = solved[:, 0] - multiplier * solved[:, 1]
@@ -312,7 +324,9 @@ class LabelPosteriors:
         """Whether enough left-out documents have a label, and it is more probable on these on
         average.
         """
-        return np.asarray((self.documents[:, 1] >= MIN_DOCUMENTS) & (self.means[:, 1] > self.means[:, 0]))
+        return np.asarray(
+            (self.documents[:, 1] >= MIN_DOCUMENTS) & (self.means[:, 1] > self.means[:, 0])
+        )
 
     def resample(self, rng: np.random.Generator) -> Floats:
         """Return random means: how they would be with other left-out documents; see
@@ -320,7 +334,9 @@ class LabelPosteriors:
         """
         spreads = (self.documents * self.spreads + 1) / (self.documents + 1)
         concentration = self.documents / spreads - 1
-        parameters = (np.maximum(each * concentration, MIN_POSITIVE) for each in (self.means, 1 - self.means))
+        parameters = (
+            np.maximum(each * concentration, MIN_POSITIVE) for each in (self.means, 1 - self.means)
+        )
         return np.where(self.documents > 0, rng.beta(*parameters), self.means)
 
     def estimate(self, sums: PosteriorSums) -> ShareEstimate:
@@ -341,7 +357,9 @@ class LabelPosteriors:
         for i, weight in enumerate(added.tolist()):
             means = self.resample(sums.rng)
             document = np.where(sums.rng.random(len(mean)) < 0.5, means[:, 1], means[:, 0])
-            resampled = (sums.resampled[i] + weight * document) / (sums.weights[i] + weight) + unexplained[i]
+            resampled = (sums.resampled[i] + weight * document) / (
+                sums.weights[i] + weight
+            ) + unexplained[i]
             found[i] = _solve_for_label(means, resampled, sums.rng.random(len(mean)))
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
@@ -427,7 +445,9 @@ class WordSums:
         self.slope = np.zeros((n_classes, n_classes))
         self._pending: list[tuple[NDArray[np.int32], Floats]] = []
 
-    def add(self, documents: DocumentCounts, weights: Floats, posteriors: Floats, temperatures: Floats) -> None:
+    def add(
+        self, documents: DocumentCounts, weights: Floats, posteriors: Floats, temperatures: Floats
+    ) -> None:
         """Add some documents.
 
         weights       (n_entries,), the weight of each entry
@@ -438,7 +458,9 @@ class WordSums:
         scale = documents.sum_entries(np.abs(weights).astype(np.float64)) / temperatures
         scaled = posteriors * scale[:, None]
         self.slope += np.diag(scaled.sum(axis=0)) - scaled.T @ posteriors
-        self._pending.append((documents.indices, np.stack((np.ones(len(weights)), weights), axis=1)))
+        self._pending.append(
+            (documents.indices, np.stack((np.ones(len(weights)), weights), axis=1))
+        )
         if sum(len(features) for features, _ in self._pending) > max(PENDING, len(self.features)):
             self._sum_pending()
 
@@ -446,10 +468,14 @@ class WordSums:
         features = np.concatenate((self.features, *(each for each, _ in self._pending)))
         sums = np.concatenate((self.sums, *(each for _, each in self._pending)))
         self.features, places = np.unique(features, return_inverse=True)
-        self.sums = np.stack([np.bincount(places, column, len(self.features)) for column in sums.T], axis=1)
+        self.sums = np.stack(
+            [np.bincount(places, column, len(self.features)) for column in sums.T], axis=1
+        )
         self._pending.clear()
 
-    def compare(self, statistics: ClassStatistics, shares: Floats, scorer: LinearScorer) -> WordDrift | None:
+    def compare(
+        self, statistics: ClassStatistics, shares: Floats, scorer: LinearScorer
+    ) -> WordDrift | None:
         """Return how the features deviate from a mixture of the classes; None if there is nothing
         to compare.
 
@@ -467,28 +493,43 @@ class WordSums:
         # features of all documents of a class
         entries = statistics.class_sums(statistics.documents).astype(np.float64)
         known = (entries > 0) & (statistics.class_documents > 0)
-        lengths = np.divide(entries, statistics.class_documents, out=np.zeros(len(entries)), where=known)
+        lengths = np.divide(
+            entries, statistics.class_documents, out=np.zeros(len(entries)), where=known
+        )
         n_found = float(found.sum())
         total = float(np.abs(weights).sum())
         mean_length = float(shares @ lengths)
         if n_found <= 0 or total <= 0 or mean_length <= 0:
             return None
-        rates = n_found / mean_length * np.divide(shares * lengths, entries, out=np.zeros(len(entries)), where=known)
+        rates = (
+            n_found
+            / mean_length
+            * np.divide(shares * lengths, entries, out=np.zeros(len(entries)), where=known)
+        )
         rate = rates[statistics.classes]
         frequencies = statistics.documents.astype(np.float64)
         expected = statistics.feature_sums(rate * frequencies)
-        variances = np.maximum(expected, found) + statistics.feature_sums(rate * rate * frequencies) + 1
+        variances = (
+            np.maximum(expected, found) + statistics.feature_sums(rate * rate * frequencies) + 1
+        )
         deviations = found - expected
         features = np.flatnonzero(deviations**2 > SIGNIFICANT**2 * variances)
         features = features[np.argsort(-np.abs(deviations[features]), kind="stable")]
         deviations = deviations[features]
         factor = np.zeros((self.n_classes, self.n_classes))
         if len(features):
-            unit = np.divide(weights, found, out=np.full(len(found), total / n_found), where=found > 0)[features]
+            unit = np.divide(
+                weights, found, out=np.full(len(found), total / n_found), where=found > 0
+            )[features]
             moves = _weigh(scorer, features) * (deviations * unit / total)[:, None]
-            moves = np.concatenate((moves, moves.sum(axis=0)[None, :])) @ (self.slope / self.n_documents).T
+            moves = (
+                np.concatenate((moves, moves.sum(axis=0)[None, :]))
+                @ (self.slope / self.n_documents).T
+            )
             covariance = moves.T @ moves
-            covariance[np.diag_indices_from(covariance)] += RIDGE * max(float(np.trace(covariance)), RIDGE)
+            covariance[np.diag_indices_from(covariance)] += RIDGE * max(
+                float(np.trace(covariance)), RIDGE
+            )
             factor = np.linalg.cholesky(covariance)
         return WordDrift(float(np.abs(deviations).sum() / (2 * n_found)), features, factor)
 

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
-from nbtext.features.csr import SparseWeights, entries_of, entry_rows, running_sums, select_class, split_columns
+from nbtext.features.csr import (
+    SparseWeights,
+    entries_of,
+    entry_rows,
+    running_sums,
+    select_class,
+    split_columns,
+)
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import mix64
 from nbtext.records import dataclass
@@ -41,7 +48,9 @@ class Derivation(Protocol):
         class k.
         """
 
-    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
+    def rows(
+        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
+    ) -> Csr:
         """Return the rows over the derived columns; they are ascending if the given ones are."""
 
 
@@ -61,15 +70,21 @@ class LinearScorer(SparseWeights):
 
     @property
     def n_classes(self) -> int:
-        return len(self.bias) if self.derivation is None else len(self.bias) // self.derivation.height
+        return (
+            len(self.bias) if self.derivation is None else len(self.bias) // self.derivation.height
+        )
 
     @property
     def n_features(self) -> int:
-        return self.n_columns if self.derivation is None else self.n_columns // self.derivation.width
+        return (
+            self.n_columns if self.derivation is None else self.n_columns // self.derivation.width
+        )
 
     def with_prior(self, log_prior: Floats) -> LinearScorer:
         """Return the scorer of the joint probability: each class's log prior is added to its bias."""
-        return replace(self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior))))
+        return replace(
+            self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior)))
+        )
 
     def round(self) -> LinearScorer:
         """Return the scorer with weights that float32 holds, so that a file of float32 loses
@@ -107,10 +122,14 @@ class LinearScorer(SparseWeights):
         """Return the scorer of these features only; not with a derivation."""
         bounds, entries = entries_of(self.indptr, self.rows_of(columns))
         return replace(
-            self, indptr=bounds, classes=self.classes[entries], deltas=self.deltas[entries], rows=None,
+            self,
+            indptr=bounds,
+            classes=self.classes[entries],
+            deltas=self.deltas[entries],
+            rows=None,
             base=None if self.base is None else self.base[columns],
             bounds=None if self.bounds is None else np.searchsorted(columns, self.bounds),
-        )  # fmt: skip
+        )
 
     def share_rows(self) -> LinearScorer:
         """Return the scorer with equal entries of several features stored once; not with a
@@ -124,7 +143,9 @@ class LinearScorer(SparseWeights):
         for block in blocks:
             bounds = self.indptr[block.start : block.stop + 1]
             own = slice(bounds[0], bounds[-1])
-            hashes = mix64(mix64(self.deltas[own].view(np.uint64)) ^ self.classes[own].astype(np.uint64))
+            hashes = mix64(
+                mix64(self.deltas[own].view(np.uint64)) ^ self.classes[own].astype(np.uint64)
+            )
             is_filled = np.diff(bounds) > 0
             if len(hashes):
                 keys[block][is_filled] = np.add.reduceat(hashes, bounds[:-1][is_filled] - bounds[0])
@@ -134,7 +155,13 @@ class LinearScorer(SparseWeights):
         places[order] = np.arange(len(first))
         own_rows = places[rows]
         bounds, entries = entries_of(self.indptr, first[order])
-        shared = replace(self, indptr=bounds, classes=self.classes[entries], deltas=self.deltas[entries], rows=own_rows)
+        shared = replace(
+            self,
+            indptr=bounds,
+            classes=self.classes[entries],
+            deltas=self.deltas[entries],
+            rows=own_rows,
+        )
         for block in blocks:  # features with equal hashes could differ
             bounds, entries = entries_of(shared.indptr, own_rows[block])
             ends = self.indptr[block.start : block.stop + 1]
@@ -145,19 +172,30 @@ class LinearScorer(SparseWeights):
                 return self
         return shared
 
-    def scores(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Floats:
+    def scores(
+        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
+    ) -> Floats:
         """Return the scores of documents in compressed sparse rows of features, shape (n_documents,
         n_classes).
         """
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(indptr, indices, values)
         if self.bounds is not None:
-            rows = zip(split_columns(indptr, indices, self.bounds), self.split(self.bounds), strict=True)
-            return np.asarray(sum(score_rows(ends, own, values[places], view) for (places, ends, own), view in rows))
+            rows = zip(
+                split_columns(indptr, indices, self.bounds), self.split(self.bounds), strict=True
+            )
+            return np.asarray(
+                sum(
+                    score_rows(ends, own, values[places], view)
+                    for (places, ends, own), view in rows
+                )
+            )
         scores = score_rows(indptr, indices, values, self)
         if self.derivation is None or self.derivation.height == 1:
             return scores
-        return np.asarray(scores.reshape(len(scores), self.derivation.height, self.n_classes).sum(axis=1))
+        return np.asarray(
+            scores.reshape(len(scores), self.derivation.height, self.n_classes).sum(axis=1)
+        )
 
     def bias_of(self, k: int) -> float:
         """Return the score of class k for a document without features."""
@@ -175,10 +213,17 @@ class LinearScorer(SparseWeights):
         n_entries = len(indices)
         owners = np.arange(n_entries)
         if self.derivation is not None:
-            indptr, indices, values = self.derivation.rows(np.arange(n_entries + 1), indices, values)
+            indptr, indices, values = self.derivation.rows(
+                np.arange(n_entries + 1), indices, values
+            )
             owners = np.repeat(owners, np.diff(indptr))
-        weights = sum((self.column_weights(indices, row) for row in self.rows_of_class(k)), np.zeros(len(indices)))
-        return np.bincount(owners, weights=weights * values, minlength=n_entries).astype(np.float64, copy=False)
+        weights = sum(
+            (self.column_weights(indices, row) for row in self.rows_of_class(k)),
+            np.zeros(len(indices)),
+        )
+        return np.bincount(owners, weights=weights * values, minlength=n_entries).astype(
+            np.float64, copy=False
+        )
 
     def rows_of_class(self, k: int) -> range:
         """Return the numbers of the partial scores whose sum is the score of class k."""
@@ -186,7 +231,9 @@ class LinearScorer(SparseWeights):
 
     def column_weights(self, columns: NDArray[np.integer], row: int) -> Floats:
         """Return the weights of some columns in one partial score, shape (n,)."""
-        own: Floats = select_class(self.indptr, self.classes, self.deltas, self.rows_of(columns), row)
+        own: Floats = select_class(
+            self.indptr, self.classes, self.deltas, self.rows_of(columns), row
+        )
         return self.absent(columns, row) + own
 
     def absent(self, columns: NDArray[np.integer], row: int) -> Floats:
@@ -213,7 +260,9 @@ class ClassWeights:
         self._rows = entry_rows(scorer.indptr)[self._order]
         # row by row
         self._features = np.argsort(scorer.rows_of(np.arange(scorer.n_columns)), kind="stable")
-        self._of_rows = np.searchsorted(scorer.rows_of(self._features), np.arange(len(scorer.indptr)))
+        self._of_rows = np.searchsorted(
+            scorer.rows_of(self._features), np.arange(len(scorer.indptr))
+        )
 
     def of(self, k: int) -> Floats:
         """Return the weights of class k, shape (n_features,)."""
@@ -230,7 +279,11 @@ class ClassWeights:
 
     def at(self, k: int, columns: NDArray[np.int64]) -> Floats:
         """Return the weights of some features in class k, shape (n,)."""
-        return self._scorer.column_weights(columns, k) if self._scorer.derivation is None else self.of(k)[columns]
+        return (
+            self._scorer.column_weights(columns, k)
+            if self._scorer.derivation is None
+            else self.of(k)[columns]
+        )
 
     def entries(self, k: int) -> tuple[NDArray[np.int64], Floats]:
         """Return the features for which class k stores a weight, and these weights; only without a
@@ -264,11 +317,19 @@ class ClassWeights:
     def sums(self) -> Floats:
         """Return the sum of all classes' weights, shape (n_features,)."""
         if self._scorer.derivation is not None:
-            return sum((self.of(k) for k in range(self._scorer.n_classes)), np.zeros(self._scorer.n_features))
+            return sum(
+                (self.of(k) for k in range(self._scorer.n_classes)),
+                np.zeros(self._scorer.n_features),
+            )
         scorer = self._scorer
         columns = np.arange(scorer.n_columns)
-        total = sum((scorer.default_of(columns, row) for row in range(len(scorer.bias))), np.zeros(len(columns)))
-        sums = np.bincount(self._rows, weights=scorer.deltas[self._order], minlength=len(scorer.indptr) - 1)
+        total = sum(
+            (scorer.default_of(columns, row) for row in range(len(scorer.bias))),
+            np.zeros(len(columns)),
+        )
+        sums = np.bincount(
+            self._rows, weights=scorer.deltas[self._order], minlength=len(scorer.indptr) - 1
+        )
         total += sums[scorer.rows_of(columns)]
         if scorer.base is not None and scorer.base_scale is not None:
             total += scorer.base_scale.sum() * scorer.base
@@ -332,5 +393,7 @@ def log_share(
     if smoothing > 0:
         return np.asarray(np.log(counts + smoothing) - np.log(totals)[of], dtype=np.float64)
     totals = totals[of]
-    share = np.divide(counts, totals, out=np.zeros(np.broadcast(counts, totals).shape), where=totals > 0)
+    share = np.divide(
+        counts, totals, out=np.zeros(np.broadcast(counts, totals).shape), where=totals > 0
+    )
     return np.asarray(np.log(np.clip(share, CLIP, 1 - CLIP)), dtype=np.float64)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import PARAMETERS, SettingsError, list_some, named
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Settings, parse_label_share, parse_number_or_auto, refuse, require, setting
+from nbtext.settings import (
+    Excludes,
+    Settings,
+    parse_label_share,
+    parse_number_or_auto,
+    refuse,
+    require,
+    setting,
+)
 
 if TYPE_CHECKING:
     from nbtext.bayes.class_statistics import Prior
@@ -21,8 +29,15 @@ COMBINED = "combined"  # the sum of Naive Bayes models over views; see `combinat
 STACKED = "stacked"  # the sum of Naive Bayes and linear models over views; see `stacking`
 BEST = "best"  # the model that a search selects
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
-    "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",
-)  # fmt: skip
+    "C",
+    "smoothing",
+    "prior",
+    "loss",
+    "interpolation",
+    "ratio_smoothing",
+    "values",
+    "normalize_weights",
+)
 # not of `auto`
 OF_CHOSEN_MODELS = tuple(name for name in OF_SOME_MODELS if name not in ("smoothing", "prior"))
 NOT_SEARCHED = "a search chooses the settings that only some models take"
@@ -52,7 +67,9 @@ def _parse_prior(text: str) -> str | tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(f"{text!r} is neither empirical, uniform nor a list of numbers such as 1,3") from None
+        raise ValueError(
+            f"{text!r} is neither empirical, uniform nor a list of numbers such as 1,3"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,28 +77,49 @@ class LinearSettings(Settings):
     """The settings of linear models: regularization, loss, and the Naive Bayes weights of NB-SVM."""
 
     C: float | str = setting(
-        1.0, "Inverse regularization strength. `auto` selects it by cross-validation. Only with --model logistic, "
-        "nbsvm or svm.", low=SMALLEST_C, high=LARGEST_C, parse=parse_number_or_auto(AUTO), metavar="auto|N",
+        1.0,
+        "Inverse regularization strength. `auto` selects it by cross-validation. Only with --model logistic, "
+        "nbsvm or svm.",
+        low=SMALLEST_C,
+        high=LARGEST_C,
+        parse=parse_number_or_auto(AUTO),
+        metavar="auto|N",
         wanted=f"auto, or a number from {SMALLEST_C:g} to {LARGEST_C:g}",
-    )  # fmt: skip
-    loss: str = setting("squared-hinge", "Loss function. Only with --model nbsvm.", choices=LOSSES, metavar="NAME")
+    )
+    loss: str = setting(
+        "squared-hinge", "Loss function. Only with --model nbsvm.", choices=LOSSES, metavar="NAME"
+    )
     interpolation: float = setting(
-        1.0, "Weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning (2012) "
-        "recommend 0.25. Only with --model nbsvm.", low=0, high=1, metavar="N", flags=("--interpolation", "--beta"),
-    )  # fmt: skip
+        1.0,
+        "Weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning (2012) "
+        "recommend 0.25. Only with --model nbsvm.",
+        low=0,
+        high=1,
+        metavar="N",
+        flags=("--interpolation", "--beta"),
+    )
     ratio_smoothing: float = setting(
-        1.0, "Additive smoothing of the log-count ratios. Only with --model nbsvm.",
-        low=SMALLEST, high=LARGEST, metavar="N",
-    )  # fmt: skip
+        1.0,
+        "Additive smoothing of the log-count ratios. Only with --model nbsvm.",
+        low=SMALLEST,
+        high=LARGEST,
+        metavar="N",
+    )
     # not options, because `evaluate` has options of these names for its own cross-validation
     folds: int = setting(
-        5, "logistic, nbsvm, svm: number of folds of the cross-validation that calibrates and selects C.",
-        low=2, is_option=False,
-    )  # fmt: skip
+        5,
+        "logistic, nbsvm, svm: number of folds of the cross-validation that calibrates and selects C.",
+        low=2,
+        is_option=False,
+    )
     seed: int = setting(
-        0, "logistic, nbsvm, svm: seed of the order of the documents.",
-        low=0, high=2**64 - 1, wanted="a whole number from 0 to 2^64 - 1", is_option=False,
-    )  # fmt: skip
+        0,
+        "logistic, nbsvm, svm: seed of the order of the documents.",
+        low=0,
+        high=2**64 - 1,
+        wanted="a whole number from 0 to 2^64 - 1",
+        is_option=False,
+    )
 
     def check_values(self) -> None:
         if isinstance(self.C, str):
@@ -107,69 +145,104 @@ class ModelSettings(LinearSettings):
     )
 
     model: str = setting(
-        AUTO, "Model to train; the default, `auto`, selects multinomial or complement Naive Bayes. It compares them on "
+        AUTO,
+        "Model to train; the default, `auto`, selects multinomial or complement Naive Bayes. It compares them on "
         "counts and on binary counts, by leave-one-out accuracy; with up to 25 documents a label on average, it "
         "compares dirichlet, too, by cross-validation. `combined` adds up the weighted scores of Naive Bayes models of "
         "words, of pairs of words and, if texts are short or written without spaces, of characters; or of the views of "
         "--view. `stacked` adds up those of Naive Bayes, NB-SVM and linear SVM.",
-        choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS), metavar="NAME",
-    )  # fmt: skip
+        choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS),
+        metavar="NAME",
+    )
     smoothing: float | None = setting(
-        None, "Additive smoothing of Naive Bayes, the pseudo-count of each feature in each class. `auto` selects it by "
+        None,
+        "Additive smoothing of Naive Bayes, the pseudo-count of each feature in each class. `auto` selects it by "
         "leave-one-out; 0 is maximum likelihood. With --model dirichlet, a feature gets N times its mean count in a "
         "class. With --model combined, N multiplies the smoothing of each part. With --model gaussian, N times the "
         "largest variance is added to all "
-        "variances; `auto` is 1e-9.", parse=parse_number_or_auto(None), metavar="auto|N", default_help="auto",
-    )  # fmt: skip
+        "variances; `auto` is 1e-9.",
+        parse=parse_number_or_auto(None),
+        metavar="auto|N",
+        default_help="auto",
+    )
     prior: str | tuple[float, ...] | None = setting(
-        None, "Class prior of Naive Bayes. N,N… is one weight for each label, in sorted order of the labels; only the "
-        "proportions of the weights matter.", parse=_parse_prior, metavar="empirical|uniform|N,N…",
+        None,
+        "Class prior of Naive Bayes. N,N… is one weight for each label, in sorted order of the labels; only the "
+        "proportions of the weights matter.",
+        parse=_parse_prior,
+        metavar="empirical|uniform|N,N…",
         default_help="empirical; uniform for complement",
-    )  # fmt: skip
+    )
     class_weight: str | tuple[tuple[str, float], ...] | None = setting(
-        None, "How many documents one of a label counts as, in the class prior or in the loss of a linear model: a "
-        "dict of weights, or `balanced` for equal sums.", is_option=False,
-    )  # fmt: skip
+        None,
+        "How many documents one of a label counts as, in the class prior or in the loss of a linear model: a "
+        "dict of weights, or `balanced` for equal sums.",
+        is_option=False,
+    )
     calibrate: bool = setting(
-        True, "Calibrate probabilities with leave-one-out scores, or those of cross-validation for linear models.",
+        True,
+        "Calibrate probabilities with leave-one-out scores, or those of cross-validation for linear models.",
         default_help="--calibrate",
-    )  # fmt: skip
+    )
     optimize: str | None = setting(
-        None, "Metric to optimize on leave-one-out scores. For accuracy and macro_f1, an offset for each label is "
+        None,
+        "Metric to optimize on leave-one-out scores. For accuracy and macro_f1, an offset for each label is "
         "added to its log-probability before the label is chosen; reported probabilities do not change. log_loss "
         "adjusts the probabilities. For a multi-label model, macro_f1 selects a threshold for each label; by default, "
-        "one threshold of all labels maximizes micro F1.", choices=METRICS, metavar="METRIC",
-    )  # fmt: skip
+        "one threshold of all labels maximizes micro F1.",
+        choices=METRICS,
+        metavar="METRIC",
+    )
     min_recall: tuple[tuple[str, float], ...] = setting(
-        (), "Minimum recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is chosen "
-        "on leave-one-out scores.", parse=parse_label_share, metavar="LABEL=P", is_repeated=True,
-    )  # fmt: skip
+        (),
+        "Minimum recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is chosen "
+        "on leave-one-out scores.",
+        parse=parse_label_share,
+        metavar="LABEL=P",
+        is_repeated=True,
+    )
     min_precision: tuple[tuple[str, float], ...] = setting(
-        (), "Minimum precision of a label on new documents, such as spam=0.99; may be repeated.",
-        parse=parse_label_share, metavar="LABEL=P", is_repeated=True,
-    )  # fmt: skip
+        (),
+        "Minimum precision of a label on new documents, such as spam=0.99; may be repeated.",
+        parse=parse_label_share,
+        metavar="LABEL=P",
+        is_repeated=True,
+    )
     confidence: float = setting(
-        CONFIDENCE, "Confidence of each target of --min-recall and --min-precision: the probability that it is met on "
-        "new documents, too.", metavar="P",
-    )  # fmt: skip
+        CONFIDENCE,
+        "Confidence of each target of --min-recall and --min-precision: the probability that it is met on "
+        "new documents, too.",
+        metavar="P",
+    )
     normalize_weights: bool = setting(
-        False, "Divide the weights of each class by their sum (Rennie et al. 2003). Only with --model complement."
+        False,
+        "Divide the weights of each class by their sum (Rennie et al. 2003). Only with --model complement.",
     )
     values: int = setting(
-        4, "Number of categories of a feature. All counts from N - 1 upwards are one category. Only with --model "
-        "categorical.", low=2, high=MAX_VALUES, metavar="N",
-    )  # fmt: skip
+        4,
+        "Number of categories of a feature. All counts from N - 1 upwards are one category. Only with --model "
+        "categorical.",
+        low=2,
+        high=MAX_VALUES,
+        metavar="N",
+    )
     keep_sample: int | None = setting(
-        None, "Number of documents, selected at random, whose counts the model retains; none by default. With them, "
+        None,
+        "Number of documents, selected at random, whose counts the model retains; none by default. With them, "
         "update, merge and forget refit smoothing and calibration. A linear model with them also keeps the counts of "
         "each label, which prevalence, inspect --by z and training on the model need.",
-        low=1, high=MAX_KEPT, metavar="N",
-    )  # fmt: skip
+        low=1,
+        high=MAX_KEPT,
+        metavar="N",
+    )
     duplicates: str = setting(
-        TOGETHER, "How documents with equal words are left out, and split into folds. `together` estimates, calibrates "
+        TOGETHER,
+        "How documents with equal words are left out, and split into folds. `together` estimates, calibrates "
         "and selects for new texts. `separate` does so for texts that repeat as they do in SOURCE, such as short "
-        "phrases or standard sentences.", choices=DUPLICATES, metavar="NAME",
-    )  # fmt: skip
+        "phrases or standard sentences.",
+        choices=DUPLICATES,
+        metavar="NAME",
+    )
 
     def check_values(self) -> None:
         LinearSettings.check_values(self)
@@ -182,26 +255,47 @@ class ModelSettings(LinearSettings):
                     raise refuse(name, f"{self.model} does not use it")
         if self.smoothing is not None:
             is_right = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
-            require(is_right, self.smoothing, f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")
+            require(
+                is_right,
+                self.smoothing,
+                f"0, or a number from {SMALLEST:g} to {LARGEST:g}",
+                "smoothing",
+            )
         if isinstance(self.prior, str):
-            require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
+            require(
+                self.prior in PRIORS,
+                self.prior,
+                f"{', '.join(PRIORS)} or a number for each label",
+                "prior",
+            )
         if isinstance(self.class_weight, str):
             is_right = self.class_weight == "balanced"
             require(is_right, self.class_weight, "balanced or a weight for labels", "class_weight")
         for label, weight in self.class_weight if isinstance(self.class_weight, tuple) else ():
-            require(SMALLEST <= weight <= LARGEST, f"{named(label)}: {weight:g}", "a weight above 0", "class_weight")
+            require(
+                SMALLEST <= weight <= LARGEST,
+                f"{named(label)}: {weight:g}",
+                "a weight above 0",
+                "class_weight",
+            )
         for name in ("min_recall", "min_precision"):
             targets = getattr(self, name)
             for label, minimum in targets:
-                require(0 < minimum < 1, f"{named(label)}={minimum:g}", "a number between 0 and 1", name)
+                require(
+                    0 < minimum < 1, f"{named(label)}={minimum:g}", "a number between 0 and 1", name
+                )
             if len({label for label, _ in targets}) < len(targets):
                 raise SettingsError("a label has two targets", where=name, hint="keep one of them")
         require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
         if not self.has_targets and self.confidence != CONFIDENCE:
-            raise SettingsError("needs --min-recall or --min-precision", where="confidence", hint="add one of them")
+            raise SettingsError(
+                "needs --min-recall or --min-precision", where="confidence", hint="add one of them"
+            )
         if self.has_targets and self.optimize in DECISION_METRICS:
             what = f"{self.optimize} and the targets of recall and precision both set the decision offsets"
-            raise SettingsError(what, where="optimize", hint="leave out one of them; log_loss can be combined")
+            raise SettingsError(
+                what, where="optimize", hint="leave out one of them; log_loss can be combined"
+            )
 
     @property
     def is_separate(self) -> bool:
@@ -275,9 +369,15 @@ class ModelSettings(LinearSettings):
         It is the one that is given, and otherwise the share of each label: the default of
         complement is uniform.
         """
-        return self.prior_of(labels) if self.prior is not None or self.class_weight is not None else "empirical"
+        return (
+            self.prior_of(labels)
+            if self.prior is not None or self.class_weight is not None
+            else "empirical"
+        )
 
-    def class_weights_of(self, labels: Sequence[str], n_documents: Sequence[int]) -> list[float] | None:
+    def class_weights_of(
+        self, labels: Sequence[str], n_documents: Sequence[int]
+    ) -> list[float] | None:
         """Return the weight of the documents of each label; None: 1.
 
         "balanced" is scikit-learn's: all documents / (labels · documents of the label). A label
@@ -292,7 +392,9 @@ class ModelSettings(LinearSettings):
         weights = dict(self.class_weight)
         if unknown := sorted(weights.keys() - set(labels)):
             hint = f"there are {list_some(map(named, labels))}"
-            raise SettingsError(f"there is no label {named(unknown[0])}", where="class_weight", hint=hint)
+            raise SettingsError(
+                f"there is no label {named(unknown[0])}", where="class_weight", hint=hint
+            )
         return [weights.get(label, 1.0) for label in labels]
 
 

@@ -14,9 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes import conformal
-from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
-from nbtext.bayes.decision_offsets import Goals, adjust_prior, fit_decision_offsets, fit_targets, refuse_targets
-from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, count_confusions, error_of
+from nbtext.bayes.calibration import (
+    Calibration,
+    TemperatureScaling,
+    fit_scaled_temperature,
+    fit_temperature,
+)
+from nbtext.bayes.decision_offsets import (
+    Goals,
+    adjust_prior,
+    fit_decision_offsets,
+    fit_targets,
+    refuse_targets,
+)
+from nbtext.bayes.diagnostics import (
+    Hyperparameters,
+    LeaveOneOutEstimate,
+    Proportion,
+    count_confusions,
+    error_of,
+)
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, score_first
 from nbtext.bayes.prevalence import fit_mean_posteriors
 from nbtext.bayes.scorer import Floats
@@ -90,9 +107,15 @@ class Unanswered(NamedTuple):
 
 
 def judge(
-    selection: Selection, first: Scored, unanswered: Unanswered, *, n_unjudged: int = 0,
-    contents: NDArray[Any] | None = None, goals: Goals = NO_GOALS, others: Iterable[Scored] = (),
-) -> Selection:  # fmt: skip
+    selection: Selection,
+    first: Scored,
+    unanswered: Unanswered,
+    *,
+    n_unjudged: int = 0,
+    contents: NDArray[Any] | None = None,
+    goals: Goals = NO_GOALS,
+    others: Iterable[Scored] = (),
+) -> Selection:
     """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good
     predictions are.
 
@@ -128,7 +151,9 @@ def judge(
         calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
         log_posterior = calibration.log_posterior(scores, lengths)
-        offsets, before, after = fit_decision_offsets(log_posterior, classes, goals.optimize, missed)
+        offsets, before, after = fit_decision_offsets(
+            log_posterior, classes, goals.optimize, missed
+        )
         if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
         else:  # it is a log-loss
@@ -142,31 +167,50 @@ def judge(
         if contents is not None:  # the first document of each content and class
             pairs = np.stack((contents, classes.astype(contents.dtype)))
             rows = np.unique(pairs, axis=1, return_index=True)[1]
-        offsets, proportions = fit_targets(log_posterior[rows], classes[rows], goals.targets, missed)
+        offsets, proportions = fit_targets(
+            log_posterior[rows], classes[rows], goals.targets, missed
+        )
         calibration = replace(calibration, decision_offsets=offsets)
-    known = fit_mean_posteriors(*map(np.concatenate, zip((log_posterior, classes), unanswered, strict=True)))
+    known = fit_mean_posteriors(
+        *map(np.concatenate, zip((log_posterior, classes), unanswered, strict=True))
+    )
     figures: list[tuple[NDArray[Any], ...]] = []
-    later = ((calibration.log_posterior(other.scores, other.lengths), other.classes) for other in others)
+    later = (
+        (calibration.log_posterior(other.scores, other.lengths), other.classes) for other in others
+    )
     for posterior, truth in chain([(log_posterior, classes)], later):
         own = posterior[np.arange(len(truth)), truth]
         nonconformity = conformal.own_nonconformity(np.exp(posterior), truth)
         figures.append((truth, calibration.decide(posterior), own, nonconformity))
     figures.append(
-        (unanswered.classes, np.full(len(lost), -1), lost,
-         conformal.own_nonconformity(np.exp(unanswered.log_posterior), unanswered.classes))
-    )  # fmt: skip
+        (
+            unanswered.classes,
+            np.full(len(lost), -1),
+            lost,
+            conformal.own_nonconformity(np.exp(unanswered.log_posterior), unanswered.classes),
+        )
+    )
     classes, predicted, own, nonconformity = map(np.concatenate, zip(*figures, strict=True))
     is_answered = predicted >= 0
-    nonconformity = np.concatenate((nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY)))
+    nonconformity = np.concatenate(
+        (nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY))
+    )
     return Selection(
         selection.hyperparameters,
-        replace(calibration, nonconformity=conformal.Quantiles.of(nonconformity), mean_posteriors=known),
-        LeaveOneOutEstimate(
-            len(classes), float((predicted == classes).mean()), -float(own.mean()),
-            count_confusions(classes[is_answered], predicted[is_answered]), unjudged=n_unjudged, optimized=optimized,
-            targets=proportions, unanswered=len(lost),
+        replace(
+            calibration, nonconformity=conformal.Quantiles.of(nonconformity), mean_posteriors=known
         ),
-    )  # fmt: skip
+        LeaveOneOutEstimate(
+            len(classes),
+            float((predicted == classes).mean()),
+            -float(own.mean()),
+            count_confusions(classes[is_answered], predicted[is_answered]),
+            unjudged=n_unjudged,
+            optimized=optimized,
+            targets=proportions,
+            unanswered=len(lost),
+        ),
+    )
 
 
 def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
@@ -176,7 +220,9 @@ def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
     found = conformal.typical(likelihoods)
     if found is None:
         return selection
-    calibration = replace(selection.calibration, likelihoods=found, outlier_threshold=conformal.threshold(found))
+    calibration = replace(
+        selection.calibration, likelihoods=found, outlier_threshold=conformal.threshold(found)
+    )
     return selection._replace(calibration=calibration)
 
 
@@ -208,7 +254,13 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     left = _remaining(found, together)
     if len(left) == 1:
         return left[0]
-    found = dict(zip(left, _answer([corpora[i] for i in left], size, [[found[i][1]] for i in left]), strict=True))
+    found = dict(
+        zip(
+            left,
+            _answer([corpora[i] for i in left], size, [[found[i][1]] for i in left]),
+            strict=True,
+        )
+    )
     left = _remaining(found, together)
     if len(left) == 1:
         return left[0]
@@ -218,20 +270,30 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     return lowest if deviations(losses[best] - losses[lowest], together) > CLEAR else best
 
 
-def _answer(corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]]) -> list[Answer]:
+def _answer(
+    corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]]
+) -> list[Answer]:
     """Return which documents are predicted correctly if they are left out, with the smoothing that
     is best for them.
     """
     n_scores = size * corpora[0].corpus.statistics.n_classes * sum(map(len, smoothings))
     if n_scores > KEPT_SCORES and len(corpora) > 1:
-        return [_answer([corpus], size, [own])[0] for corpus, own in zip(corpora, smoothings, strict=True)]
+        return [
+            _answer([corpus], size, [own])[0]
+            for corpus, own in zip(corpora, smoothings, strict=True)
+        ]
     score_first(corpora, size, smoothings, jobs=corpora[0].corpus.jobs)
     answers = []
     for corpus, own in zip(corpora, smoothings, strict=True):
         first = corpus.corpus.first(size)
-        known = [first.ignore_hapaxes(*each) for each in zip(corpus.scores(size, *own), own, strict=True)]
+        known = [
+            first.ignore_hapaxes(*each) for each in zip(corpus.scores(size, *own), own, strict=True)
+        ]
         own_classes = first.documents.classes
-        found = [(scores.argmax(axis=1) == own_classes, each) for scores, each in zip(known, own, strict=True)]
+        found = [
+            (scores.argmax(axis=1) == own_classes, each)
+            for scores, each in zip(known, own, strict=True)
+        ]
         answers.append(max(found, key=lambda each: each[0].sum()))
         if n_scores > KEPT_SCORES:
             corpus.keep()
@@ -315,10 +377,18 @@ def select_smoothing(
     unanswered = Unanswered(prior, without.documents.classes)
     if len(corpus) == 0:
         nothing = Scored(np.zeros((0, n_classes)), None, judged.documents.classes)
-        return judge(Selection(Hyperparameters(best)), nothing, unanswered, n_unjudged=corpus.n_unjudged, goals=goals)
+        return judge(
+            Selection(Hyperparameters(best)),
+            nothing,
+            unanswered,
+            n_unjudged=corpus.n_unjudged,
+            goals=goals,
+        )
     at_once = count_at_once(judged)
     first = judged.first(at_once)
-    blocks = judged.split(min(at_once, max(1, BLOCK_SCORES // n_classes)), start=len(first.documents))
+    blocks = judged.split(
+        min(at_once, max(1, BLOCK_SCORES // n_classes)), start=len(first.documents)
+    )
     is_likelihood = judged.model.is_generative and judged.documents.is_counted
     likelihoods: list[Floats] = []
 
@@ -332,21 +402,31 @@ def select_smoothing(
     temperature = _calibrate(first, scored.scores, near) if calibrate else None
     n_new = sum(0 if each.is_new is None else int(each.is_new.sum()) for each in (judged, without))
     selection = judge(
-        Selection(Hyperparameters(best), Calibration(temperature)), scored, unanswered,
-        n_unjudged=corpus.n_unjudged, contents=first.contents, goals=goals,
+        Selection(Hyperparameters(best), Calibration(temperature)),
+        scored,
+        unanswered,
+        n_unjudged=corpus.n_unjudged,
+        contents=first.contents,
+        goals=goals,
         others=(score(block, *block.scores(best)) for block in blocks),
-    )  # fmt: skip
+    )
     if is_likelihood:
         for block in without.split(at_once):
-            likelihoods += [conformal.log_likelihood_per_token(block.scores(best)[0], block.documents.lengths)]
+            likelihoods += [
+                conformal.log_likelihood_per_token(block.scores(best)[0], block.documents.lengths)
+            ]
     if selection.estimate is not None:
         other = _estimate_other(corpus, selection, selection.estimate)
-        estimate = replace(selection.estimate, duplicates=corpus.n_duplicates, held_out=n_new, other=other)
+        estimate = replace(
+            selection.estimate, duplicates=corpus.n_duplicates, held_out=n_new, other=other
+        )
         selection = selection._replace(estimate=estimate)
     return add_likelihoods(selection, np.concatenate(likelihoods)) if is_likelihood else selection
 
 
-def _estimate_other(corpus: ScoredCorpus, selection: Selection, estimate: LeaveOneOutEstimate) -> float | None:
+def _estimate_other(
+    corpus: ScoredCorpus, selection: Selection, estimate: LeaveOneOutEstimate
+) -> float | None:
     """Return the accuracy of the model if duplicates are left out the other way; see
     LeaveOneOutEstimate.
 
@@ -357,7 +437,10 @@ def _estimate_other(corpus: ScoredCorpus, selection: Selection, estimate: LeaveO
     calibration = selection.calibration
     change = 0
     old = [each for each in (corpus.corpus, corpus.unanswered) if each.is_new is None]
-    parts = [each.take(np.flatnonzero((each.copies > 1) & (np.diff(each.documents.indptr) > 0))) for each in old]
+    parts = [
+        each.take(np.flatnonzero((each.copies > 1) & (np.diff(each.documents.indptr) > 0)))
+        for each in old
+    ]
     if sum(len(each.documents) for each in parts) <= error * estimate.documents:
         return None
     for block in chain.from_iterable(each.split(count_at_once(each)) for each in parts):
@@ -384,11 +467,17 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
     classes = corpus.documents.classes
     n_classes = known.shape[1]
     wrong = float((known.argmax(axis=1) != classes).mean()) * n_classes / max(1, n_classes - 1)
-    noisy = replace(near, a=near.a / LOW_TEMPERATURE, noise=min(max(wrong, MIN_NOISE), 1 - MIN_NOISE))
+    noisy = replace(
+        near, a=near.a / LOW_TEMPERATURE, noise=min(max(wrong, MIN_NOISE), 1 - MIN_NOISE)
+    )
     found = [_calibrate(corpus, known, start) for start in (near, noisy)]
 
     def log_loss(calibration: TemperatureScaling) -> float:
-        return -float(calibration.log_posterior(known, corpus.n_known)[np.arange(len(classes)), classes].mean())
+        return -float(
+            calibration.log_posterior(known, corpus.n_known)[
+                np.arange(len(classes)), classes
+            ].mean()
+        )
 
     return smoothing, min(found, key=log_loss)
 
@@ -408,9 +497,15 @@ def search_smoothing(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
         exponents = [exponent for exponent in around if DECADES[0] <= exponent <= DECADES[1]]
         smoothings = [10.0**exponent for exponent in exponents]
         scores = corpus.scores(size, *smoothings)
-        calls = [partial(_calibrated_losses, searched, *each, near) for each in zip(scores, smoothings, strict=True)]
+        calls = [
+            partial(_calibrated_losses, searched, *each, near)
+            for each in zip(scores, smoothings, strict=True)
+        ]
         found = parallel_calls(calls, jobs=jobs)
-        losses.update((key, (float(each.mean()), fit)) for key, (each, fit) in zip(exponents, found, strict=True))
+        losses.update(
+            (key, (float(each.mean()), fit))
+            for key, (each, fit) in zip(exponents, found, strict=True)
+        )
         best = min(losses, key=lambda exponent: (losses[exponent][0], -exponent))
         near = losses[best][1]
         corpus.keep(10.0**best)
@@ -429,7 +524,9 @@ def _calibrated_losses(
     return -log_posterior[np.arange(len(scores)), corpus.documents.classes], calibration
 
 
-def _calibrate(corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | None) -> TemperatureScaling:
+def _calibrate(
+    corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | None
+) -> TemperatureScaling:
     """Fit the calibration; scores that are not in nats are scaled first (see
     `fit_scaled_temperature`).
     """

@@ -17,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temperature
-from nbtext.bayes.class_statistics import ClassStatistics, Prior, count_classes, log_prior, log_priors
+from nbtext.bayes.class_statistics import (
+    ClassStatistics,
+    Prior,
+    count_classes,
+    log_prior,
+    log_priors,
+)
 from nbtext.bayes.conformal import log_likelihood_per_token
 from nbtext.bayes.decision_offsets import Goals
 from nbtext.bayes.diagnostics import Hyperparameters
@@ -85,9 +91,12 @@ class HeldOut:
         """The fold of each document; no fold has all documents of a class."""
         contents = None if self.is_separate else number_contents(self.sample)
         return stratified_folds(
-            self.sample.classes, N_FOLDS, seed=None, contents=contents,
+            self.sample.classes,
+            N_FOLDS,
+            seed=None,
+            contents=contents,
             class_documents=self.statistics.class_documents,
-        )  # fmt: skip
+        )
 
     @cached_property
     def held_out(self) -> NDArray[np.int64]:
@@ -103,11 +112,15 @@ class HeldOut:
         shares = log_priors(self.statistics.class_documents[None, :], "empirical")
         return Unanswered(np.tile(shares, (len(classes), 1)), classes)
 
-    def compare(self, *candidates: ExpectationMaximization, optimize: str | None = None) -> list[Trial]:
+    def compare(
+        self, *candidates: ExpectationMaximization, optimize: str | None = None
+    ) -> list[Trial]:
         """Return the results of each candidate on the held-out documents."""
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
         parts = [part for part in parts if len(part)]
-        calls = [partial(self._score_part, part, candidate) for candidate in candidates for part in parts]
+        calls = [
+            partial(self._score_part, part, candidate) for candidate in candidates for part in parts
+        ]
         found = iter(parallel_calls(calls, jobs=self.jobs))
         trials = []
         classes = self.sample.classes[self.held_out]
@@ -132,7 +145,9 @@ class HeldOut:
         known features.
         """
         held_out = self.sample.take(part)
-        rest = self.statistics - count_classes(held_out, self.statistics.n_features, self.statistics.n_classes)
+        rest = self.statistics - count_classes(
+            held_out, self.statistics.n_features, self.statistics.n_classes
+        )
         scorer = candidate.fit(rest, is_watched=False).scorer
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
         # a hapax has the weight of a feature that no class has
@@ -145,17 +160,24 @@ class HeldOut:
         return np.asarray(self.lengths - self.sample.sum_features(self.is_hapax))
 
     def _select(
-        self, smoothing: float, complete: Floats, known: Floats, temperature: TemperatureScaling | None,
+        self,
+        smoothing: float,
+        complete: Floats,
+        known: Floats,
+        temperature: TemperatureScaling | None,
         optimize: str | None,
-    ) -> Selection:  # fmt: skip
+    ) -> Selection:
         classes = self.sample.classes[self.held_out]
         selection = Selection(Hyperparameters(smoothing), Calibration(temperature))
         if len(complete) == 0:
             return selection
         selection = judge(
-            selection, Scored(known, self._n_known[self.held_out], classes), self.unanswered,
-            n_unjudged=len(self.sample) - len(complete), goals=Goals(optimize),
-        )  # fmt: skip
+            selection,
+            Scored(known, self._n_known[self.held_out], classes),
+            self.unanswered,
+            n_unjudged=len(self.sample) - len(complete),
+            goals=Goals(optimize),
+        )
         lengths = self.lengths[self.folds != NEVER_HELD_OUT]
         return add_likelihoods(selection, log_likelihood_per_token(complete, lengths))
 
@@ -216,10 +238,19 @@ class ExpectationMaximization:
     @property
     def name(self) -> str:
         """The name in the comparison of candidates."""
-        return f"unlabeled documents weighted {self.weight:g}" if self.weight > 0 else "labeled documents alone"
+        return (
+            f"unlabeled documents weighted {self.weight:g}"
+            if self.weight > 0
+            else "labeled documents alone"
+        )
 
     def fit(
-        self, labeled: ClassStatistics, *, jobs: int = 1, on_step: OnStep | None = None, is_watched: bool = True
+        self,
+        labeled: ClassStatistics,
+        *,
+        jobs: int = 1,
+        on_step: OnStep | None = None,
+        is_watched: bool = True,
     ) -> Mixture:
         """Fit the labeled documents alone, then take the steps.
 
@@ -262,9 +293,13 @@ class ExpectationMaximization:
 
         calls = [partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)]
         parts = parallel_calls(calls, jobs=jobs)
-        return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
+        return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(
+            marginal for _, marginal in parts
+        )
 
-    def _log_posterior(self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
+    def _log_posterior(
+        self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float
+    ) -> float:
         """Return l(θ), up to a constant that does not depend on the model."""
         # the likelihood of documents of a class is that of their summed counts
         of_classes = _matrix(labeled).T.tocsr()
@@ -274,7 +309,11 @@ class ExpectationMaximization:
         log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
         if self.model.log_prior_density is None:
             raise ValueError("expectation-maximization needs an event model with log_prior_density")
-        return log_likelihood + self.weight * marginal + self.smoothing * self.model.log_prior_density(scorer)
+        return (
+            log_likelihood
+            + self.weight * marginal
+            + self.smoothing * self.model.log_prior_density(scorer)
+        )
 
 
 def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
@@ -297,4 +336,7 @@ def _matrix(statistics: ClassStatistics) -> csr_array:
     from scipy.sparse import csr_array
 
     shape = statistics.n_features, statistics.n_classes
-    return csr_array((statistics.occurrences.astype(np.float64), statistics.classes, statistics.indptr), shape=shape)
+    return csr_array(
+        (statistics.occurrences.astype(np.float64), statistics.classes, statistics.indptr),
+        shape=shape,
+    )

@@ -62,9 +62,7 @@ SOURCE_HELP = (
     "standard input. A .txt file holds one text per line; --input-format files reads it as one text."
 )
 MODEL_SOURCE_HELP = " With a model, .txt files are read like those that the model was trained on."
-SHORT_SOURCE_HELP = (
-    "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or - for standard input."
-)
+SHORT_SOURCE_HELP = "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or - for standard input."
 
 
 NAMED = "nbtext.files"  # the key under which click keeps the files of the command line
@@ -113,26 +111,43 @@ class FileType(Parsed):
         return "|".join((*self.not_files, self.metavar))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and ctx is not None and param is not None and value not in self.not_files:
-            option = param.opts[0] if isinstance(param, click.Option) else (param.human_readable_name or "").rstrip(".")
+        if (
+            isinstance(value, str)
+            and ctx is not None
+            and param is not None
+            and value not in self.not_files
+        ):
+            option = (
+                param.opts[0]
+                if isinstance(param, click.Option)
+                else (param.human_readable_name or "").rstrip(".")
+            )
             if not value:
-                kind = {"SOURCE": "file or directory", "DIR": "directory"}.get(self.metavar.rstrip("."), "file")
+                kind = {"SOURCE": "file or directory", "DIR": "directory"}.get(
+                    self.metavar.rstrip("."), "file"
+                )
                 raise SettingsError("the path is empty", where=option, hint=f"name a {kind}")
             ctx.meta.setdefault(NAMED, []).append(NamedFile(value, option, self))
         return super().convert(value, param, ctx)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(incomplete, type="file")]
 
 
 ROLES = {  # the types of options that name files, by the role of the file; see `Setting.file`
-    "source": FileType(metavar="SOURCE"), "input": FileType(), "output": FileType(is_output=True),
-    "model": FileType(metavar="MODEL"), "new model": FileType(is_output=True, is_model=True),
-    "rewritten model": FileType(metavar="MODEL", is_rewritten=True), "directory": FileType(metavar="DIR"),
+    "source": FileType(metavar="SOURCE"),
+    "input": FileType(),
+    "output": FileType(is_output=True),
+    "model": FileType(metavar="MODEL"),
+    "new model": FileType(is_output=True, is_model=True),
+    "rewritten model": FileType(metavar="MODEL", is_rewritten=True),
+    "directory": FileType(metavar="DIR"),
     "exported model": FileType(is_output=True, is_model=None),
-}  # fmt: skip
+}
 
 
 class TopicOfHelp(NamedTuple):
@@ -152,9 +167,13 @@ TOPICS = {
     "features": TopicOfHelp(
         "Features", "train", "How texts become features: words, n-grams, views, weights, selection."
     ),
-    "model": TopicOfHelp("Model", "train", "Which model is trained, and with which smoothing, prior and calibration."),
+    "model": TopicOfHelp(
+        "Model", "train", "Which model is trained, and with which smoothing, prior and calibration."
+    ),
     "output": TopicOfHelp("Output", "predict", "Where a result is written, and in which format."),
-    "running": TopicOfHelp("Running", "train", "Threads, messages, and files that may be replaced."),
+    "running": TopicOfHelp(
+        "Running", "train", "Threads, messages, and files that may be replaced."
+    ),
 }  # of `nbtext help`
 
 
@@ -180,7 +199,9 @@ def named_sources() -> set[str]:
     return {file.path for file in named if file.type.metavar.startswith("SOURCE")}
 
 
-def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None = None) -> None:
+def check_files(
+    files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None = None
+) -> None:
     """Refuse a command that would destroy a file.
 
     An output must not be an input, or a document in an input directory. Files are compared by
@@ -193,12 +214,18 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: s
     """
     inputs = [file for file in files if not file.type.is_output]
     outputs = [file for file in files if file.type.is_output and file.path not in STANDARD_OUTPUT]
-    rewritten = (file for file in inputs if file.type.is_rewritten and file.path not in STANDARD_INPUT)
-    outputs = outputs or [NamedFile(file.path, file.option, ROLES["new model"]) for file in rewritten]
+    rewritten = (
+        file for file in inputs if file.type.is_rewritten and file.path not in STANDARD_INPUT
+    )
+    outputs = outputs or [
+        NamedFile(file.path, file.option, ROLES["new model"]) for file in rewritten
+    ]
     from_standard_input = [file.option for file in inputs if file.path in STANDARD_INPUT]
     if len(from_standard_input) > 1:
         names = " and ".join(dict.fromkeys(from_standard_input))
-        raise SettingsError("standard input can be read only once", where=names, hint="name a file instead of -")
+        raise SettingsError(
+            "standard input can be read only once", where=names, hint="name a file instead of -"
+        )
     for output in outputs:
         is_written_to(output.path)  # or it is refused
         for each in inputs:
@@ -212,11 +239,17 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: s
 def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, path: str) -> None:
     """Raise SettingsError if the output is this input or a document in it."""
     found = _status(file.path)
-    if output is None or found is None or not (stat.S_ISREG(output.st_mode) or stat.S_ISDIR(output.st_mode)):
+    if (
+        output is None
+        or found is None
+        or not (stat.S_ISREG(output.st_mode) or stat.S_ISDIR(output.st_mode))
+    ):
         return
     hint = "write to another file"
     if os.path.samestat(found, output):
-        raise SettingsError(f"{path} is also an input ({file.option} {file.path})", where=option, hint=hint)
+        raise SettingsError(
+            f"{path} is also an input ({file.option} {file.path})", where=option, hint=hint
+        )
     if stat.S_ISDIR(found.st_mode) and stat.S_ISREG(output.st_mode) and output.st_size:
         from nbtext.documents.recognition import is_own_output
 
@@ -242,7 +275,11 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool, output_format: str | 
     if writes_model is None:
         writes_model = (output_format or output.path.rpartition(".")[2].lower()) == MODEL_FORMAT
     if is_model != writes_model:
-        what = "is a model, and would be replaced" if is_model else "is not a model, and a model would replace it"
+        what = (
+            "is a model, and would be replaced"
+            if is_model
+            else "is not a model, and a model would replace it"
+        )
         hint = "write to another file, or replace it with --force"
         raise SettingsError(f"{output.path} {what}", where=output.option, hint=hint)
 
@@ -302,14 +339,20 @@ def _warn_of_word_lists(given: Any) -> None:
     if read is not None and read.separate_fields:
         features = replace(features, fields=read.text_field)
     keywords = getattr(given, "keywords", None) or {}
-    for name, sentence in describe_unmatched(features, chain.from_iterable(keywords.values())).items():
+    for name, sentence in describe_unmatched(
+        features, chain.from_iterable(keywords.values())
+    ).items():
         warnings.warn(f"--{name.replace('_', '-')}: {sentence}", AssumptionWarning, stacklevel=2)
 
 
-def complete_labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_labels(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """Return the labels of the model on the command line; none if it cannot be read."""
     model = ctx.params.get("model") or ctx.params.get("model_option")
-    if model is None and any(isinstance(each, click.Argument) and each.name == "model" for each in ctx.command.params):
+    if model is None and any(
+        isinstance(each, click.Argument) and each.name == "model" for each in ctx.command.params
+    ):
         # click keeps arguments there while the line is incomplete
         model = next(iter(ctx.args), None)
     if model in (None, "-"):
@@ -322,10 +365,16 @@ def complete_labels(ctx: click.Context, parameter: click.Parameter, incomplete: 
         known = load_model(model).fitted.labels
     except (NbtextError, OSError):  # the line may be incomplete: no error is printed
         return []
-    return [CompletionItem(label) for label in known if label.startswith(incomplete) and label.isprintable()]
+    return [
+        CompletionItem(label)
+        for label in known
+        if label.startswith(incomplete) and label.isprintable()
+    ]
 
 
-def complete_models(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_models(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """Return the models that a list between commas does not have yet; `best` stands alone."""
     from click.shell_completion import CompletionItem
 
@@ -333,18 +382,28 @@ def complete_models(ctx: click.Context, parameter: click.Parameter, incomplete: 
     from nbtext.evaluation.settings import models_to_compare
 
     before, comma, last = incomplete.rpartition(",")
-    offered = [name for name in models_to_compare() if name not in before.split(",")] + [BEST] * (not comma)
+    offered = [name for name in models_to_compare() if name not in before.split(",")] + [BEST] * (
+        not comma
+    )
     return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
 
 
-COMPLETIONS: dict[str, Callable[..., list[CompletionItem]]] = {"labels": complete_labels, "models": complete_models}
+COMPLETIONS: dict[str, Callable[..., list[CompletionItem]]] = {
+    "labels": complete_labels,
+    "models": complete_models,
+}
 
 
 def _type_of(field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
         role = ROLES[found.file]
-        return replace(role, metavar=found.metavar or role.metavar, parse=found.parse or str, not_files=found.names)
+        return replace(
+            role,
+            metavar=found.metavar or role.metavar,
+            parse=found.parse or str,
+            not_files=found.names,
+        )
     if found.choices and found.parse is None:
         return click.Choice(found.choices)
     return Parsed(parse=partial(parse_value, field, found))
@@ -356,7 +415,14 @@ class Option(click.Option):
     The values of a choice are listed in the help after its first sentence.
     """
 
-    def __init__(self, *names: str, help: str, title: str = "Options", default_help: str = "", **attributes: Any):
+    def __init__(
+        self,
+        *names: str,
+        help: str,
+        title: str = "Options",
+        default_help: str = "",
+        **attributes: Any,
+    ):
         super().__init__(list(names), help=help, **attributes)
         self.title = title
         self.default_help = default_help  # default value, as the help shows it
@@ -367,13 +433,22 @@ class Option(click.Option):
         return max(self.opts, key=len)
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        if value is not None and ctx.get_parameter_source(self.name or "") is ParameterSource.COMMANDLINE:
+        if (
+            value is not None
+            and ctx.get_parameter_source(self.name or "") is ParameterSource.COMMANDLINE
+        ):
             flag = self.flag if value is not False else self.secondary_opts[0]
             ctx.meta.setdefault(TYPED, {})[flag] = "" if isinstance(value, bool) else str(value)
         return super().process_value(ctx, value)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        default = "[required]" if self.required else f"[default: {self.default_help}]" if self.default_help else ""
+        default = (
+            "[required]"
+            if self.required
+            else f"[default: {self.default_help}]"
+            if self.default_help
+            else ""
+        )
         return self.names(ctx), " ".join(filter(None, (*self.sentences(), default)))
 
     def names(self, ctx: click.Context) -> str:
@@ -401,10 +476,16 @@ def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") 
     default = field.default
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
     return Option(
-        *(found.flags or (flag,)), name or field.name, help=found.help, title=found.title or title,
-        default_help=found.default_help or ("" if isinstance(default, bool) or found.is_required else shown),
-        multiple=found.is_repeated, required=found.is_required and not name, **facts,
-    )  # fmt: skip
+        *(found.flags or (flag,)),
+        name or field.name,
+        help=found.help,
+        title=found.title or title,
+        default_help=found.default_help
+        or ("" if isinstance(default, bool) or found.is_required else shown),
+        multiple=found.is_repeated,
+        required=found.is_required and not name,
+        **facts,
+    )
 
 
 def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[click.Parameter]:
@@ -412,13 +493,18 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
     for field in fields(record):
         found = field.metadata.get(KEY)
         if isinstance(found, Part):
-            for each, of_part in list_options(found.record, without=found.without, changed=found.changed):
+            for each, of_part in list_options(
+                found.record, without=found.without, changed=found.changed
+            ):
                 yield _make_option(each, of_part, getattr(found.record, "TITLE", title))
         elif isinstance(found, Setting) and found.is_argument:
             yield click.Argument(
-                [field.name], metavar=found.metavar, nargs=-1 if found.is_repeated else 1,
-                required=found.is_required and not found.flags, type=_type_of(field, found),
-            )  # fmt: skip
+                [field.name],
+                metavar=found.metavar,
+                nargs=-1 if found.is_repeated else 1,
+                required=found.is_required and not found.flags,
+                type=_type_of(field, found),
+            )
             if found.flags:  # the same value as an option
                 yield _make_option(field, found, title, MODEL_OPTION)
         elif isinstance(found, Setting):
@@ -440,28 +526,50 @@ class Command(click.Command):
     """
 
     def __init__(
-        self, function: Callable[[Any], int | None], record: type[Any], *, example: str, common: str, notes: str = "",
-        rules: Iterable[Rule] = (), referred: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        function: Callable[[Any], int | None],
+        record: type[Any],
+        *,
+        example: str,
+        common: str,
+        notes: str = "",
+        rules: Iterable[Rule] = (),
+        referred: Mapping[str, str] | None = None,
+    ) -> None:
         self.record = record
         self.rules = tuple(rules)
         parameters = list(_list_parameters(record))
         if any(isinstance(each.type, FileType) and each.type.is_output for each in parameters):
             parameters.append(
                 Option(
-                    "--force", is_flag=True, title="Running",
+                    "--force",
+                    is_flag=True,
+                    title="Running",
                     help="Overwrite a file of another kind. Without --force, a model never replaces a file that is "
                     "not a model, and another output never replaces a model.",
                 )
-            )  # fmt: skip
+            )
         parameters += [
             Option(
-                name, is_flag=True, is_eager=True, expose_value=False, callback=_print_help, title="Running", help=help
+                name,
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_print_help,
+                title="Running",
+                help=help,
             )
-            for name, help in (("-h", "Print the most common options."), ("--help", "Print all options."))
+            for name, help in (
+                ("-h", "Print the most common options."),
+                ("--help", "Print all options."),
+            )
         ]
         super().__init__(
-            function.__name__, callback=function, params=parameters, help=function.__doc__, add_help_option=False
+            function.__name__,
+            callback=function,
+            params=parameters,
+            help=function.__doc__,
+            add_help_option=False,
         )
         self.example = example
         self.notes = notes
@@ -475,7 +583,11 @@ class Command(click.Command):
     @property
     def takes_sources(self) -> bool:
         """Whether the command reads documents."""
-        return any("SOURCE" in (each.metavar or "") for each in self.params if isinstance(each, click.Argument))
+        return any(
+            "SOURCE" in (each.metavar or "")
+            for each in self.params
+            if isinstance(each, click.Argument)
+        )
 
     @property
     def source_help(self) -> str:
@@ -486,15 +598,23 @@ class Command(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         found = super().get_params(ctx)
         if ctx.meta.get(MODEL_OPTION):  # given by -m: all arguments are sources
-            return [each for each in found if not (isinstance(each, click.Argument) and each.name == "model")]
+            return [
+                each
+                for each in found
+                if not (isinstance(each, click.Argument) and each.name == "model")
+            ]
         return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         values, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter in order:
-            takes_one = isinstance(parameter, Option) and not (parameter.multiple or parameter.is_flag)
+            takes_one = isinstance(parameter, Option) and not (
+                parameter.multiple or parameter.is_flag
+            )
             if takes_one and order.count(parameter) > 1:
-                raise click.UsageError(f"{parameter.opts[0]} is given more than once; it takes one value", ctx)
+                raise click.UsageError(
+                    f"{parameter.opts[0]} is given more than once; it takes one value", ctx
+                )
         ctx.meta[MODEL_OPTION] = values.get(MODEL_OPTION) is not None
         # 1 is an answer, errors are higher
         if values.get("exit_status") is not None and isinstance(ctx.obj, set):
@@ -526,7 +646,9 @@ class Command(click.Command):
                 raise click.UsageError("Missing argument 'MODEL'", ctx)
         given = {name: value for name, value in ctx.params.items() if value not in (None, ())}
         flags = {each.name or "": each.flag for each in self.params if isinstance(each, Option)}
-        of_parts = (getattr(each.record, "RULES", ()) for _, each in list_parts(self.record) if each.is_open)
+        of_parts = (
+            getattr(each.record, "RULES", ()) for _, each in list_parts(self.record) if each.is_open
+        )
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
         check_settings(made)
@@ -549,7 +671,10 @@ class Command(click.Command):
         return made
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS]", *(each.metavar or "" for each in self.params if isinstance(each, click.Argument))]
+        return [
+            "[OPTIONS]",
+            *(each.metavar or "" for each in self.params if isinstance(each, click.Argument)),
+        ]
 
     def option_groups(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Return the names and the help of all options, by the title of their group."""
@@ -569,7 +694,11 @@ class Command(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(records)
         for use in dict.fromkeys(self.referred.values()):
-            topics = [f"`nbtext help {name}`" for name, each in TOPICS.items() if self.referred.get(each.title) == use]
+            topics = [
+                f"`nbtext help {name}`"
+                for name, each in TOPICS.items()
+                if self.referred.get(each.title) == use
+            ]
             format_text(formatter, f"Only {use}: the options of {' and '.join(topics)}.")
         format_text(formatter, self.notes)
         self._write_example(formatter)
@@ -581,10 +710,13 @@ class Command(click.Command):
         format_text(formatter, SHORT_SOURCE_HELP if self.takes_sources else "")
         with formatter.section("Options"):
             formatter.write_dl(
-                [(each.names(ctx), next(each.sentences())) for each in self.params
-                 if isinstance(each, Option) and set(each.opts) & set(self.common)],
+                [
+                    (each.names(ctx), next(each.sentences()))
+                    for each in self.params
+                    if isinstance(each, Option) and set(each.opts) & set(self.common)
+                ],
                 col_max=26,
-            )  # fmt: skip
+            )
         self._write_example(formatter)
         formatter.write(f"\n`{ctx.command_path} --help` shows all options.\n")
 
@@ -607,7 +739,9 @@ def typed_settings(*records: type[Any]) -> dict[str, Any]:
     """Return the values of the settings of some records that were typed, by name."""
     ctx = click.get_current_context()
     names = {field.name for record in records for field, _ in list_options(record)}
-    typed = {name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    typed = {
+        name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
     return {name: value for name, value in ctx.params.items() if name in typed}
 
 

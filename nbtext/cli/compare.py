@@ -32,20 +32,27 @@ class Compare:
 
     sources: tuple[str, ...] = options.sources()
     model_files: tuple[str, ...] = setting(
-        (), "Trained model to compare; give -m at least twice.",
-        flags=("-m", "--model-file"), file="model", is_repeated=True,
-    )  # fmt: skip
+        (),
+        "Trained model to compare; give -m at least twice.",
+        flags=("-m", "--model-file"),
+        file="model",
+        is_repeated=True,
+    )
     curves: CurveSettings = part(CurveSettings)
     test: str | None = setting(
-        None, "Test documents. By default, these are the documents of SOURCE on which a model is not trained.",
-        file="source", title="Models to train",
-    )  # fmt: skip
+        None,
+        "Test documents. By default, these are the documents of SOURCE on which a model is not trained.",
+        file="source",
+        title="Models to train",
+    )
     search: SearchSettings = part(SearchSettings)
     report: str | None = options.report("FILE.svg holds the charts of learning curves alone. ")
     result: options.ResultSettings = options.result()
     input: InputSettings = part(InputSettings, without=options.NOT_FOR_COUNTS)
     features: FeatureSettings = part(FeatureSettings)
-    model_settings: Mapping[str, Any] = part(ModelSettings, without=("model", "keep_sample"), is_open=True)
+    model_settings: Mapping[str, Any] = part(
+        ModelSettings, without=("model", "keep_sample"), is_open=True
+    )
     run: options.RunSettings = options.run()
 
 
@@ -100,13 +107,17 @@ def compare(given: Compare) -> None:
         sources = (test,)
         test = None
     for path in filter(is_model, sources):
-        hint = " ".join(f"-m {each}" for each in (*models, path)) + (" -m ANOTHER" if not models else "")
+        hint = " ".join(f"-m {each}" for each in (*models, path)) + (
+            " -m ANOTHER" if not models else ""
+        )
         what = "this is a model; SOURCE must be documents"
         raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {hint}")
     is_svg = (given.report or "").lower().endswith(".svg")
     if models:
         because = "the models of -m are already trained"
-        refuse_settings(CurveSettings, SearchSettings, FeatureSettings, ModelSettings, because=because)
+        refuse_settings(
+            CurveSettings, SearchSettings, FeatureSettings, ModelSettings, because=because
+        )
         if is_svg:
             raise refuse("report", "only learning curves are written as SVG")
         compared = _compare_models(given, sources, models)
@@ -115,7 +126,13 @@ def compare(given: Compare) -> None:
     elif given.curves.is_search:
         model_settings = ModelSettings(**given.model_settings)
         _, found = running.search_documents(
-            sources, given.input, given.features, model_settings, given.search, given.run, where="models"
+            sources,
+            given.input,
+            given.features,
+            model_settings,
+            given.search,
+            given.run,
+            where="models",
         )
         running.write_result(search_result(found), given.result, chosen)
         return
@@ -130,7 +147,9 @@ def compare(given: Compare) -> None:
     running.write_result(outcome, given.result, chosen)
 
 
-def _compare_models(given: Compare, sources: tuple[str, ...], models: tuple[str, ...]) -> Comparison:
+def _compare_models(
+    given: Compare, sources: tuple[str, ...], models: tuple[str, ...]
+) -> Comparison:
     """Compare trained models by their predictions for the same documents."""
     from time import thread_time
 
@@ -143,8 +162,13 @@ def _compare_models(given: Compare, sources: tuple[str, ...], models: tuple[str,
     candidates = [Candidate(path, load_model(path), size(path)) for path in models]
     inputs = {candidate.model.fitted.input for candidate in candidates}
     trained_on = inputs.pop() if len(inputs) == 1 else None
-    with running.open_documents(sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
-        return compare_models(candidates, source, clock=thread_time, jobs=given.run.jobs, on_batch=on_batch)
+    with running.open_documents(sources, given.input, given.run, trained_on=trained_on) as (
+        source,
+        on_batch,
+    ):
+        return compare_models(
+            candidates, source, clock=thread_time, jobs=given.run.jobs, on_batch=on_batch
+        )
 
 
 def _compute_curves(given: Compare) -> LearningCurves:
@@ -154,7 +178,9 @@ def _compute_curves(given: Compare) -> LearningCurves:
     from nbtext.model.training import check_hashing
     from nbtext.report.terminal import track_progress
 
-    names = given.curves.models or [name for name, each in EVENT_MODELS.items() if each.sufficient_statistics is None]
+    names = given.curves.models or [
+        name for name, each in EVENT_MODELS.items() if each.sufficient_statistics is None
+    ]
     settings = [ModelSettings(**given.model_settings, model=name) for name in names]
     for each in settings:
         check_hashing(given.features, each)
@@ -162,15 +188,26 @@ def _compute_curves(given: Compare) -> LearningCurves:
     others = _count(given, (given.test,), features)[0] if given.test is not None else None
     is_wanted = not (given.run.quiet or given.run.no_progress)
     return compute_learning_curves(
-        corpus, given.curves, features=features, model_settings=settings, test=others, jobs=given.run.jobs,
-        track=lambda results, total: track_progress(results, total, unit="parts", is_wanted=is_wanted),
-    )  # fmt: skip
+        corpus,
+        given.curves,
+        features=features,
+        model_settings=settings,
+        test=others,
+        jobs=given.run.jobs,
+        track=lambda results, total: track_progress(
+            results, total, unit="parts", is_wanted=is_wanted
+        ),
+    )
 
 
-def _count(given: Compare, sources: tuple[str, ...], features: FeatureSettings) -> tuple[CorpusCounts, FeatureSettings]:
+def _count(
+    given: Compare, sources: tuple[str, ...], features: FeatureSettings
+) -> tuple[CorpusCounts, FeatureSettings]:
     """Count some sources; return the counts, and the feature settings."""
     from nbtext.model.source_counting import count_source, source_features
 
     with running.open_documents(sources, given.input, given.run) as (source, on_batch):
         features = source_features(source, features)
-        return count_source(source, features, jobs=given.run.jobs, sample_size=None, on_batch=on_batch), features
+        return count_source(
+            source, features, jobs=given.run.jobs, sample_size=None, on_batch=on_batch
+        ), features

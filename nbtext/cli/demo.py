@@ -45,15 +45,23 @@ def demo(given: Demo) -> None:
     directory = given.directory
     corpus = next((path for path in CORPORA if (path / "train").is_dir()), None)
     if corpus is None:
-        raise InputError("this installation lacks the corpus", where="nbtext demo", hint="install nbtext again")
+        raise InputError(
+            "this installation lacks the corpus", where="nbtext demo", hint="install nbtext again"
+        )
     if os.path.lexists(directory):
-        raise SettingsError("this path exists already", where=directory, hint="name a new directory")
+        raise SettingsError(
+            "this path exists already", where=directory, hint="name a new directory"
+        )
     with convert_errors(directory):
         copy_directory(corpus, directory)
     if given.quiet:
         return
-    training, test = (sum(len(files) for *_, files in os.walk(corpus / half)) for half in ("train", "test"))
-    click.echo(f"wrote {training} training and {test} test documents to {printable(directory)}", err=True)
+    training, test = (
+        sum(len(files) for *_, files in os.walk(corpus / half)) for half in ("train", "test")
+    )
+    click.echo(
+        f"wrote {training} training and {test} test documents to {printable(directory)}", err=True
+    )
     train = printable(shlex.quote(os.path.join(directory, "train")))
     click.echo(f"next: nbtext train {train} -o letters.joblib", err=True)
 
@@ -67,7 +75,10 @@ def copy_directory(source: Path, target: str) -> None:
         The target cannot be written.
     """
     parent = os.path.dirname(os.path.abspath(target))
-    with tempfile.TemporaryDirectory(dir=parent, prefix=".nbtext-") as scratch, temporary_path(scratch):
+    with (
+        tempfile.TemporaryDirectory(dir=parent, prefix=".nbtext-") as scratch,
+        temporary_path(scratch),
+    ):
         copy = Path(scratch, "copy")
         for path in source.rglob("*.txt"):
             place = copy / path.relative_to(source)

@@ -34,9 +34,18 @@ if TYPE_CHECKING:
 
 # options without effect on the content of the page
 RUN_OPTIONS = (
-    "--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--output", "--report", "--fail-under",
-    "--force", "--held-out",
-)  # fmt: skip
+    "--jobs",
+    "--quiet",
+    "--no-progress",
+    "--verbose",
+    "--debug",
+    "--to",
+    "--output",
+    "--report",
+    "--fail-under",
+    "--force",
+    "--held-out",
+)
 COVERAGE = (
     "Evaluate prediction sets, too: the smallest sets of labels that contain the true label with probability P, such "
     "as 0.95 (conformal prediction). A document with an empty set gets no label. For a multi-label model, the sets "
@@ -49,40 +58,57 @@ class Evaluate:
     """The settings of `nbtext evaluate`."""
 
     sources: tuple[str, ...] = options.sources()
-    model_file: str | None = setting(None, "Model file to evaluate.", flags=("-m", "--model-file"), file="model")
+    model_file: str | None = setting(
+        None, "Model file to evaluate.", flags=("-m", "--model-file"), file="model"
+    )
     predictions: str | None = setting(
-        None, "File of predictions to evaluate instead of a model: what `nbtext predict` wrote in any format with ids, "
+        None,
+        "File of predictions to evaluate instead of a model: what `nbtext predict` wrote in any format with ids, "
         "or any JSON, table, Parquet, Arrow or SQLite file, compressed or not; `-` is standard input. They are matched "
         "to SOURCE by id (equal ids in order; all in order if there are no ids). Labels are final: --cost only adds "
-        "the cost to the result.", file="input",
-    )  # fmt: skip
+        "the cost to the result.",
+        file="input",
+    )
     predicted_field: str | None = setting(
-        None, "Column or JSON key of the predicted label, by any program; a list holds several labels. Without "
+        None,
+        "Column or JSON key of the predicted label, by any program; a list holds several labels. Without "
         "--predictions it is one of SOURCE, whose --label-field holds the true label.",
-        metavar="NAME", default_help="label or labels of --predictions",
-    )  # fmt: skip
+        metavar="NAME",
+        default_help="label or labels of --predictions",
+    )
     probability_field: str | None = setting(
-        None, "Column or JSON key of the probability of the predicted label.", metavar="NAME",
+        None,
+        "Column or JSON key of the probability of the predicted label.",
+        metavar="NAME",
         default_help="probability beside label, x_probability beside x_label",
-    )  # fmt: skip
+    )
     folds: FoldSettings = part(FoldSettings)
     fail_under: Mapping[str, float] | None = setting(
-        None, "Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
+        None,
+        "Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
         "metric is below its threshold, or, for a loss such as log_loss, above it; the result then goes to standard "
         "error, and no file is written. The names of the metrics are the fields of --to json. A comma in a label is "
-        "typed as \\,.", parse=parse_thresholds, metavar="METRIC=N,…",
-    )  # fmt: skip
+        "typed as \\,.",
+        parse=parse_thresholds,
+        metavar="METRIC=N,…",
+    )
     foreign: str | None = setting(
-        None, "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
-        "likelihood separates them from SOURCE (outlier AUROC).", file="source",
-    )  # fmt: skip
+        None,
+        "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
+        "likelihood separates them from SOURCE (outlier AUROC).",
+        file="source",
+    )
     held_out: str | None = setting(
-        None, "Write the predictions of cross-validation, too: id, label, probability, true label and fold of each "
-        "document that was held out. The suffix implies the format: .csv, .tsv, .jsonl, .json or .md.", file="output",
-    )  # fmt: skip
+        None,
+        "Write the predictions of cross-validation, too: id, label, probability, true label and fold of each "
+        "document that was held out. The suffix implies the format: .csv, .tsv, .jsonl, .json or .md.",
+        file="output",
+    )
     report: str | None = options.report()
     result: options.ResultSettings = options.result()
-    decisions: DecisionSettings = part(DecisionSettings, without=("explain", "top_k"), coverage={"help": COVERAGE})
+    decisions: DecisionSettings = part(
+        DecisionSettings, without=("explain", "top_k"), coverage={"help": COVERAGE}
+    )
     input: InputSettings = options.labeled_input()
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = options.trained_model("keep_sample")
@@ -99,7 +125,9 @@ class Evaluate:
         """The settings of the models of cross-validation; of a search, those of its first
         candidate.
         """
-        return ModelSettings(**{**self.model_settings, **({"model": AUTO} if self.is_search else {})})
+        return ModelSettings(
+            **{**self.model_settings, **({"model": AUTO} if self.is_search else {})}
+        )
 
 
 @command(
@@ -109,7 +137,9 @@ class Evaluate:
     notes="Memory does not grow with SOURCE if -m is given without --report. Cross-validation keeps the counts of all "
     "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
     "names of at most 10,000 documents.",
-    referred=dict.fromkeys(("Features", "Model"), "in cross-validation (--folds, --group-field or --order-field)"),
+    referred=dict.fromkeys(
+        ("Features", "Model"), "in cross-validation (--folds, --group-field or --order-field)"
+    ),
     rules=[
         Needs("foreign", "model_file"),
         Needs("held_out", "folds|group_field|order_field"),
@@ -140,7 +170,9 @@ def evaluate(given: Evaluate) -> None:
     corpora: list[CorpusCounts] = []
     repeated: list[RepeatedTexts] = []
     n_empty = 0
-    predict = partial(_predict, given, model, file, on_corpus=corpora.append, on_repeated=repeated.append)
+    predict = partial(
+        _predict, given, model, file, on_corpus=corpora.append, on_repeated=repeated.append
+    )
     trained_on = model.fitted.input if model is not None else None
     if model is not None:
         running.warn_of_costs(model.fitted, decisions, quiet=quiet)
@@ -149,12 +181,20 @@ def evaluate(given: Evaluate) -> None:
     input_settings = given.folds.add_split(given.input)
     if file is not None and given.predictions is None:
         input_settings = _read_fields(input_settings, given)
-    with running.open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
+    with running.open_documents(
+        given.sources, input_settings, given.run, trained_on=trained_on
+    ) as (source, on_batch):
         predicted = predict(source, on_batch=on_batch)
         first = list(islice(predicted, 1))
         task = TASKS[first[0].predictions.task if first else "one"]
-        evaluator = task.evaluator(decisions.cost, with_likelihoods=given.foreign is not None, targets=targets)
-        log: Any = task.log(min_probability=decisions.min_probability or 0.0) if given.report is not None else None
+        evaluator = task.evaluator(
+            decisions.cost, with_likelihoods=given.foreign is not None, targets=targets
+        )
+        log: Any = (
+            task.log(min_probability=decisions.min_probability or 0.0)
+            if given.report is not None
+            else None
+        )
         for batch in chain(first, predicted):
             n_empty += batch.predictions.reasons.count(NO_TOKEN)
             if log is not None:
@@ -172,8 +212,13 @@ def evaluate(given: Evaluate) -> None:
     if given.foreign is not None and model is not None:  # the rules say so
         foreign = (given.foreign,)
         jobs = given.run.jobs
-        with running.open_documents(foreign, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-            evaluator.add_foreign(predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch))
+        with running.open_documents(foreign, input_settings, given.run, trained_on=trained_on) as (
+            source,
+            on_batch,
+        ):
+            evaluator.add_foreign(
+                predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch)
+            )
     evaluation = replace(evaluator.evaluation(), repeated=repeated[0] if repeated else None)
     if not has_any:
         evaluation = without_probabilities(evaluation)
@@ -193,7 +238,9 @@ def evaluate(given: Evaluate) -> None:
         names = ", ".join(given.sources)
         typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
         locate = Locator(model.fitted.feature_settings) if model is not None else None
-        page = render_evaluation_page(diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate)
+        page = render_evaluation_page(
+            diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate
+        )
         write_page(given.report, page)
     if failure is None and held_out is not None:
         running.write_result(held_out.result(), *table)
@@ -203,8 +250,14 @@ def evaluate(given: Evaluate) -> None:
         running.say_result(result, chosen)
     # what there is to say about the documents: those of the folds, or else the evaluated ones
     labels = {each.label: each.support for each in evaluation.per_label}
-    accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if "accuracy" in evaluation.metrics else None
-    look = FirstLook(evaluation.documents, labels, n_empty, is_exclusive=accuracy is not None, is_training=False)
+    accuracy = (
+        (evaluation.metrics["accuracy"], evaluation.documents)
+        if "accuracy" in evaluation.metrics
+        else None
+    )
+    look = FirstLook(
+        evaluation.documents, labels, n_empty, is_exclusive=accuracy is not None, is_training=False
+    )
     if corpora:
         look = look_at(corpora[0], given.features.view)
     running.say(*format_first_look(look, accuracy), quiet=quiet)
@@ -216,7 +269,9 @@ def evaluate(given: Evaluate) -> None:
         raise failure
 
 
-def _check_outputs(given: Evaluate) -> tuple[str, tuple[options.ResultSettings, str], HeldOut | None]:
+def _check_outputs(
+    given: Evaluate,
+) -> tuple[str, tuple[options.ResultSettings, str], HeldOut | None]:
     """Return the format of the result, the settings and the format of --held-out, and what collects
     its rows.
     """
@@ -225,13 +280,21 @@ def _check_outputs(given: Evaluate) -> tuple[str, tuple[options.ResultSettings, 
     from nbtext.report.held_out import HeldOut
 
     if given.held_out in STANDARD_OUTPUT:
-        raise SettingsError("the result goes to standard output", where="--held-out", hint="name a file")
+        raise SettingsError(
+            "the result goes to standard output", where="--held-out", hint="name a file"
+        )
     table = replace(given.result, output=given.held_out, to=None)
     own = running.format_of(given.held_out, OUTPUT_FORMATS) or "tsv"
-    chosen = running.result_format(given.result if own != "csv" else replace(given.result, spreadsheet_safe=False))
+    chosen = running.result_format(
+        given.result if own != "csv" else replace(given.result, spreadsheet_safe=False)
+    )
     check_output(given.held_out)
     safe = replace(table, spreadsheet_safe=table.spreadsheet_safe and own == "csv")
-    return chosen, (safe, own), HeldOut(given.input.label_separator or ",", has_scores=own in ("json", "jsonl"))
+    return (
+        chosen,
+        (safe, own),
+        HeldOut(given.input.label_separator or ",", has_scores=own in ("json", "jsonl")),
+    )
 
 
 def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:
@@ -241,7 +304,9 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
     raises  SettingsError: none or several of them are given, or options that have no effect
     """
     fields = given.predicted_field if given.predictions is None else None
-    if [given.model_file, given.folds.is_wanted or None, given.predictions, fields].count(None) != 3:
+    if [given.model_file, given.folds.is_wanted or None, given.predictions, fields].count(
+        None
+    ) != 3:
         what = "give exactly one of -m MODEL, --predictions FILE, --predicted-field NAME or cross-validation"
         raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
     if not given.folds.is_wanted:
@@ -253,7 +318,9 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
         from nbtext.evaluation.predicted import PredictedFields, PredictionsFile
 
         read = given.input
-        named = PredictedFields(given.predicted_field, given.probability_field, read.label_separator, read.id_field)
+        named = PredictedFields(
+            given.predicted_field, given.probability_field, read.label_separator, read.id_field
+        )
         return None, PredictionsFile(given.predictions, named)
     if given.model_file is None:
         return None, None
@@ -268,16 +335,24 @@ def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:
 
     raises  SettingsError: options that have no effect
     """
-    names = tuple(name for name in (given.predicted_field, given.probability_field) if name is not None)
+    names = tuple(
+        name for name in (given.predicted_field, given.probability_field) if name is not None
+    )
     is_shown = given.report is not None and "--text-field" in typed_options()
     if not is_shown and "--text-field" in typed_options():
         raise refuse("text_field", "predictions that are fields of SOURCE need no text")
     text_field = settings.text_field if is_shown else ()
-    return replace(settings, text_field=text_field, other_fields=names, reads_fields=True, keeps_rows=True)
+    return replace(
+        settings, text_field=text_field, other_fields=names, reads_fields=True, keeps_rows=True
+    )
 
 
 def _predict(
-    given: Evaluate, model: TrainedModel | None, file: PredictionsFile | None, source: Source, **listeners: Any
+    given: Evaluate,
+    model: TrainedModel | None,
+    file: PredictionsFile | None,
+    source: Source,
+    **listeners: Any,
 ) -> Iterator[PredictedBatch]:
     """Predict the documents of a source by a model, or each fold by a model of the others; or read
     the predictions.
@@ -290,23 +365,37 @@ def _predict(
     jobs = given.run.jobs
     trained = given.trained
     if model is not None:
-        return predict_by_model(model.fitted, source, jobs=jobs, decisions=decisions, on_batch=listeners["on_batch"])
+        return predict_by_model(
+            model.fitted, source, jobs=jobs, decisions=decisions, on_batch=listeners["on_batch"]
+        )
     if file is not None:
         return predict_from_file(file, source, decisions)
     from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source
 
     if not given.is_search:
         return cross_validate_source(
-            source, given.folds, features=given.features, model_settings=trained, decisions=decisions, jobs=jobs,
-            has_ids=given.held_out is not None, **listeners,
-        )  # fmt: skip
+            source,
+            given.folds,
+            features=given.features,
+            model_settings=trained,
+            decisions=decisions,
+            jobs=jobs,
+            has_ids=given.held_out is not None,
+            **listeners,
+        )
     candidates = running.list_searched(given.features, trained, source)
     search = partial(_search_fold, given, candidates)
     duplicates = trained.duplicates
     return cross_validate_search(
-        source, given.folds, candidates[0].features, search, decisions=decisions, jobs=jobs, duplicates=duplicates,
+        source,
+        given.folds,
+        candidates[0].features,
+        search,
+        decisions=decisions,
+        jobs=jobs,
+        duplicates=duplicates,
         **listeners,
-    )  # fmt: skip
+    )
 
 
 def _search_fold(
@@ -320,6 +409,8 @@ def _search_fold(
     from nbtext.report.training import format_choice
 
     budget = Budget(given.search.budget, monotonic)
-    trained, found = search_model(candidates, count, budget, reading_seconds=inf, jobs=given.run.jobs)
+    trained, found = search_model(
+        candidates, count, budget, reading_seconds=inf, jobs=given.run.jobs
+    )
     running.say(format_choice(found), quiet=given.run.quiet)
     return trained

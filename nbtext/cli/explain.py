@@ -28,24 +28,38 @@ class Explain:
     sources: tuple[str, ...] = options.sources()
     model: str = options.model_file()
     id: tuple[str, ...] = setting(
-        (), "Explain only the document with this id, as `nbtext predict` prints it; may be repeated.",
-        is_repeated=True, metavar="ID",
-    )  # fmt: skip
+        (),
+        "Explain only the document with this id, as `nbtext predict` prints it; may be repeated.",
+        is_repeated=True,
+        metavar="ID",
+    )
     label: str | None = setting(
-        None, "Label to explain.", metavar="LABEL", default_help="the predicted label", complete="labels"
+        None,
+        "Label to explain.",
+        metavar="LABEL",
+        default_help="the predicted label",
+        complete="labels",
     )
     against: str | None = setting(
-        None, "Label to compare with. Log-odds are those of --label against this label.",
-        metavar="LABEL", default_help="the most probable other label", complete="labels",
-    )  # fmt: skip
+        None,
+        "Label to compare with. Log-odds are those of --label against this label.",
+        metavar="LABEL",
+        default_help="the most probable other label",
+        complete="labels",
+    )
     features: int | None = setting(
-        None, "Number of features to show.", low=0, metavar="N", default_help="10 in a table, 25 on a page, else all"
+        None,
+        "Number of features to show.",
+        low=0,
+        metavar="N",
+        default_help="10 in a table, 25 on a page, else all",
     )
     result: options.ResultSettings = options.result(FORMATS)
     html: str | None = setting(
-        None, "Write an HTML page of the first 200 documents, like -o FILE.html. Needs the extra nbtext[report].",
+        None,
+        "Write an HTML page of the first 200 documents, like -o FILE.html. Needs the extra nbtext[report].",
         file="output",
-    )  # fmt: skip
+    )
     input: InputSettings = options.unlabeled_input()
     run: options.RunSettings = options.run()
 
@@ -55,7 +69,10 @@ class Explain:
     common="-m --id --label --against --features -o --to --html --input-format --text-field",
     example="nbtext explain letters/test/trash -m letters.joblib --features 3",
     notes="Memory does not grow with the number of documents.",
-    rules=[Excludes("html", other, because="the page replaces the result") for other in ("output", "to")],
+    rules=[
+        Excludes("html", other, because="the page replaces the result")
+        for other in ("output", "to")
+    ],
 )
 def explain(given: Explain) -> None:
     """Explain why documents get their labels, feature by feature.
@@ -71,7 +88,9 @@ def explain(given: Explain) -> None:
     from nbtext.model.source_prediction import explain_source
     from nbtext.report.explanation import explanations_result
 
-    settings = given.result if given.html is None else replace(given.result, output=given.html, to="html")
+    settings = (
+        given.result if given.html is None else replace(given.result, output=given.html, to="html")
+    )
     chosen = running.result_format(settings, FORMATS)
     if chosen == "html":
         from nbtext.report.page.rendering import check_page
@@ -80,11 +99,21 @@ def explain(given: Explain) -> None:
         check_suffix(given.html or "", HTML_SUFFIXES, "the page is HTML", "--html")
         check_page("--html", settings.output)
     fitted = load_model(given.model).fitted
-    run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(settings.output))
+    run = replace(
+        given.run, no_progress=given.run.no_progress or running.is_watched(settings.output)
+    )
     read = replace(given.input, ids=frozenset(given.id))
-    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
+    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (
+        source,
+        on_batch,
+    ):
         explanations = explain_source(
-            fitted, source, label=given.label, against=given.against, jobs=run.jobs, on_batch=on_batch
+            fitted,
+            source,
+            label=given.label,
+            against=given.against,
+            jobs=run.jobs,
+            on_batch=on_batch,
         )
         explanations = _check_ids(explanations, given.id)
         locate = Locator(fitted.feature_settings)
@@ -94,10 +123,14 @@ def explain(given: Explain) -> None:
             from nbtext.report.page.rendering import write_page
 
             names = ", ".join(given.sources)
-            page = render_explanation_page(explanations, subject=names, locate=locate, n_features=n_features)
+            page = render_explanation_page(
+                explanations, subject=names, locate=locate, n_features=n_features
+            )
             write_page(settings.output, page)
             return
-        found = explanations_result(explanations, output_format=chosen, n_features=n_features, locate=locate)
+        found = explanations_result(
+            explanations, output_format=chosen, n_features=n_features, locate=locate
+        )
         running.write_result(found, settings, chosen)
 
 
@@ -109,4 +142,6 @@ def _check_ids(explanations: Iterator[Explanation], ids: tuple[str, ...]) -> Ite
         yield each
     if missing:
         hint = "see the ids with nbtext predict"
-        raise InputError(f"no document has the id {next(iter(missing))!r}", where="SOURCE", hint=hint)
+        raise InputError(
+            f"no document has the id {next(iter(missing))!r}", where="SOURCE", hint=hint
+        )

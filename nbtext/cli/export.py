@@ -12,7 +12,9 @@ from nbtext.output import escape_formulas
 from nbtext.records import dataclass
 from nbtext.settings import Needs, part, refuse, setting
 
-SUFFIXES = ", ".join((*(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes), f".{MODEL}"))
+SUFFIXES = ", ".join(
+    (*(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes), f".{MODEL}")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +23,20 @@ class Export:
 
     model: str = options.model_argument()
     to: str | None = setting(
-        None, f"Format. The suffix of -o implies it: {SUFFIXES}.", choices=(*EXPORTERS, MODEL), metavar="FORMAT"
+        None,
+        f"Format. The suffix of -o implies it: {SUFFIXES}.",
+        choices=(*EXPORTERS, MODEL),
+        metavar="FORMAT",
     )
     max_model_bytes: int | None = options.max_model_bytes()
     documents: tuple[str, ...] = setting(
-        (), "Labeled documents that the model was not trained on; may be repeated. A smaller model is calibrated and "
+        (),
+        "Labeled documents that the model was not trained on; may be repeated. A smaller model is calibrated and "
         "estimated on them. Without them, and without --keep-sample in training, it keeps the calibration.",
-        file="source", is_repeated=True, title="Model",
-    )  # fmt: skip
+        file="source",
+        is_repeated=True,
+        title="Model",
+    )
     result: options.ResultSettings = part(options.ResultSettings, without=("output", "to"))
     output: str | None = options.new_model("File to write.", file="exported model")
     input: InputSettings = options.labeled_input()
@@ -63,7 +71,9 @@ def export(given: Export) -> None:
     chosen = given.to or (MODEL if output.lower().endswith(f".{MODEL}") else format_of(output))
     if chosen is None:
         what = "is needed, because the suffix of -o does not name a format"
-        raise SettingsError(what, where="--to", hint=f"choose one of {', '.join((*EXPORTERS, MODEL))}")
+        raise SettingsError(
+            what, where="--to", hint=f"choose one of {', '.join((*EXPORTERS, MODEL))}"
+        )
     if chosen == MODEL and given.max_model_bytes is None:
         what = f"{MODEL} is the format that the model has"
         raise SettingsError(what, where="--to", hint="give --max-model-bytes, or copy the file")
@@ -83,11 +93,20 @@ def export(given: Export) -> None:
         if given.documents:
             documents = given.documents
             trained_on = trained.fitted.input
-            with running.open_documents(documents, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+            with running.open_documents(
+                documents, given.input, given.run, trained_on=trained_on
+            ) as (source, on_batch):
                 counts = count_documents(
-                    trained, source, jobs=given.run.jobs, sample_size=None, on_batch=on_batch, name="--documents"
+                    trained,
+                    source,
+                    jobs=given.run.jobs,
+                    sample_size=None,
+                    on_batch=on_batch,
+                    name="--documents",
                 )
-        reduction = limit_size(trained, given.max_model_bytes, documents=counts, jobs=given.run.jobs)
+        reduction = limit_size(
+            trained, given.max_model_bytes, documents=counts, jobs=given.run.jobs
+        )
         trained = reduction.model
         running.say(format_reduction(reduction), quiet=given.run.quiet)
     if chosen == MODEL:

@@ -28,7 +28,12 @@ class Merge:
     """The settings of `nbtext merge`."""
 
     models: tuple[str, ...] = setting(
-        (), metavar="MODEL...", file="rewritten model", is_argument=True, is_required=True, is_repeated=True
+        (),
+        metavar="MODEL...",
+        file="rewritten model",
+        is_argument=True,
+        is_required=True,
+        is_repeated=True,
     )
     output: str | None = options.new_model()
     run: options.RunSettings = options.run()
@@ -53,7 +58,9 @@ def update(given: Update) -> None:
     from nbtext.report.label_mistakes import name_new
 
     def change(trained: TrainedModel, source: Source, on_batch: OnBatch) -> TrainedModel:
-        updated = update_source(trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch)
+        updated = update_source(
+            trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch
+        )
         known = trained.fitted.labels
         new = sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
         if new:
@@ -82,7 +89,10 @@ def forget(given: options.Change) -> None:
     from nbtext.model.growth import forget_source
 
     running.rewrite_model(
-        given, lambda trained, source, on_batch: forget_source(trained, source, jobs=given.run.jobs, on_batch=on_batch)
+        given,
+        lambda trained, source, on_batch: forget_source(
+            trained, source, jobs=given.run.jobs, on_batch=on_batch
+        ),
     )
 
 
@@ -106,7 +116,11 @@ def merge(given: Merge) -> None:
 
     with running.model_output(given.output) as target:
         models = [load_model(model) for model in given.models]
-        running.save(growth.merge(models, names=given.models, jobs=given.run.jobs), target, quiet=given.run.quiet)
+        running.save(
+            growth.merge(models, names=given.models, jobs=given.run.jobs),
+            target,
+            quiet=given.run.quiet,
+        )
 
 
 @command(
@@ -127,5 +141,7 @@ def calibrate(given: options.Change) -> None:
 
     running.rewrite_model(
         given,
-        lambda trained, source, on_batch: calibrate_source(trained, source, jobs=given.run.jobs, on_batch=on_batch),
+        lambda trained, source, on_batch: calibrate_source(
+            trained, source, jobs=given.run.jobs, on_batch=on_batch
+        ),
     )

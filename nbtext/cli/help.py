@@ -13,19 +13,28 @@ class Topic(click.Argument):
     """A topic or a command; the Tab key completes it."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in (*TOPICS, *list_commands(ctx)) if name.startswith(incomplete)]
+        return [
+            CompletionItem(name)
+            for name in (*TOPICS, *list_commands(ctx))
+            if name.startswith(incomplete)
+        ]
 
 
 def list_commands(ctx: click.Context) -> dict[str, Command]:
     """Return the commands of nbtext, by name."""
     parent = ctx.parent
     assert parent is not None and isinstance(parent.command, click.Group)
-    found = {name: parent.command.get_command(parent, name) for name in parent.command.list_commands(parent)}
+    found = {
+        name: parent.command.get_command(parent, name)
+        for name in parent.command.list_commands(parent)
+    }
     return {name: each for name, each in found.items() if isinstance(each, Command)}
 
 
 @click.command(
-    "help", params=[Topic(["topic"], required=False)], context_settings={"help_option_names": ["-h", "--help"]}
+    "help",
+    params=[Topic(["topic"], required=False)],
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.pass_context
 def help_command(ctx: click.Context, topic: str | None) -> None:
@@ -48,14 +57,22 @@ def help_command(ctx: click.Context, topic: str | None) -> None:
         _write_topic(topic, commands, ctx, formatter)
     else:
         names = (*TOPICS, *commands)
-        raise SettingsError(f"there is no topic or command {topic!r}", where="help", hint=suggest(topic, names))
+        raise SettingsError(
+            f"there is no topic or command {topic!r}", where="help", hint=suggest(topic, names)
+        )
     click.echo(formatter.getvalue().strip("\n"))
 
 
-def _write_topic(name: str, commands: dict[str, Command], ctx: click.Context, formatter: click.HelpFormatter) -> None:
+def _write_topic(
+    name: str, commands: dict[str, Command], ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
     """Write the options of a topic, and the commands that have half of them or more."""
     topic = TOPICS[name]
-    shown = {each.flag: each for each in commands[topic.command].list_group(topic.title) if each.flag != "--help"}
+    shown = {
+        each.flag: each
+        for each in commands[topic.command].list_group(topic.title)
+        if each.flag != "--help"
+    }
     having = []
     for command in commands.values():
         own = {each.flag for each in command.list_group(topic.title)}
@@ -64,4 +81,6 @@ def _write_topic(name: str, commands: dict[str, Command], ctx: click.Context, fo
     format_text(formatter, topic.about)
     with formatter.section(topic.title):
         formatter.write_dl([each.get_help_record(ctx) for each in shown.values()])
-    format_text(formatter, f"These commands have all of these options, or most: {', '.join(having)}.")
+    format_text(
+        formatter, f"These commands have all of these options, or most: {', '.join(having)}."
+    )

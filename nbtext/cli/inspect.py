@@ -25,21 +25,33 @@ class Inspect:
     model: str = options.model_argument()
     features: int = setting(20, "Number of features to show for each label.", low=0, metavar="N")
     by: str | None = setting(
-        None, "Ranking criterion of features. log-odds is the weight of the feature minus the mean of its weights for "
+        None,
+        "Ranking criterion of features. log-odds is the weight of the feature minus the mean of its weights for "
         "the other labels; z is the log-odds ratio of its counts, divided by the standard deviation; mi is mutual "
         "information; chi2 is the chi-squared statistic.",
-        choices=tuple(CRITERIA), metavar="NAME", default_help="z; log-odds for linear models",
-    )  # fmt: skip
+        choices=tuple(CRITERIA),
+        metavar="NAME",
+        default_help="z; log-odds for linear models",
+    )
     label: tuple[str, ...] = setting(
-        (), "Show only this label; may be repeated.", metavar="LABEL", complete="labels", is_repeated=True
+        (),
+        "Show only this label; may be repeated.",
+        metavar="LABEL",
+        complete="labels",
+        is_repeated=True,
     )
     word: tuple[str, ...] = setting(
-        (), "Show the counts and weights of this feature; may be repeated.", metavar="WORD", is_repeated=True
+        (),
+        "Show the counts and weights of this feature; may be repeated.",
+        metavar="WORD",
+        is_repeated=True,
     )
     words_from: str | None = setting(
-        None, "Documents in which to look up the words of hashed features, because the model does not store words. "
-        "The options of the group Input are for these documents.", file="source",
-    )  # fmt: skip
+        None,
+        "Documents in which to look up the words of hashed features, because the model does not store words. "
+        "The options of the group Input are for these documents.",
+        file="source",
+    )
     result: options.ResultSettings = options.result()
     input: InputSettings = options.unlabeled_input()
     run: options.RunSettings = options.run("jobs")
@@ -67,7 +79,9 @@ def inspect(given: Inspect) -> None:
         from nbtext.documents.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
-        running.write_result(matrix_result(inspect_matrix(load_matrix(given.model))), given.result, chosen)
+        running.write_result(
+            matrix_result(inspect_matrix(load_matrix(given.model))), given.result, chosen
+        )
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as inspect_model
@@ -76,15 +90,25 @@ def inspect(given: Inspect) -> None:
     trained = load_model(given.model)
     if given.words_from is None:
         but = ("label",)  # which is one of the model
-        refuse_settings(InputSettings, because="there are no documents of --words-from to read", but=but)
+        refuse_settings(
+            InputSettings, because="there are no documents of --words-from to read", but=but
+        )
     names: Names | None = None
     if given.words_from is not None:
         trained_on = trained.fitted.input
         paths = (given.words_from,)
-        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (
+            source,
+            on_batch,
+        ):
             names = invert_hashes(trained, source, on_batch=on_batch)
     found = inspect_model(
-        trained, n_features=given.features, by=given.by, labels=given.label, words=given.word, names=names
+        trained,
+        n_features=given.features,
+        by=given.by,
+        labels=given.label,
+        words=given.word,
+        names=names,
     )
     running.write_result(inspection_result(found), given.result, chosen)
 
@@ -96,9 +120,12 @@ class Diff:
     before: str = setting("", metavar="A", file="model", is_argument=True, is_required=True)
     after: str = setting("", metavar="B", file="model", is_argument=True, is_required=True)
     features: int = setting(
-        5, "Number of features to show for each label: those whose log-odds changed most.",
-        low=0, high=1000, metavar="N",
-    )  # fmt: skip
+        5,
+        "Number of features to show for each label: those whose log-odds changed most.",
+        low=0,
+        high=1000,
+        metavar="N",
+    )
     result: options.ResultSettings = options.result()
     run: options.RunSettings = options.debug_only()
 
@@ -121,5 +148,7 @@ def diff(given: Diff) -> None:
     from nbtext.report.training import difference_result
 
     chosen = running.result_format(given.result)
-    found = compare_models(load_model(given.before), load_model(given.after), n_features=given.features)
+    found = compare_models(
+        load_model(given.before), load_model(given.after), n_features=given.features
+    )
     running.write_result(difference_result(found), given.result, chosen)

@@ -23,9 +23,19 @@ HOME = "home"
 END = "end"
 OTHER = "other"  # a key without a meaning
 SEQUENCES = {
-    "[A": UP, "[B": DOWN, "OA": UP, "OB": DOWN, "[5~": PAGE_UP, "[6~": PAGE_DOWN, "[H": HOME, "[F": END,
-    "OH": HOME, "OF": END, "[1~": HOME, "[4~": END,
-}  # fmt: skip
+    "[A": UP,
+    "[B": DOWN,
+    "OA": UP,
+    "OB": DOWN,
+    "[5~": PAGE_UP,
+    "[6~": PAGE_DOWN,
+    "[H": HOME,
+    "[F": END,
+    "OH": HOME,
+    "OF": END,
+    "[1~": HOME,
+    "[4~": END,
+}
 # an escape sequence, which ends with a character from @ to ~, or a character
 SEQUENCE = r"\x1b[\[O][^@-~]*[@-~]?|."
 WINDOWS_KEYS = {"H": UP, "P": DOWN, "I": PAGE_UP, "Q": PAGE_DOWN, "G": HOME, "O": END}
@@ -36,7 +46,10 @@ def parse_keys(text: str) -> list[str]:
     """Return the keys of what a terminal sends: characters, and names for escape sequences."""
     characters = {"\n": ENTER, "\b": BACKSPACE}
     found = re.findall(SEQUENCE, text, re.DOTALL)
-    return [SEQUENCES.get(each[1:], OTHER) if len(each) > 1 else characters.get(each, each) for each in found]
+    return [
+        SEQUENCES.get(each[1:], OTHER) if len(each) > 1 else characters.get(each, each)
+        for each in found
+    ]
 
 
 class Keyboard:

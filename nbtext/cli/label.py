@@ -39,26 +39,40 @@ class Label:
 
     sources: tuple[str, ...] = options.sources()
     model: str | None = setting(
-        None, "Model file that predicts the labels at the start. It is not changed.",
-        flags=("-m", "--model-file"), file="model",
-    )  # fmt: skip
+        None,
+        "Model file that predicts the labels at the start. It is not changed.",
+        flags=("-m", "--model-file"),
+        file="model",
+    )
     output: str = setting(
-        "", "File of answers, as JSON lines. Answers in an existing file are kept, and their documents are not shown.",
-        flags=("-o", "--output"), file="output", is_required=True,
-    )  # fmt: skip
+        "",
+        "File of answers, as JSON lines. Answers in an existing file are kept, and their documents are not shown.",
+        flags=("-o", "--output"),
+        file="output",
+        is_required=True,
+    )
     labels: tuple[str, ...] = setting(
-        (), "Labels to choose from at the start. More can be added while labeling.",
-        parse=parse_names, metavar="LABEL,LABEL…",
-    )  # fmt: skip
+        (),
+        "Labels to choose from at the start. More can be added while labeling.",
+        parse=parse_names,
+        metavar="LABEL,LABEL…",
+    )
     keywords: NamedKeywords | None = setting(
-        None, "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
-        file="input", parse=NamedKeywords,
-    )  # fmt: skip
-    multi_label: bool = setting(False, "Give a document any number of labels. The key of a label turns it on or off.")
+        None,
+        "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
+        file="input",
+        parse=NamedKeywords,
+    )
+    multi_label: bool = setting(
+        False, "Give a document any number of labels. The key of a label turns it on or off."
+    )
     pool: int = setting(
-        20_000, "Largest number of documents to choose from. If SOURCE has more, a random sample is taken.",
-        low=1, metavar="N", default_help="20,000",
-    )  # fmt: skip
+        20_000,
+        "Largest number of documents to choose from. If SOURCE has more, a random sample is taken.",
+        low=1,
+        metavar="N",
+        default_help="20,000",
+    )
     input: InputSettings = options.unlabeled_input()
     features: FeatureSettings = part(FeatureSettings)
     run: options.RunSettings = options.run()
@@ -101,7 +115,9 @@ def label(given: Label) -> None:
         raise SettingsError(what, where="-o", hint="name a file")
     for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
         if stream is None or not stream.isatty():
-            raise SettingsError(f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone")
+            raise SettingsError(
+                f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone"
+            )
     if os.environ.get("TERM") == "dumb":
         what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"
         raise SettingsError(what, hint="set TERM")
@@ -113,37 +129,55 @@ def label(given: Label) -> None:
         with locate_error(given.model):
             check_growth(trained)
     trained_on = trained.fitted.input if trained is not None else None
-    with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+    with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (
+        source,
+        on_batch,
+    ):
         if trained is not None:
             features = trained.fitted.feature_settings
         elif not features.is_counting:
-            raise SettingsError("label needs counts, not weights", where="weighting", hint="leave out this option")
+            raise SettingsError(
+                "label needs counts, not weights", where="weighting", hint="leave out this option"
+            )
         else:
             features = replace(features, fields=source.field_names)
             features = features if words is None else extend_ngrams(words, features)
         pool = read_pool(read_batches(source, on_batch), features, given.pool)
     if not pool.documents:
-        raise InputError("no documents to label", where=given.sources[0], hint="name a source with documents")
+        raise InputError(
+            "no documents to label", where=given.sources[0], hint="name a source with documents"
+        )
     if pool.n_left_out:
         n_chosen = len(pool.documents)
-        chosen = f"chosen at random: {n_chosen:,} of {number_of(n_chosen + pool.n_left_out, 'document')}"
+        chosen = (
+            f"chosen at random: {n_chosen:,} of {number_of(n_chosen + pool.n_left_out, 'document')}"
+        )
         running.say(f"{chosen}; for more, give a larger --pool", quiet=quiet)
     if words is not None:
         trained = train_with_keywords(words, pool.counts, features, ModelSettings()).model
     names = source.field_names or (TEXT,)
     is_exclusive = trained is not None and trained.fitted.task.is_exclusive
-    file = AnswerFile(output, names, has_lists=given.multi_label or (trained is not None and not is_exclusive))
+    file = AnswerFile(
+        output, names, has_lists=given.multi_label or (trained is not None and not is_exclusive)
+    )
     try:
         if is_exclusive and file.has_lists:
             what = "the model gives each document one label, and answers can have several"
-            raise SettingsError(what, where=output, hint="leave out --multi-label, or start without this model")
+            raise SettingsError(
+                what, where=output, hint="leave out --multi-label, or start without this model"
+            )
         learner = Learner(features, trained, has_lists=file.has_lists)
-        LabelingScreen(Session(pool, file, learner, given.labels), Locator(features), running.screen()).run()
+        LabelingScreen(
+            Session(pool, file, learner, given.labels), Locator(features), running.screen()
+        ).run()
     finally:
         file.close()
         n_answers = number_of(len(file.answers), "answer")
         train = _name_training(given, trained_on, names)
-        running.say(f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""), quiet=quiet)
+        running.say(
+            f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""),
+            quiet=quiet,
+        )
 
 
 def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str, ...]) -> str:
@@ -162,7 +196,9 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
         words += ["--keywords", given.keywords.path]
     known = trained_on or UNKNOWN_INPUT
     if known.text_field != names:
-        words += ["--text-field", join_list(names)] + ["--separate-fields"] * given.input.separate_fields
+        words += ["--text-field", join_list(names)] + [
+            "--separate-fields"
+        ] * given.input.separate_fields
     if (known.label_field, known.label_fields) != (DEFAULT_LABEL, ()):
         words += ["--label-field", DEFAULT_LABEL]
     return shlex.join([*words, "-o", "model.joblib"])

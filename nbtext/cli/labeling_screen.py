@@ -26,14 +26,22 @@ if TYPE_CHECKING:
     from nbtext.labeling.session import Session
 
 COMMANDS = "nqsu"  # letters that are not keys of labels
-KEYS = "1234567890" + "".join(c for c in string.ascii_lowercase if c not in COMMANDS) + string.ascii_uppercase
+KEYS = (
+    "1234567890"
+    + "".join(c for c in string.ascii_lowercase if c not in COMMANDS)
+    + string.ascii_uppercase
+)
 FOOTER = "Enter accept  s skip  u undo  / search  n new label  q quit  ? help"
 FOOTER_SEVERAL = "1… switch  Enter save  s skip  u undo  / search  n new label  q quit  ? help"
 ENTER_SCREEN = "\x1b[?1049h\x1b[?25l"
 LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l"
 OUTCOME = "no document is left: all have an answer; q quits, u undoes"
 AGAIN = "all other documents have an answer: skipped documents come again"
-UNDONE = {"answer": "the last answer is removed", "skip": "back to the skipped document", "": "nothing to undo"}
+UNDONE = {
+    "answer": "the last answer is removed",
+    "skip": "back to the skipped document",
+    "": "nothing to undo",
+}
 
 
 class LabelingScreen:
@@ -99,10 +107,14 @@ class LabelingScreen:
             return lambda: setattr(self, name, value)
 
         return {
-            keyboard.ENTER: self._accept, "s": lambda: self._do(self._session.skip),
-            "u": lambda: self._do(self._session.undo), "q": put("_is_finished", True), "?": put("_is_help", True),
-            "/": put("_prompt", ("search", "")), "n": put("_prompt", ("label", "")),
-        }  # fmt: skip
+            keyboard.ENTER: self._accept,
+            "s": lambda: self._do(self._session.skip),
+            "u": lambda: self._do(self._session.undo),
+            "q": put("_is_finished", True),
+            "?": put("_is_help", True),
+            "/": put("_prompt", ("search", "")),
+            "n": put("_prompt", ("label", "")),
+        }
 
     def _accept(self) -> None:
         """Save the labels that are switched on: at first those that are predicted."""
@@ -128,7 +140,9 @@ class LabelingScreen:
             self._message = str(error)
             return
         self._show_document()
-        self._message = UNDONE[undone] if undone is not None else AGAIN if self._session.is_again else ""
+        self._message = (
+            UNDONE[undone] if undone is not None else AGAIN if self._session.is_again else ""
+        )
 
     def _edit(self, key: str) -> None:
         """Change what is typed at a prompt."""
@@ -169,7 +183,9 @@ class LabelingScreen:
         # one label is predicted whatever its probability is
         minimum = 0.5 if self._is_switched else 0.0
         self._chosen = {
-            each.label for each in explanations if each.label is not None and (each.probability or 0) >= minimum
+            each.label
+            for each in explanations
+            if each.label is not None and (each.probability or 0) >= minimum
         }
         document = self._session.current
         if document is None:
@@ -182,7 +198,10 @@ class LabelingScreen:
         self._size = shutil.get_terminal_size()
         session = self._session
         keys = KEYS.ljust(len(session.labels))
-        choices = tuple((key, label, label in self._chosen) for key, label in zip(keys, session.labels, strict=False))
+        choices = tuple(
+            (key, label, label in self._chosen)
+            for key, label in zip(keys, session.labels, strict=False)
+        )
         status = self._message or (FOOTER_SEVERAL if self._is_switched else FOOTER)
         if self._prompt is not None:
             status = f"{self._prompt[0]}: {self._prompt[1]}▏  (Enter: done, Esc: back)"
@@ -195,12 +214,16 @@ class LabelingScreen:
             from rich.text import Text
 
             view = replace(view, text=(Text(HELP),), weights=(), top=0, status="any key: back")
-        self._drawing = draw(view, replace(self._screen, width=self._size.columns), self._size.lines)
+        self._drawing = draw(
+            view, replace(self._screen, width=self._size.columns), self._size.lines
+        )
         if not self._is_help:
             self._view = replace(self._view, top=self._drawing.top)
         # each line is cleared to its end, and what is below the last one, too
         with suppress(OSError):  # the terminal is gone; the next key says so
-            sys.stdout.write("\x1b[H" + "\n".join(f"{line}\x1b[K" for line in self._drawing.lines) + "\x1b[J")
+            sys.stdout.write(
+                "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in self._drawing.lines) + "\x1b[J"
+            )
             sys.stdout.flush()
 
 

@@ -108,7 +108,9 @@ class LazyGroup(click.Group):
 
             similar = get_close_matches(args[0], [*self.list_commands(ctx), HELP], n=1)
             if similar:
-                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {similar[0]}?", ctx) from error
+                raise click.UsageError(
+                    f"No such command {args[0]!r}. Did you mean {similar[0]}?", ctx
+                ) from error
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -128,13 +130,19 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 
 
 @click.command(
-    cls=LazyGroup, epilog=COMPLETION, invoke_without_command=True,
+    cls=LazyGroup,
+    epilog=COMPLETION,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
     help="Print the version, and whether the compiled kernel (an extension module) is used.",
-)  # fmt: skip
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:
@@ -223,7 +231,9 @@ def _run(arguments: list[str], given: set[str]) -> tuple[int, bool]:
         status = cli.main(arguments, prog_name="nbtext", standalone_mode=False, obj=given)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
-        if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+        if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith(
+            "PacifyFlushWrapper"
+        ):
             raise  # otherwise click has raised it for a closed pipe
         # the reader of the output has closed it, so the rest of the buffer is dropped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -250,14 +260,19 @@ def _describe(error: Exception) -> tuple[str, int]:
         context = getattr(error, "ctx", None)
         advice = f"; try: {context.command_path} --help" if context is not None else ""
         sentence = " ".join(line.strip() for line in error.format_message().splitlines())
-        sentence = sentence.replace("a valid float", "a number").replace("a valid integer", "a whole number")
+        sentence = sentence.replace("a valid float", "a number").replace(
+            "a valid integer", "a whole number"
+        )
         return sentence.rstrip(".") + advice, error.exit_code
     if any(map(is_out_of_memory, _list_causes(error))):
         return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         return f"{where}{error.strerror or error}", 1
-    return f"internal error ({type(error).__name__}: {error}); add --debug to see where, and report it", 1
+    return (
+        f"internal error ({type(error).__name__}: {error}); add --debug to see where, and report it",
+        1,
+    )
 
 
 def _list_causes(error: BaseException) -> list[BaseException]:

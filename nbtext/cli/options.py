@@ -29,14 +29,21 @@ class RunSettings(Settings):
     TITLE = "Running"
 
     jobs: int = setting(
-        0, "Number of threads.", flags=("-j", "--jobs"), low=1, high=MAX_JOBS, metavar="N", default_help="all cores"
+        0,
+        "Number of threads.",
+        flags=("-j", "--jobs"),
+        low=1,
+        high=MAX_JOBS,
+        metavar="N",
+        default_help="all cores",
     )
     quiet: bool = setting(False, "Print only results and errors.", flags=("-q", "--quiet"))
     no_progress: bool = setting(False, "Show no progress bar.")
     verbose: bool = setting(
-        False, "Log details: each skipped file, and whether the compiled kernel is used.",
+        False,
+        "Log details: each skipped file, and whether the compiled kernel is used.",
         flags=("-v", "--verbose"),
-    )  # fmt: skip
+    )
     debug: bool = setting(False, "Show the traceback of an error.")
 
     def check_values(self) -> None:
@@ -54,14 +61,22 @@ class ResultSettings:
     TITLE = "Output"
 
     output: str = setting(
-        "-", "File to write. Its suffix, such as .jsonl, implies the format.",
-        flags=("-o", "--output"), file="output", default_help="standard output",
-    )  # fmt: skip
+        "-",
+        "File to write. Its suffix, such as .jsonl, implies the format.",
+        flags=("-o", "--output"),
+        file="output",
+        default_help="standard output",
+    )
     to: str | None = setting(
-        None, "Output format.", choices=OUTPUT_FORMATS, metavar="FORMAT", default_help="table on a terminal, else tsv"
+        None,
+        "Output format.",
+        choices=OUTPUT_FORMATS,
+        metavar="FORMAT",
+        default_help="table on a terminal, else tsv",
     )
     spreadsheet_safe: bool = setting(
-        False, "Put an apostrophe before cells that a spreadsheet would evaluate as formulas. Only with --to csv."
+        False,
+        "Put an apostrophe before cells that a spreadsheet would evaluate as formulas. Only with --to csv.",
     )
 
 
@@ -73,21 +88,33 @@ LABEL_FIELD = "Column, JSON key or mail header of the label. The label is ignore
 
 def sources() -> Any:
     """Return the field of the argument SOURCE..."""
-    return setting((), metavar="SOURCE...", file="source", is_argument=True, is_required=True, is_repeated=True)
+    return setting(
+        (), metavar="SOURCE...", file="source", is_argument=True, is_required=True, is_repeated=True
+    )
 
 
 def model_file() -> Any:
     """Return the field of -m."""
-    return setting("", "Model file; - is standard input.", flags=("-m", "--model-file"), file="model", is_required=True)
+    return setting(
+        "",
+        "Model file; - is standard input.",
+        flags=("-m", "--model-file"),
+        file="model",
+        is_required=True,
+    )
 
 
 def model_argument(file: str = "model") -> Any:
     """Return the field of the argument MODEL, which may also be given as -m MODEL."""
     help = "Model file, instead of MODEL."
-    return setting("", help, metavar="MODEL", flags=("-m", "--model-file"), file=file, is_argument=True)
+    return setting(
+        "", help, metavar="MODEL", flags=("-m", "--model-file"), file=file, is_argument=True
+    )
 
 
-def new_model(help: str = "Model file to write.", default_help: str = TO_PIPE, file: str = "new model") -> Any:
+def new_model(
+    help: str = "Model file to write.", default_help: str = TO_PIPE, file: str = "new model"
+) -> Any:
     """Return the field of -o, for a model or another binary result."""
     return setting(None, help, flags=("-o", "--output"), file=file, default_help=default_help)
 
@@ -95,11 +122,17 @@ def new_model(help: str = "Model file to write.", default_help: str = TO_PIPE, f
 def max_model_bytes() -> Any:
     """Return the field of --max-model-bytes, of commands that write a model."""
     return setting(
-        None, "Maximum size of the model file, such as 300KB or 2MB. A larger model keeps the features whose weights "
+        None,
+        "Maximum size of the model file, such as 300KB or 2MB. A larger model keeps the features whose weights "
         "do most, with weights in 8 bits, and no counts: it cannot grow. Its probabilities are calibrated again, and "
         "its accuracy is estimated, on documents that are held out.",
-        parse=parse_bytes, low=1, high=MAX_MODEL_BYTES, metavar="SIZE", default_help="any size", title="Model",
-    )  # fmt: skip
+        parse=parse_bytes,
+        low=1,
+        high=MAX_MODEL_BYTES,
+        metavar="SIZE",
+        default_help="any size",
+        title="Model",
+    )
 
 
 def labeled_input() -> Any:
@@ -110,7 +143,11 @@ def labeled_input() -> Any:
 def unlabeled_input() -> Any:
     """Return the settings of input whose labels are ignored."""
     label_field = {"help": LABEL_FIELD + "header row of a table."}
-    return part(InputSettings, without=(*NOT_FOR_COUNTS, "skip_unlabeled", "skip_empty"), label_field=label_field)
+    return part(
+        InputSettings,
+        without=(*NOT_FOR_COUNTS, "skip_unlabeled", "skip_empty"),
+        label_field=label_field,
+    )
 
 
 def trained_model(*without: str) -> Any:
@@ -146,7 +183,11 @@ def result(formats: tuple[str, ...] = OUTPUT_FORMATS, piped: str = "tsv", notes:
 
 def report(notes: str = "") -> Any:
     """Return the field of --report; `notes` are further sentences of its help."""
-    return setting(None, f"Write an HTML page with charts, too. {notes}Needs the extra nbtext[report].", file="output")
+    return setting(
+        None,
+        f"Write an HTML page with charts, too. {notes}Needs the extra nbtext[report].",
+        file="output",
+    )
 
 
 def refuse_for_counts(what: str) -> None:
@@ -156,7 +197,9 @@ def refuse_for_counts(what: str) -> None:
     what  what SOURCE is, such as "a matrix"
     """
     because = f"SOURCE is {what}, whose features are already extracted"
-    refuse_settings(FeatureSettings, InputSettings, ClusterSettings, because=because, but=("input_format",))
+    refuse_settings(
+        FeatureSettings, InputSettings, ClusterSettings, because=because, but=("input_format",)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,23 +35,31 @@ class Predict:
     sources: tuple[str, ...] = options.sources()
     model: str = options.model_file()
     result: options.ResultSettings = options.result(
-        PREDICTION_FORMATS, notes="`header` is a line X-Nbtext-Label for the header of each mail, for procmail and "
+        PREDICTION_FORMATS,
+        notes="`header` is a line X-Nbtext-Label for the header of each mail, for procmail and "
         "sieve; `fasttext` is a line __label__NAME.",
-    )  # fmt: skip
+    )
     rank: str | None = setting(
-        None, "Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
+        None,
+        "Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
         "probabilities first, for active learning. Memory holds all predictions.",
-        choices=("uncertainty",), metavar="NAME",
-    )  # fmt: skip
+        choices=("uncertainty",),
+        metavar="NAME",
+    )
     adapt_prior: bool = setting(
-        False, "Adapt the probabilities to the shares of the labels in SOURCE, as `nbtext prevalence` estimates them. "
-        "It assumes that only these shares differ from those in training. SOURCE is read twice.", title="Predictions",
-    )  # fmt: skip
+        False,
+        "Adapt the probabilities to the shares of the labels in SOURCE, as `nbtext prevalence` estimates them. "
+        "It assumes that only these shares differ from those in training. SOURCE is read twice.",
+        title="Predictions",
+    )
     exit_status: str | None = setting(
-        None, "Exit with status 0 if each document has this label, otherwise with 1. Errors, documents that cannot be "
+        None,
+        "Exit with status 0 if each document has this label, otherwise with 1. Errors, documents that cannot be "
         "read, and a SOURCE without documents have the status 2 or more.",
-        metavar="LABEL", complete="labels", title="Predictions",
-    )  # fmt: skip
+        metavar="LABEL",
+        complete="labels",
+        title="Predictions",
+    )
     columns: ColumnSettings = part(ColumnSettings)
     decisions: DecisionSettings = part(DecisionSettings)
     input: InputSettings = options.unlabeled_input()
@@ -67,7 +75,9 @@ class Predict:
     "Memory does not grow with the number of documents.",
     rules=[
         Excludes("adapt_prior", "cluster"),
-        Excludes("adapt_prior", "coverage", because="prediction sets cover only documents as in training"),
+        Excludes(
+            "adapt_prior", "coverage", because="prediction sets cover only documents as in training"
+        ),
         Excludes("rank", "cluster"),
         Excludes("exit_status", "cluster"),
         Excludes("to", "add_columns", because="the rows keep the format of SOURCE"),
@@ -99,7 +109,9 @@ def predict(given: Predict) -> int:
         read = replace(given.input, keeps_rows=True)
     else:
         may_be_folder = given.cluster.cluster is not None
-        chosen = running.result_format(given.result, PREDICTION_FORMATS, may_be_folder=may_be_folder)
+        chosen = running.result_format(
+            given.result, PREDICTION_FORMATS, may_be_folder=may_be_folder
+        )
         _check_format(chosen, decisions)
         read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
         if may_be_folder:
@@ -108,14 +120,21 @@ def predict(given: Predict) -> int:
     fitted = _load(given)
     answer = Answer(given.exit_status, fitted.labels) if given.exit_status is not None else None
     running.warn_of_costs(fitted, decisions, quiet=given.run.quiet)
-    blank = [name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns]
+    blank = [
+        name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns
+    ]
     if blank and fitted.calibration.likelihoods is None:
         what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
         running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
     is_printed = running.is_watched(output) and given.rank is None
     run = replace(given.run, no_progress=given.run.no_progress or is_printed)
-    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
-        predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (
+        source,
+        on_batch,
+    ):
+        predictions = predict_source(
+            fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch
+        )
         if answer is not None:
             predictions = answer.watch(predictions)
         if is_adding:
@@ -124,7 +143,9 @@ def predict(given: Predict) -> int:
 
             is_terminal = running.is_watched(output)
             table = given.columns.table
-            target = Target(output, lambda: running.result_file(given.result, "jsonl"), is_terminal, table)
+            target = Target(
+                output, lambda: running.result_file(given.result, "jsonl"), is_terminal, table
+            )
             write_columns(predictions, target, given.columns, decisions)
         else:
             # all predictions as one batch, the most uncertain ones first
@@ -145,7 +166,9 @@ class Answer:
     def __init__(self, label: str, labels: Sequence[str]) -> None:
         if label not in labels:
             hint = f"its labels are {list_some(map(named, labels))}"
-            raise SettingsError(f"the model has no label {named(label)}", where="exit_status", hint=hint)
+            raise SettingsError(
+                f"the model has no label {named(label)}", where="exit_status", hint=hint
+            )
         self._label = label
         self._n_documents = self._n_with = self._n_unread = 0
 
@@ -183,20 +206,28 @@ def _load(given: Predict) -> FittedModel:
 
     check_adaptation(fitted)
     run = replace(given.run, quiet=True)
-    with running.open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, _):
+    with running.open_documents(given.sources, given.input, run, trained_on=fitted.input) as (
+        source,
+        _,
+    ):
         return adapt_prior(fitted, estimate_prevalence(trained, source, jobs=run.jobs)[""])
 
 
 def _check_format(output_format: str, decisions: DecisionSettings) -> None:
     """Raise SettingsError if an output format cannot hold what the options add to a record."""
-    refused = {HEADER: (("coverage", "top_k"), "holds one label"), FASTTEXT: (("coverage",), "has no prediction sets")}
+    refused = {
+        HEADER: (("coverage", "top_k"), "holds one label"),
+        FASTTEXT: (("coverage",), "has no prediction sets"),
+    }
     names, why = refused.get(output_format, ((), ""))
     for name in names:
         if getattr(decisions, name) is not None:
             what = f"cannot be combined with --to {output_format}, which {why}"
             raise SettingsError(what, where=name, hint="leave out this option, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
-        raise SettingsError("needs the output format jsonl or json", where="explain", hint="add --to jsonl")
+        raise SettingsError(
+            "needs the output format jsonl or json", where="explain", hint="add --to jsonl"
+        )
 
 
 def _predict_on_cluster(given: Predict, output_format: str) -> None:
@@ -208,13 +239,18 @@ def _predict_on_cluster(given: Predict, output_format: str) -> None:
 
     output = given.result.output
     if output_format not in ("jsonl", "tsv"):
-        raise SettingsError("--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl")
+        raise SettingsError(
+            "--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl"
+        )
     running.refuse_compression(output)
     task = prediction_task(given.model, given.decisions, output_format)
     trained_on = load_model(given.model).fitted.input
     paths = (*given.sources, given.model, *((output,) if output != "-" else ()))
     with (
-        running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch),
+        running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (
+            source,
+            on_batch,
+        ),
         running.open_workers(paths, given.cluster, given.run) as workers,
     ):
         if workers is not None:

@@ -22,9 +22,11 @@ class Prevalence:
     sources: tuple[str, ...] = options.sources()
     model: str = options.model_file()
     group_field: str | None = setting(
-        None, "Column, JSON key or mail header of a group, such as the month. Each group has its own shares: a row for "
-        "each group and label.", metavar="NAME",
-    )  # fmt: skip
+        None,
+        "Column, JSON key or mail header of a group, such as the month. Each group has its own shares: a row for "
+        "each group and label.",
+        metavar="NAME",
+    )
     result: options.ResultSettings = options.result()
     input: InputSettings = options.unlabeled_input()
     run: options.RunSettings = options.run()
@@ -60,9 +62,13 @@ def prevalence(given: Prevalence) -> None:
     if given.group_field is not None:
         if not given.group_field:
             raise SettingsError("the name of the field is empty", where="group_field")
-        input_settings = replace(input_settings, split_field=given.group_field, split_option="--group-field")
+        input_settings = replace(
+            input_settings, split_field=given.group_field, split_option="--group-field"
+        )
     trained_on = trained.fitted.input
-    with running.open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
+    with running.open_documents(
+        given.sources, input_settings, given.run, trained_on=trained_on
+    ) as (source, on_batch):
         found = estimate_prevalence(trained, source, jobs=given.run.jobs, on_batch=on_batch)
     running.say(*describe_doubts(found), quiet=given.run.quiet)
     grouped = found if given.group_field is not None else found[""]

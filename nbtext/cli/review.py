@@ -26,22 +26,30 @@ class Review:
 
     sources: tuple[str, ...] = options.sources()
     model: str | None = setting(
-        None, "Naive Bayes model that judges the labels, instead of the other documents of SOURCE.",
-        flags=("-m", "--model-file"), file="model",
-    )  # fmt: skip
+        None,
+        "Naive Bayes model that judges the labels, instead of the other documents of SOURCE.",
+        flags=("-m", "--model-file"),
+        file="model",
+    )
     against: str | None = setting(
-        None, "Other documents, such as the test documents. Report the documents of SOURCE that are also there.",
+        None,
+        "Other documents, such as the test documents. Report the documents of SOURCE that are also there.",
         file="source",
-    )  # fmt: skip
+    )
     only: tuple[str, ...] = setting(
-        (), "Report only this kind of finding; may be repeated.", choices=FINDINGS, metavar="FINDING", is_repeated=True
+        (),
+        "Report only this kind of finding; may be repeated.",
+        choices=FINDINGS,
+        metavar="FINDING",
+        is_repeated=True,
     )
     apply: str | None = setting(
-        None, "File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
+        None,
+        "File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
         "removed documents, instead of searching for findings. JSON, CSV, TSV, fastText, Parquet and Arrow keep their "
         "format, all other values and their types; other sources become JSON lines, and databases keep all columns.",
         file="input",
-    )  # fmt: skip
+    )
     report: str | None = options.report()
     result: options.ResultSettings = options.result()
     input: InputSettings = options.labeled_input()
@@ -78,7 +86,13 @@ def review(given: Review) -> None:
     """
     from nbtext.artifact.model import load_model
     from nbtext.features.analyzer import Locator
-    from nbtext.model.review import ModelJudge, ReviewReader, TextCollector, review_corpus, weigh_words
+    from nbtext.model.review import (
+        ModelJudge,
+        ReviewReader,
+        TextCollector,
+        review_corpus,
+        weigh_words,
+    )
     from nbtext.model.source_counting import check_fields, source_features
     from nbtext.report.review import review_result, summarize_review
 
@@ -101,7 +115,10 @@ def review(given: Review) -> None:
         trained_on = judge.model.fitted.input
     reader: ReviewReader | None = None
     for paths in inputs:
-        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (
+            source,
+            on_batch,
+        ):
             if judge is not None:
                 check_fields(features.fields, source.field_names)
             if given.report is not None and source.first_matrix() is not None:
@@ -116,23 +133,32 @@ def review(given: Review) -> None:
         raise InputError("SOURCE has no documents to review")
     found = review_corpus(corpus, judge, jobs=given.run.jobs)
     wanted = given.only or FINDINGS
-    found = replace(found, findings=tuple(each for each in found.findings if each.finding in wanted))
+    found = replace(
+        found, findings=tuple(each for each in found.findings if each.finding in wanted)
+    )
     running.say(*summarize_review(found), quiet=given.run.quiet)
     if given.report is not None:  # the texts are read again
         from nbtext.report.page.rendering import write_page
         from nbtext.report.review_page import render_review_page, shown_findings
 
         findings = shown_findings(found)
-        collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
+        collector = TextCollector(
+            frozenset(document for finding in findings for document in finding.documents)
+        )
         run = replace(given.run, quiet=True)
         for paths in inputs:
-            with running.open_documents(paths, given.input, run, trained_on=trained_on) as (source, _):
+            with running.open_documents(paths, given.input, run, trained_on=trained_on) as (
+                source,
+                _,
+            ):
                 for batch in source.batches():
                     collector.add(batch, is_other=paths is not given.sources)
         weights = list(weigh_words(corpus, findings, judge))
         locate = Locator(features)
         names = ", ".join(given.sources)
-        page = render_review_page(found, subject=names, texts=collector.texts, weights=weights, locate=locate)
+        page = render_review_page(
+            found, subject=names, texts=collector.texts, weights=weights, locate=locate
+        )
         write_page(given.report, page)
     running.write_result(review_result(found), given.result, chosen)
 
@@ -157,7 +183,9 @@ def _apply(given: Review, decisions: str) -> None:
     output_format = given.result.to
     if output_format not in (None, "jsonl"):
         what = f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines"
-        raise SettingsError(what, where="--to", hint="leave out --to for the format of SOURCE, or use --to jsonl")
+        raise SettingsError(
+            what, where="--to", hint="leave out --to for the format of SOURCE, or use --to jsonl"
+        )
     found = read_decisions(decisions)
     input_settings = replace(given.input, corrects_rows=True)
     with running.open_documents(given.sources, input_settings, given.run) as (source, on_batch):
@@ -169,8 +197,16 @@ def _apply(given: Review, decisions: str) -> None:
             raise refuse("separate_fields", "the documents keep their fields")
         suffix = content_suffix(output) if output != STANDARD_INPUT else ""
         lines = FORMATS["jsonl"]
-        own = lines if rows is None or not FORMATS[rows.format].writes("labels") else FORMATS[rows.format]
-        written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines
+        own = (
+            lines
+            if rows is None or not FORMATS[rows.format].writes("labels")
+            else FORMATS[rows.format]
+        )
+        written = (
+            own
+            if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes)
+            else lines
+        )
         check_suffix(output, written.suffixes, f"the documents are written as {written.name}")
         if rows is not None and written.name == rows.format:
 
@@ -186,6 +222,10 @@ def _apply(given: Review, decisions: str) -> None:
             FORMATS[rows.format].load("writer")(corrected(), target, input_settings)
             return
         names = source.field_names
-        records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))
+        records = (
+            each
+            for batch, labels in decided
+            for each in list_records(batch, labels, names, input_settings)
+        )
         with running.result_file(given.result, "jsonl") as file:
             write_text((format_json(record) + "\n" for record in records), file)

@@ -56,9 +56,19 @@ if TYPE_CHECKING:
 MAX_NAMED = 5  # unknown encodings that are named
 MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
 SUFFIXES = {  # the format of an output file, by its suffix
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
-    ".md": "markdown", ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
-}  # fmt: skip
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".txt": "table",
+    ".html": "html",
+    ".npz": "npz",
+    ".svmlight": "svmlight",
+    ".mtx": "mtx",
+}
 
 
 def say(*sentences: str, quiet: bool = False) -> None:
@@ -111,7 +121,9 @@ def screen(output: str = "-") -> Screen:
     from nbtext.report.terminal import Screen
 
     is_styled = is_watched(output) and os.environ.get("TERM") != "dumb"
-    return Screen(shutil.get_terminal_size().columns, is_styled, is_styled and not os.environ.get("NO_COLOR"))
+    return Screen(
+        shutil.get_terminal_size().columns, is_styled, is_styled and not os.environ.get("NO_COLOR")
+    )
 
 
 @contextmanager
@@ -123,7 +135,11 @@ def result_file(settings: ResultSettings, output_format: str) -> Iterator[Writer
     """
     compression = suffix_compression(settings.output)[1]
     with atomic_output(settings.output) as plain, compress(plain, compression) as file:
-        shown = _EscapedTerminal(file) if is_watched(settings.output) and output_format != "table" else file
+        shown = (
+            _EscapedTerminal(file)
+            if is_watched(settings.output) and output_format != "table"
+            else file
+        )
         yield SpreadsheetSafe(shown) if settings.spreadsheet_safe else shown
 
 
@@ -173,7 +189,9 @@ class _EscapedTerminal:
         self.flush = file.flush
 
     def write(self, lines: bytes) -> int:
-        return self._file.write(_escape_controls(lines.decode("utf-8", "backslashreplace")).encode())
+        return self._file.write(
+            _escape_controls(lines.decode("utf-8", "backslashreplace")).encode()
+        )
 
 
 def binary_output(output: str | None) -> str:
@@ -213,7 +231,12 @@ def model_output(output: str | None) -> Iterator[str]:
 def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
     """Save a model, and print a summary of it."""
     from nbtext.artifact.model import save_model
-    from nbtext.report.training import format_approximation, format_decisions, format_left_out, format_training_summary
+    from nbtext.report.training import (
+        format_approximation,
+        format_decisions,
+        format_left_out,
+        format_training_summary,
+    )
 
     save_model(model, target)
     say(format_training_summary(model), *format_decisions(model), quiet=quiet)
@@ -222,7 +245,9 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
             say(note, quiet=quiet)
 
 
-def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch], TrainedModel]) -> None:
+def rewrite_model(
+    given: Change, change: Callable[[TrainedModel, Source, OnBatch], TrainedModel]
+) -> None:
     """Change a model with the documents of some sources, and save it to the output, or in its
     place.
     """
@@ -234,7 +259,9 @@ def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch
         raise SettingsError(what, where="MODEL", hint="name the new file with -o")
     with model_output(given.model if is_replaced else given.output) as target:
         trained = load_model(given.model)
-        with open_documents(given.sources, given.input, given.run, trained_on=trained.fitted.input) as opened:
+        with open_documents(
+            given.sources, given.input, given.run, trained_on=trained.fitted.input
+        ) as opened:
             changed = change(trained, *opened)
         save(changed, target, quiet=given.run.quiet)
 
@@ -245,7 +272,9 @@ def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: boo
     """
     from nbtext.model.task import find_unpredicted
 
-    for label, needed, highest in find_unpredicted(model.task, decisions.cost) if decisions.cost is not None else ():
+    for label, needed, highest in (
+        find_unpredicted(model.task, decisions.cost) if decisions.cost is not None else ()
+    ):
         why = "another label, or none, always costs less"
         if needed <= 1:
             why = f"that needs a probability of {needed:.6g}, and the calibrated probabilities of this model end at "
@@ -270,10 +299,14 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
     if "--text-field" not in typed:
         is_separate = settings.separate_fields or trained_on.separate_fields
         fields = trained_on.text_field
-        settings = replace(settings, text_field=fields, separate_fields=is_separate, is_text_remembered=True)
+        settings = replace(
+            settings, text_field=fields, separate_fields=is_separate, is_text_remembered=True
+        )
     if not typed.keys() & {"--label-field", "--label-fields"}:
         is_remembered = "--label-separator" not in typed
-        settings = replace(settings, label_field=trained_on.label_field, is_label_remembered=is_remembered)
+        settings = replace(
+            settings, label_field=trained_on.label_field, is_label_remembered=is_remembered
+        )
         if is_remembered:
             separator = trained_on.label_separator
             names = trained_on.label_fields
@@ -283,7 +316,11 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
 
 @contextmanager
 def open_documents(
-    sources: tuple[str, ...], settings: InputSettings, run: RunSettings, *, trained_on: ModelInput | None = None
+    sources: tuple[str, ...],
+    settings: InputSettings,
+    run: RunSettings,
+    *,
+    trained_on: ModelInput | None = None,
 ) -> Iterator[tuple[Source, OnBatch]]:
     """Open the documents of a command; yield the source, and a callback that shows the progress.
 
@@ -306,16 +343,26 @@ def open_documents(
     settings_of_model = _read_as_trained(settings, trained_on)
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
-        refuse_settings(FeatureSettings, because="SOURCE is a matrix, whose features are already extracted")
+        refuse_settings(
+            FeatureSettings, because="SOURCE is a matrix, whose features are already extracted"
+        )
     _check_places(source, sources)
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_id: str | None = None
     first_unread: InputError | None = None
     unknown_encodings = Counter[str]()
-    with progress(source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)) as advance:
+    with progress(
+        source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)
+    ) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
-            nonlocal repaired_documents, repaired_bytes, n_characters, n_unread, first_id, first_unread
+            nonlocal \
+                repaired_documents, \
+                repaired_bytes, \
+                n_characters, \
+                n_unread, \
+                first_id, \
+                first_unread
             advance(block.size)
             source.skipped.update(batch.notes)
             repaired_documents += batch.repaired_documents
@@ -337,29 +384,45 @@ def open_documents(
             if share > min_share:
                 documents = number_of(repaired_documents, "document")
                 advice = _advise_encoding(sources, settings, share)
-                say(f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}", quiet=run.quiet)
+                say(
+                    f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}",
+                    quiet=run.quiet,
+                )
 
         def list_skipped() -> list[str]:
             skipped = sorted(source.skipped.items())
             missed = source.missed
-            return [f"skipped {number:,}: {reason}{missed.get(reason, '')}" for reason, number in skipped]
+            return [
+                f"skipped {number:,}: {reason}{missed.get(reason, '')}"
+                for reason, number in skipped
+            ]
 
         try:
             yield source, on_batch
         except NbtextError as error:
             report_repairs(min_share=MAX_INVALID)  # which may be the reason
             # no documents
-            if isinstance(error, InputError) and first_id is None and not (error.where or error.hint):
+            if (
+                isinstance(error, InputError)
+                and first_id is None
+                and not (error.where or error.hint)
+            ):
                 error.hint = ", ".join(list_skipped())
             raise
     say(*list_skipped(), quiet=run.quiet)
     n_listed = len(settings.exclude_ids)
     n_excluded = source.skipped[EXCLUDED_IDS]
     if n_excluded < n_listed:
-        say(f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
-            + (f"; the first id of the others is {first_id}" if first_id else ""), quiet=run.quiet)  # fmt: skip
+        say(
+            f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
+            + (f"; the first id of the others is {first_id}" if first_id else ""),
+            quiet=run.quiet,
+        )
     if first_unread is not None:
-        say(f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}", quiet=run.quiet)
+        say(
+            f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}",
+            quiet=run.quiet,
+        )
     report_repairs()
 
 
@@ -392,11 +455,15 @@ def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: f
     if not guessed:
         return f"they are {share:.0%} of the text; give the right --encoding, such as gb18030, shift_jis or cp1251"
     advice = " or ".join(f"--encoding {codec}" for codec in guessed)
-    return f"they are {share:.0%} of the text, which seems to be {' or '.join(guessed)}; try {advice}"
+    return (
+        f"they are {share:.0%} of the text, which seems to be {' or '.join(guessed)}; try {advice}"
+    )
 
 
 @contextmanager
-def open_workers(paths: tuple[str, ...], settings: ClusterSettings, run: RunSettings) -> Iterator[Workers | None]:
+def open_workers(
+    paths: tuple[str, ...], settings: ClusterSettings, run: RunSettings
+) -> Iterator[Workers | None]:
     """Connect to the workers of the cluster, which need these paths; yield None without --cluster."""
     if settings.cluster is None:
         yield None
@@ -428,7 +495,11 @@ def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> N
 
 
 def list_searched(
-    features: FeatureSettings, model_settings: ModelSettings, source: Source, *, where: str = "model"
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    source: Source,
+    *,
+    where: str = "model",
 ) -> list[Candidate]:
     """Return the candidates of a model search for the documents of a source; typed settings are
     those of all.
@@ -444,10 +515,17 @@ def list_searched(
 
 
 def search_documents(  # noqa: PLR0913 - what is searched, among what, and how to compute
-    sources: tuple[str, ...], input_settings: InputSettings, features: FeatureSettings, model_settings: ModelSettings,
-    searching: SearchSettings, run: RunSettings, *, where: str, workers: Workers | None = None,
+    sources: tuple[str, ...],
+    input_settings: InputSettings,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    searching: SearchSettings,
+    run: RunSettings,
+    *,
+    where: str,
+    workers: Workers | None = None,
     is_sampled: bool = False,
-) -> tuple[TrainedModel, Search]:  # fmt: skip
+) -> tuple[TrainedModel, Search]:
     """Search the most accurate model for labeled documents; return it, and the results of all
     candidates.
 
@@ -465,12 +543,21 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     with open_documents(sources, input_settings, run) as (source, on_batch):
         candidates = list_searched(features, model_settings, source, where=where)
         if is_sampled:
-            candidates = [each for each in candidates if not each.is_linear or can_be_blocked(each.model_settings)]
+            candidates = [
+                each
+                for each in candidates
+                if not each.is_linear or can_be_blocked(each.model_settings)
+            ]
         reading_seconds = 0.0 if is_sampled else bound_reading_seconds(source.size, source.unit)
         return search_source(
-            source, candidates, budget, reading_seconds=reading_seconds, jobs=run.jobs, on_batch=on_batch,
+            source,
+            candidates,
+            budget,
+            reading_seconds=reading_seconds,
+            jobs=run.jobs,
+            on_batch=on_batch,
             executor=workers,
-        )  # fmt: skip
+        )
 
 
 def are_read_again(sources: tuple[str, ...]) -> bool:

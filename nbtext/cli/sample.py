@@ -17,14 +17,26 @@ class Sample:
 
     model: str = options.model_argument()
     label: str | None = setting(
-        None, "Label of all documents.", metavar="LABEL", default_help="drawn from the prior", complete="labels"
+        None,
+        "Label of all documents.",
+        metavar="LABEL",
+        default_help="drawn from the prior",
+        complete="labels",
     )
-    number: int = setting(1, "Number of documents.", flags=("-n", "--number"), low=1, high=MAX_DOCUMENTS, metavar="N")
+    number: int = setting(
+        1, "Number of documents.", flags=("-n", "--number"), low=1, high=MAX_DOCUMENTS, metavar="N"
+    )
     length: int | None = setting(
-        None, "Number of words of each document. Only with a multinomial model.",
-        low=1, high=MAX_WORDS, metavar="N", default_help="the mean length of the label",
-    )  # fmt: skip
-    seed: int = setting(1, "Random seed. The same seed generates the same documents.", low=0, metavar="N")
+        None,
+        "Number of words of each document. Only with a multinomial model.",
+        low=1,
+        high=MAX_WORDS,
+        metavar="N",
+        default_help="the mean length of the label",
+    )
+    seed: int = setting(
+        1, "Random seed. The same seed generates the same documents.", low=0, metavar="N"
+    )
     result: options.ResultSettings = options.result(piped="jsonl, which train reads")
     run: options.RunSettings = options.debug_only()
 
@@ -48,5 +60,9 @@ def sample(given: Sample) -> None:
 
     chosen = running.result_format(given.result, piped="jsonl")
     trained = load_model(given.model)
-    documents = generate_documents(trained, given.number, label=given.label, length=given.length, seed=given.seed)
-    running.write_result(sample_result(documents, trained.fitted.feature_settings.fields), given.result, chosen)
+    documents = generate_documents(
+        trained, given.number, label=given.label, length=given.length, seed=given.seed
+    )
+    running.write_result(
+        sample_result(documents, trained.fitted.feature_settings.fields), given.result, chosen
+    )

@@ -20,10 +20,16 @@ class Serve:
     """The settings of `nbtext serve`."""
 
     models: tuple[ModelFile, ...] = setting(
-        (), "Model file to serve. NAME is its name in requests, by default the name of the file without suffix. May be "
-        "repeated; requests that name no model get the first one.", flags=("-m", "--model-file"), file="model",
-        parse=parse_model_file, metavar="[NAME=]MODEL", is_repeated=True, is_required=True,
-    )  # fmt: skip
+        (),
+        "Model file to serve. NAME is its name in requests, by default the name of the file without suffix. May be "
+        "repeated; requests that name no model get the first one.",
+        flags=("-m", "--model-file"),
+        file="model",
+        parse=parse_model_file,
+        metavar="[NAME=]MODEL",
+        is_repeated=True,
+        is_required=True,
+    )
     service: ServeSettings = part(ServeSettings)
     run: options.RunSettings = options.run("no_progress")
 
@@ -53,6 +59,14 @@ def serve(given: Serve) -> None:
     quiet = given.run.quiet
 
     def on_start(address: str, store: ModelStore) -> None:
-        running.say(f"serving {', '.join(store.slots)} on {address}; press Ctrl-C to stop", quiet=quiet)
+        running.say(
+            f"serving {', '.join(store.slots)} on {address}; press Ctrl-C to stop", quiet=quiet
+        )
 
-    run_service(given.models, given.service, threads=given.run.jobs, on_start=on_start, log_requests=not quiet)
+    run_service(
+        given.models,
+        given.service,
+        threads=given.run.jobs,
+        on_start=on_start,
+        log_requests=not quiet,
+    )

@@ -48,23 +48,34 @@ class Train:
     max_model_bytes: int | None = options.max_model_bytes()
     search: SearchSettings = part(SearchSettings)
     unlabeled: tuple[str, ...] = setting(
-        (), "Documents to train on without their labels; may be repeated. Needs --em or --keywords.",
-        file="source", is_repeated=True, title="Unlabeled documents",
-    )  # fmt: skip
+        (),
+        "Documents to train on without their labels; may be repeated. Needs --em or --keywords.",
+        file="source",
+        is_repeated=True,
+        title="Unlabeled documents",
+    )
     learning: UnlabeledSettings = part(UnlabeledSettings)
     keywords: Keywords | None = setting(
-        None, "Words and phrases of each label, instead of labeled documents: TOML such as spam = [\"free\", \"prize "
-        "money\"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. With "
+        None,
+        'Words and phrases of each label, instead of labeled documents: TOML such as spam = ["free", "prize '
+        'money"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. With '
         "--unlabeled, that names them, and SOURCE holds labeled documents. --em may be added.",
-        file="input", parse=_parse_keywords, title="Unlabeled documents",
-    )  # fmt: skip
+        file="input",
+        parse=_parse_keywords,
+        title="Unlabeled documents",
+    )
     holdout: float = setting(
-        0.0, "Share of the documents that the model is not trained on, such as 0.2. It is evaluated on them, and the "
+        0.0,
+        "Share of the documents that the model is not trained on, such as 0.2. It is evaluated on them, and the "
         "metrics are printed as by `nbtext evaluate`. They are chosen by a hash of their texts: the same ones in any "
         "order, and equal texts together. -v names them.",
-        low=0, high=1 - 2**-53, wanted="a share below 1, such as 0.2", metavar="P", default_help="no document",
+        low=0,
+        high=1 - 2**-53,
+        wanted="a share below 1, such as 0.2",
+        metavar="P",
+        default_help="no document",
         title="Evaluation",
-    )  # fmt: skip
+    )
     cluster: ClusterSettings = part(ClusterSettings)
     run: options.RunSettings = options.run()
 
@@ -126,24 +137,40 @@ def train(given: Train) -> None:
                     for identity in batch.ids if given.run.verbose else ():
                         getLogger("nbtext").info("held out: %s", printable(identity))
 
-                evaluation = evaluate_model(saved.fitted, source, jobs=run.jobs, on_batch=name_held_out)
+                evaluation = evaluate_model(
+                    saved.fitted, source, jobs=run.jobs, on_batch=name_held_out
+                )
         running.save(saved, target, quiet=given.run.quiet)
         if reduction is not None:
             from nbtext.report.training import format_reduction
 
             running.say(format_reduction(reduction), quiet=given.run.quiet)
-        if not (given.run.quiet or running.is_model_alone(given.sources, given.input) or given.keywords is not None):
+        if not (
+            given.run.quiet
+            or running.is_model_alone(given.sources, given.input)
+            or given.keywords is not None
+        ):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
             from nbtext.report.first_look import format_first_look, look_at
 
             estimate = saved.fitted.estimate
-            accuracy = (estimate.accuracy, estimate.documents) if isinstance(estimate, LeaveOneOutEstimate) else None
-            running.say(*format_first_look(look_at(trained.counts, trained.fitted.feature_settings.view), accuracy))
+            accuracy = (
+                (estimate.accuracy, estimate.documents)
+                if isinstance(estimate, LeaveOneOutEstimate)
+                else None
+            )
+            running.say(
+                *format_first_look(
+                    look_at(trained.counts, trained.fitted.feature_settings.view), accuracy
+                )
+            )
         if evaluation is not None:
             from nbtext.report.evaluation import evaluation_result
 
             settings = options.ResultSettings()
-            running.write_result(evaluation_result(evaluation), settings, running.result_format(settings))
+            running.write_result(
+                evaluation_result(evaluation), settings, running.result_format(settings)
+            )
 
 
 def _train(given: Train) -> TrainedModel:
@@ -156,7 +183,9 @@ def _train(given: Train) -> TrainedModel:
     if given.holdout and not running.are_read_again(given.sources):
         raise refuse("holdout", "SOURCE can be read only once")
     if given.holdout and given.output in (None, "-"):
-        raise refuse("holdout", "the model is written to standard output, where the metrics are printed")
+        raise refuse(
+            "holdout", "the model is written to standard output, where the metrics are printed"
+        )
     if given.keywords is not None:
         return _learn_keywords(given, given.keywords)
     if given.unlabeled:
@@ -182,7 +211,9 @@ def _fit(given: Train) -> TrainedModel:
 
     def say_stored(n_bytes: int | None, folder: str) -> None:
         needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
-        what = "the counted documents are too many to be kept in memory, and go to temporary files in"
+        what = (
+            "the counted documents are too many to be kept in memory, and go to temporary files in"
+        )
         running.say(f"{what} {folder}{needed}", quiet=given.run.quiet)
 
     with (
@@ -208,9 +239,15 @@ def _fit(given: Train) -> TrainedModel:
                 text += each[:SAMPLE_CHARACTERS]
 
         trained = train_on_source(
-            source, given.features, model_settings, jobs=jobs, on_batch=look_at, executor=workers, is_saved=True,
+            source,
+            given.features,
+            model_settings,
+            jobs=jobs,
+            on_batch=look_at,
+            executor=workers,
+            is_saved=True,
             spill=spill,
-        )  # fmt: skip
+        )
     from nbtext.report.training import format_script_hint
 
     if hint := format_script_hint(trained, text):
@@ -227,7 +264,10 @@ def _search(given: Train) -> TrainedModel:
     share = 1.0
     has_cluster = given.cluster.cluster is not None
     if has_cluster or running.are_read_again(given.sources):
-        with running.open_documents(given.sources, given.input, replace(given.run, quiet=True)) as (source, _):
+        with running.open_documents(given.sources, given.input, replace(given.run, quiet=True)) as (
+            source,
+            _,
+        ):
             if (source.size or 0) > (SAMPLE_SIZES if has_cluster else MAX_SIZES)[source.unit]:
                 share = SAMPLE_SIZES[source.unit] / (source.size or 1)
     read = given.input
@@ -236,14 +276,28 @@ def _search(given: Train) -> TrainedModel:
     if is_sampled:
         if given.holdout:
             where = "with --cluster" if has_cluster else "on so much text"
-            raise refuse("holdout", f"--model best {where} searches on a sample that is chosen in the same way")
+            raise refuse(
+                "holdout",
+                f"--model best {where} searches on a sample that is chosen in the same way",
+            )
         read = replace(read, holdout=share, is_holdout=True)
         run = replace(run, quiet=True)
-    with running.open_workers(given.sources, given.cluster, run) if is_sampled else nullcontext() as workers:
+    with (
+        running.open_workers(given.sources, given.cluster, run)
+        if is_sampled
+        else nullcontext() as workers
+    ):
         trained, found = running.search_documents(
-            given.sources, read, given.features, model_settings, given.search, run, where="model", workers=workers,
+            given.sources,
+            read,
+            given.features,
+            model_settings,
+            given.search,
+            run,
+            where="model",
+            workers=workers,
             is_sampled=is_sampled,
-        )  # fmt: skip
+        )
     if not given.run.quiet:
         sys.stderr.write(format_screen(search_parts(found, has_intervals=False), running.screen()))
     if not is_sampled:
@@ -252,13 +306,20 @@ def _search(given: Train) -> TrainedModel:
     what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that {which}"
     running.say(f"{what}; training the best one on all documents", quiet=given.run.quiet)
     best = found.best.candidate
-    settings = {each.name: getattr(best.model_settings, each.name) for each in fields(best.model_settings)}
+    settings = {
+        each.name: getattr(best.model_settings, each.name) for each in fields(best.model_settings)
+    }
     return _fit(replace(given, features=best.features, model_settings=settings))
 
 
 def _learn_unlabeled(given: Train) -> TrainedModel:
     """Fit a model to labeled and unlabeled documents."""
-    from nbtext.model.semi_supervised import Listener, check_semi_supervised, count_unlabeled, train_with_unlabeled
+    from nbtext.model.semi_supervised import (
+        Listener,
+        check_semi_supervised,
+        count_unlabeled,
+        train_with_unlabeled,
+    )
     from nbtext.report.training import format_candidate
 
     _check_texts(given, where="unlabeled")
@@ -269,16 +330,30 @@ def _learn_unlabeled(given: Train) -> TrainedModel:
     check_semi_supervised(features, model_settings)
     listener = Listener(
         lambda name, choice: running.say(format_candidate(name, choice), quiet=quiet),
-        lambda step, found: running.say(f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet),
+        lambda step, found: running.say(
+            f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet
+        ),
     )
-    with running.open_documents(given.unlabeled, replace(given.input, holdout=0.0), given.run) as (source, on_batch):
+    with running.open_documents(given.unlabeled, replace(given.input, holdout=0.0), given.run) as (
+        source,
+        on_batch,
+    ):
         others = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
     with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
         trained = train_with_unlabeled(
-            source, others, features, model_settings, given.learning, listener=listener, jobs=jobs, on_batch=on_batch
+            source,
+            others,
+            features,
+            model_settings,
+            given.learning,
+            listener=listener,
+            jobs=jobs,
+            on_batch=on_batch,
         )
     if trained.fitted.unlabeled is None:
-        running.say("the unlabeled documents do not help: the model is trained without them", quiet=quiet)
+        running.say(
+            "the unlabeled documents do not help: the model is trained without them", quiet=quiet
+        )
     return trained
 
 
@@ -300,17 +375,27 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
         raise refuse("label", "with --keywords, SOURCE holds unlabeled documents")
     features = extend_ngrams(keywords, given.features)
     labeled = None
-    with running.open_documents(unlabeled or given.sources, given.input, given.run) as (source, on_batch):
+    with running.open_documents(unlabeled or given.sources, given.input, given.run) as (
+        source,
+        on_batch,
+    ):
         features = extend_ngrams(keywords, source_features(source, given.features))
         counts = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
         model_input = source.model_input
     if unlabeled:
         with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
-            labeled = count_source(source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+            labeled = count_source(
+                source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch
+            )
     found = train_with_keywords(
-        keywords, counts, features, ModelSettings(**given.model_settings),
-        labeled=labeled, steps=given.learning.em or 0, jobs=jobs,
-    )  # fmt: skip
+        keywords,
+        counts,
+        features,
+        ModelSettings(**given.model_settings),
+        labeled=labeled,
+        steps=given.learning.em or 0,
+        jobs=jobs,
+    )
     running.say(*format_keywords(found, len(counts.sample)), quiet=quiet)
     return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
 
@@ -319,4 +404,6 @@ def _check_texts(given: Train, where: str) -> None:
     """Raise SettingsError if a source holds only counts; `where` is the setting that needs texts."""
     for path in (*given.sources, *given.unlabeled):
         if running.is_model_alone((path,), given.input):
-            raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")
+            raise SettingsError(
+                f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled"
+            )

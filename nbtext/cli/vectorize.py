@@ -24,16 +24,21 @@ class Vectorize:
     sources: tuple[str, ...] = options.sources()
     output: str | None = options.new_model("File to write.", file="output")
     to: str | None = setting(
-        None, "Output format. npz also holds feature names, document ids, labels and settings. svmlight and mtx "
+        None,
+        "Output format. npz also holds feature names, document ids, labels and settings. svmlight and mtx "
         "(Matrix Market) hold numbers only. In svmlight, a label is its position in sorted order, from 0 on, and -1 "
         "if there is none; mtx has no labels. The suffix of -o implies the format.",
-        choices=MATRIX_FORMATS, metavar="FORMAT", default_help="npz",
-    )  # fmt: skip
+        choices=MATRIX_FORMATS,
+        metavar="FORMAT",
+        default_help="npz",
+    )
     like: str | None = setting(
-        None, "Model, or matrix file (.npz), whose columns and weights the matrix has: the same features in the same "
+        None,
+        "Model, or matrix file (.npz), whose columns and weights the matrix has: the same features in the same "
         "order, with the inverse document frequencies of its training documents. Other words are only counted. "
-        "Labels have the numbers that they have there.", file="model",
-    )  # fmt: skip
+        "Labels have the numbers that they have there.",
+        file="model",
+    )
     input: InputSettings = options.labeled_input()
     features: FeatureSettings = part(FeatureSettings)
     run: options.RunSettings = options.run()
@@ -67,10 +72,17 @@ def vectorize(given: Vectorize) -> None:
     like = _load_like(given.like)
     run = given.run
     trained_on = None if like is None else like.input
-    with running.open_documents(given.sources, given.input, run, trained_on=trained_on) as (source, on_batch):
-        matrix = vectorize_source(source, given.features, like=like, jobs=run.jobs, on_batch=on_batch)
+    with running.open_documents(given.sources, given.input, run, trained_on=trained_on) as (
+        source,
+        on_batch,
+    ):
+        matrix = vectorize_source(
+            source, given.features, like=like, jobs=run.jobs, on_batch=on_batch
+        )
     with atomic_output(target) as file:
-        write_matrix(matrix, file, output_format=chosen, labels=None if like is None else like.labels)
+        write_matrix(
+            matrix, file, output_format=chosen, labels=None if like is None else like.labels
+        )
 
 
 def _load_like(path: str | None) -> Columns | None:

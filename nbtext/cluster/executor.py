@@ -60,10 +60,13 @@ MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": st
 # with Dask's settings, monitoring, whose results are unused here, takes 3 % of the time of each
 # process
 LESS_MONITORING = {
-    "distributed.worker.profile.enabled": False, "distributed.worker.profile.interval": "1s",
-    "distributed.worker.memory.monitor-interval": "1s", "distributed.admin.system-monitor.interval": "10s",
-    "distributed.admin.tick.interval": "2s", "distributed.admin.tick.limit": "60s",
-}  # fmt: skip
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.profile.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.tick.limit": "60s",
+}
 # any port, so that two commands can run
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
@@ -79,7 +82,9 @@ class Workers:
     client: Client
     shard_bytes: int | None
 
-    def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
+    def count(
+        self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
+    ) -> CorpusCounts:
         """Return the counts of all documents of a source; see
         nbtext.model.source_counting.Executor.
         """
@@ -88,7 +93,10 @@ class Workers:
             what = "a custom pattern cannot be used with --cluster, because workers cannot limit its running time"
             raise SettingsError(what, where="--token-pattern", hint=hint)
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
-        counted = [self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS) for each in shards]
+        counted = [
+            self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS)
+            for each in shards
+        ]
         # which are small
         reports = [self._submit(itemgetter("report"), each, priority=1) for each in counted]
         if task.n_returned is None:
@@ -99,7 +107,10 @@ class Workers:
         self._watch(reports, on_batch)
         parts = [self._submit(work.add_counts, group) for group in self._group(counted)]
         del counted
-        if sum(self._submit(work.count_entries, each).result() for each in parts) > stored_documents.MAX_ENTRIES:
+        if (
+            sum(self._submit(work.count_entries, each).result() for each in parts)
+            > stored_documents.MAX_ENTRIES
+        ):
             summaries = [self._submit(work.summarize, each, task.n_returned) for each in parts]
             counts = read_counts(self._add(work.add_counts, summaries).result()["counts"])
             if counts.label_sets is None:
@@ -127,7 +138,11 @@ class Workers:
         for each in results:
             held.setdefault(next(iter(holders[each.key]), ""), []).append(each)
         sizes = {worker: min(n_threads.get(worker, 1), len(own)) for worker, own in held.items()}
-        return [own[first :: sizes[worker]] for worker, own in held.items() for first in range(sizes[worker])]
+        return [
+            own[first :: sizes[worker]]
+            for worker, own in held.items()
+            for first in range(sizes[worker])
+        ]
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
         """Wait for all shards; raise the first problem in the order of the documents, as one thread
@@ -149,7 +164,9 @@ class Workers:
         if first is not None:
             _finish(first[1])
 
-    def predict(self, source: Source, task: PredictionTask, output: str, on_batch: OnBatch | None = None) -> None:
+    def predict(
+        self, source: Source, task: PredictionTask, output: str, on_batch: OnBatch | None = None
+    ) -> None:
         """Write the records of all documents of a source, in order.
 
         Parameters
@@ -171,9 +188,13 @@ class Workers:
                 names = os.listdir(output)
             except OSError as error:
                 what = f"the folder cannot be created: {(error.strerror or str(error)).lower()}"
-                raise OutputError(what, where=output, hint="give a folder in which you can write") from None
+                raise OutputError(
+                    what, where=output, hint="give a folder in which you can write"
+                ) from None
             if any(name.startswith("part-") for name in names):
-                raise OutputError("contains the records of another run", where=output, hint="name a new folder")
+                raise OutputError(
+                    "contains the records of another run", where=output, hint="name a new folder"
+                )
             for _ in self._predict_shards(source, task, on_batch, folder=output):
                 pass
             return
@@ -182,7 +203,12 @@ class Workers:
                 file.write(records)
 
     def _predict_shards(
-        self, source: Source, task: PredictionTask, on_batch: OnBatch | None, *, folder: str | None = None
+        self,
+        source: Source,
+        task: PredictionTask,
+        on_batch: OnBatch | None,
+        *,
+        folder: str | None = None,
     ) -> Iterator[bytes]:
         """Yield the records of each shard, in order; nothing if they are written to a folder."""
 
@@ -202,7 +228,9 @@ class Workers:
         if all(shard.byte_range is None for shard in shards):
             return shards
         n_lines = []
-        for result in self._in_order((work.count_shard_lines, shard, source.settings) for shard in shards):
+        for result in self._in_order(
+            (work.count_shard_lines, shard, source.settings) for shard in shards
+        ):
             if not isinstance(result, int):
                 _finish(work.report_of(result))
             n_lines.append(result)
@@ -271,7 +299,9 @@ class WorkerDocuments:
                 time.sleep(LOSS_SECONDS)
                 self.n_lost += 1
                 self._sent = {}
-                self._results = [None if each is None or each.cancelled() else each for each in self._results]
+                self._results = [
+                    None if each is None or each.cancelled() else each for each in self._results
+                ]
             else:
                 self._results = list(results)
                 break
@@ -339,7 +369,10 @@ def _processes(number: int) -> Iterator[LocalCluster]:
         interrupts_raise(),  # the context of the cluster ends its processes
         _block_interrupts() as unblock,
         LocalCluster(
-            n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
+            n_workers=number,
+            threads_per_worker=1,
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs=NO_DASHBOARD,
         ) as cluster,
     ):
         unblock()
@@ -376,10 +409,16 @@ def check_paths(paths: Sequence[str], settings: ClusterSettings) -> None:
     """Raise SettingsError unless these paths name the same files on every worker."""
     for path in paths:
         if path == STANDARD_INPUT:
-            raise SettingsError("workers cannot read it", where="standard input", hint="name a file that all can read")
+            raise SettingsError(
+                "workers cannot read it",
+                where="standard input",
+                hint="name a file that all can read",
+            )
         if not settings.is_local and "://" not in path and not os.path.isabs(path):
             hint = "give the absolute path"
-            raise SettingsError("a relative path may be a different file on each worker", where=path, hint=hint)
+            raise SettingsError(
+                "a relative path may be a different file on each worker", where=path, hint=hint
+            )
 
 
 def _timeout() -> float:
@@ -409,12 +448,18 @@ def cluster_errors(address: str) -> Iterator[None]:
         raise ClusterError(what, where=address, hint="install it there") from error
     except (OSError, TimeoutError) as error:
         if error.filename is not None:  # an error of a file, not of the connection
-            raise OutputError(f"cannot be written: {error.strerror}", where=str(error.filename)) from error
+            raise OutputError(
+                f"cannot be written: {error.strerror}", where=str(error.filename)
+            ) from error
         hint = "check that the scheduler is running and has workers"
-        raise ClusterError(f"does not answer ({type(error).__name__})", where=address, hint=hint) from error
+        raise ClusterError(
+            f"does not answer ({type(error).__name__})", where=address, hint=hint
+        ) from error
     except Exception as error:
         message = str(error).partition("\n")[0]
-        raise ClusterError(f"the work failed ({type(error).__name__}: {message})", where=address) from error
+        raise ClusterError(
+            f"the work failed ({type(error).__name__}: {message})", where=address
+        ) from error
 
 
 def prediction_task(model: str, decisions: DecisionSettings, output_format: str) -> PredictionTask:

@@ -17,13 +17,18 @@ class ClusterSettings(Settings):
     RULES = (Needs("shard_bytes", "cluster"),)
 
     cluster: str | None = setting(
-        None, "Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see the "
-        "same paths. Needs the extra nbtext[dask].", metavar="ADDRESS",
-    )  # fmt: skip
+        None,
+        "Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see the "
+        "same paths. Needs the extra nbtext[dask].",
+        metavar="ADDRESS",
+    )
     shard_bytes: int | None = setting(
-        None, "Size in bytes of a shard, the part of SOURCE that a thread reads at once. Only with --cluster.",
-        low=1, metavar="N", default_help="two shards for each thread of the workers, each of 16 to 512 MiB",
-    )  # fmt: skip
+        None,
+        "Size in bytes of a shard, the part of SOURCE that a thread reads at once. Only with --cluster.",
+        low=1,
+        metavar="N",
+        default_help="two shards for each thread of the workers, each of 16 to 512 MiB",
+    )
 
     def check_values(self) -> None:
         if self.cluster is not None and self.cluster != LOCAL and "://" not in self.cluster:

@@ -76,13 +76,18 @@ class Report:
     def plain(self) -> Record:
         """Return the report as plain data."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return found | {"notes": dict(self.notes), "unknown_encodings": dict(self.unknown_encodings)}
+        return found | {
+            "notes": dict(self.notes),
+            "unknown_encodings": dict(self.unknown_encodings),
+        }
 
     def batch(self) -> Batch:
         """Return a batch without documents that has the repairs and notes of all batches of the
         shard.
         """
-        batch = Batch([], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes))
+        batch = Batch(
+            [], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes)
+        )
         batch.unknown_encodings = dict(self.unknown_encodings)
         return batch
 
@@ -103,7 +108,9 @@ def error_of(problem: tuple[str, str, str, str]) -> NbtextError:
     thread.
     """
     kind, what, where, hint = problem
-    error_class = {each.__name__: each for each in (SettingsError, OutputError)}.get(kind, InputError)
+    error_class = {each.__name__: each for each in (SettingsError, OutputError)}.get(
+        kind, InputError
+    )
     return error_class(what, where=where, hint=hint)
 
 
@@ -141,7 +148,9 @@ def count_shard(
             if shard.byte_range is None:
                 raise
             report = Report()  # read again, with the line numbers of the whole file
-            counts = task.count(open_shard(forget_line_numbers(shard), input_settings).blocks(), report.add)
+            counts = task.count(
+                open_shard(forget_line_numbers(shard), input_settings).blocks(), report.add
+            )
     except NbtextError as error:
         report.problem = problem_of(error)
         return {"counts": None, "report": report.plain()}
@@ -178,9 +187,12 @@ def prepare_part(record: Record, final: Record) -> Record:
     documents = replace(documents, classes=classes[documents.classes])
     weights = final["weighting"].weights(documents.indptr, documents.indices, documents.counts)
     return make_part(
-        documents, np.asarray(weights, dtype=np.float64), final["places"], final["class_weights"],
+        documents,
+        np.asarray(weights, dtype=np.float64),
+        final["places"],
+        final["class_weights"],
         has_intercept=final["has_intercept"],
-    )  # fmt: skip
+    )
 
 
 def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Record:
@@ -192,9 +204,12 @@ def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Reco
 
 
 def predict_shard(
-    shard: Shard, input_settings: InputSettings, task: PredictionTask, token_versions: tuple[str, ...],
+    shard: Shard,
+    input_settings: InputSettings,
+    task: PredictionTask,
+    token_versions: tuple[str, ...],
     target: str | None,
-) -> Record:  # fmt: skip
+) -> Record:
     """Return the records of a shard's documents as bytes, or write them to `target` completely or
     not at all.
     """
@@ -205,10 +220,16 @@ def predict_shard(
         with _loading:  # only one of several threads loads it
             model = _load_model(task.model, task.stamp)
         predictions = predict_source(
-            model.fitted, open_shard(shard, input_settings), jobs=1, decisions=task.decisions, on_batch=report.add
+            model.fitted,
+            open_shard(shard, input_settings),
+            jobs=1,
+            decisions=task.decisions,
+            on_batch=report.add,
         )
         with nullcontext(records) if target is None else atomic_output(target) as file:
-            found = predictions_result(predictions, task=model.fitted.task.name, decisions=task.decisions)
+            found = predictions_result(
+                predictions, task=model.fitted.task.name, decisions=task.decisions
+            )
             write_text(format_result(found, task.output_format), file)
     except NbtextError as error:
         report.problem = problem_of(error)
@@ -229,4 +250,6 @@ def _check_versions(token_versions: tuple[str, ...]) -> None:
     if token_versions != TOKEN_VERSIONS:
         here = ", ".join(TOKEN_VERSIONS)
         there = ", ".join(token_versions)
-        raise ModelError(f"a worker runs {here}, and the command runs {there}", hint="install the same versions")
+        raise ModelError(
+            f"a worker runs {here}, and the command runs {there}", hint="install the same versions"
+        )

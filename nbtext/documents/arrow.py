@@ -28,9 +28,26 @@ from typing import IO, Any, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ByteRange, ReadOptions, cut, group_items, read_raw_blocks
-from nbtext.documents.fields import NESTED, Fields, Label, find_fields, name_of, or_error, read_cells, text_of
+from nbtext.documents.fields import (
+    NESTED,
+    Fields,
+    Label,
+    find_fields,
+    name_of,
+    or_error,
+    read_cells,
+    text_of,
+)
 from nbtext.documents.lines import origin_of
-from nbtext.documents.rows import LINES_HINT, PREFIX_HINT, ChangedRows, Column, NewLabel, Target, name_labels
+from nbtext.documents.rows import (
+    LINES_HINT,
+    PREFIX_HINT,
+    ChangedRows,
+    Column,
+    NewLabel,
+    Target,
+    name_labels,
+)
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, open_seekable
 from nbtext.errors import InputError, MissingExtra, SettingsError
@@ -81,12 +98,20 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         metadata = table.metadata
         settings = options.settings
         columns = find_fields(_list_names(schema, settings), settings, stream.path)
-        names = schema.names if settings.keeps_rows else [schema.names[place] for place in _places(columns, schema)]
+        names = (
+            schema.names
+            if settings.keeps_rows
+            else [schema.names[place] for place in _places(columns, schema)]
+        )
         leaves = [table.schema.column(place) for place in range(len(table.schema))]
-        leaves = [leaf for leaf in leaves if leaf.path in names or leaf.path.partition(".")[0] in names]
+        leaves = [
+            leaf for leaf in leaves if leaf.path in names or leaf.path.partition(".")[0] in names
+        ]
         binary = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         texts = [leaf.path for leaf in binary if leaf.logical_type.type != "DECIMAL"]
-        as_dictionaries = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts)
+        as_dictionaries = ParquetFile(
+            file, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts
+        )
         width = max((1, *(leaf.length for leaf in leaves)))
 
         def read_group(place: int, size: int) -> Iterator[Part]:
@@ -95,7 +120,9 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             # the first row comes with the dictionary of the row group, which is read without
             # repetitions
             try:
-                first = next(as_dictionaries.iter_batches(1, row_groups=[place], columns=names), None)
+                first = next(
+                    as_dictionaries.iter_batches(1, row_groups=[place], columns=names), None
+                )
                 longest = max(width, *map(_longest, first.columns)) if first is not None else width
                 del first
             except OSError:  # the encoding is not one of a dictionary, or the file is broken
@@ -112,9 +139,13 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
                 while parts:
                     yield parts.popleft()
 
-        start = ArrowDocuments(ArrowRows("parquet", stream.path, None, metadata), 1, columns, options)
+        start = ArrowDocuments(
+            ArrowRows("parquet", stream.path, None, metadata), 1, columns, options
+        )
         counts = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
-        yield from _read_groups(start, len(counts), counts.__getitem__, read_group, schema, stream.size)
+        yield from _read_groups(
+            start, len(counts), counts.__getitem__, read_group, schema, stream.size
+        )
 
 
 def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -137,27 +168,44 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             if options.byte_range is not None and options.byte_range.start:
                 return  # a stream has no index, so the first shard contains all rows
             stream.skip(len(FILE_MAGIC) if is_file else 0)
-            messages = pa.ipc.MessageReader.open_stream(pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r"))
-            table = pa.ipc.open_stream(pa.PythonFile(_Blocks(check_messages(messages, stream.path)), mode="r"))
-            columns = find_fields(_list_names(table.schema, options.settings), options.settings, stream.path)
+            messages = pa.ipc.MessageReader.open_stream(
+                pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r")
+            )
+            table = pa.ipc.open_stream(
+                pa.PythonFile(_Blocks(check_messages(messages, stream.path)), mode="r")
+            )
+            columns = find_fields(
+                _list_names(table.schema, options.settings), options.settings, stream.path
+            )
             start = ArrowDocuments(rows, 1, columns, options)
             parts = chain.from_iterable(_cut(batch, stream.newly_read()) for batch in table)
             yield from _make_blocks(start, parts, table.schema)
             return
         schema = pa.ipc.open_file(file).schema
         columns = find_fields(_list_names(schema, options.settings), options.settings, stream.path)
-        wanted = list(range(len(schema.names))) if options.settings.keeps_rows else _places(columns, schema)
+        wanted = (
+            list(range(len(schema.names)))
+            if options.settings.keeps_rows
+            else _places(columns, schema)
+        )
         table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
         checked = CheckedFile(file, table, stream.path)
         start = ArrowDocuments(rows, 1, columns, options)
-        yield from _read_groups(start, table.num_record_batches, checked.count, checked.read, schema, stream.size)
+        yield from _read_groups(
+            start, table.num_record_batches, checked.count, checked.read, schema, stream.size
+        )
 
 
 def _list_names(schema: Any, settings: InputSettings) -> list[str]:
     """Return the names of all columns, and those of fields of structs that are wanted, such as
     `data.text`.
     """
-    wanted = (*settings.text_field, *settings.label_names, settings.id_field, settings.split_field or "")
+    wanted = (
+        *settings.text_field,
+        *settings.label_names,
+        settings.id_field,
+        settings.split_field or "",
+    )
     nested = [name for name in dict.fromkeys(wanted) if len(_find_path(schema, name)) > 1]
     return [*schema.names, *nested]
 
@@ -177,7 +225,11 @@ def _find_path(fields: Any, name: str) -> list[str]:
     place = name.find(".")
     while place >= 0:
         kind = kinds.get(name[:place])
-        path = _find_path(kind, name[place + 1 :]) if kind is not None and pa.types.is_struct(kind) else []
+        path = (
+            _find_path(kind, name[place + 1 :])
+            if kind is not None and pa.types.is_struct(kind)
+            else []
+        )
         if path:
             return [name[:place], *path]
         place = name.find(".", place + 1)
@@ -189,13 +241,19 @@ def _places(columns: Fields, schema: Any) -> list[int]:
     n_columns = len(schema.names)
     places = columns.places()
     nested = [_find_path(schema, columns.names[place])[0] for place in places if place >= n_columns]
-    return sorted({*(place for place in places if place < n_columns), *map(schema.names.index, nested)})
+    return sorted(
+        {*(place for place in places if place < n_columns), *map(schema.names.index, nested)}
+    )
 
 
 def _read_groups(
-    start: ArrowDocuments, n_groups: int, count: Callable[[int], int], read: Callable[[int, int], Iterator[Part]],
-    schema: Any, size: int | None,
-) -> Iterator[Block]:  # fmt: skip
+    start: ArrowDocuments,
+    n_groups: int,
+    count: Callable[[int], int],
+    read: Callable[[int, int], Iterator[Part]],
+    schema: Any,
+    size: int | None,
+) -> Iterator[Block]:
     """Yield the rows of some row groups or record batches: those of the byte range, if there is
     one.
 
@@ -212,10 +270,16 @@ def _read_groups(
     """
     n_bytes = size or 0
     limits = start.options.byte_range or ByteRange(0, n_bytes + 1)
-    chosen = [place for place in range(n_groups) if limits.start <= n_bytes * place // n_groups < limits.stop]
+    chosen = [
+        place
+        for place in range(n_groups)
+        if limits.start <= n_bytes * place // n_groups < limits.stop
+    ]
     first_row = 1 + sum(map(count, range(chosen[0] if chosen else 0)))
     shares = [n_bytes * (place + 1) // n_groups - n_bytes * place // n_groups for place in chosen]
-    return _make_blocks(replace(start, first_row=first_row), chain.from_iterable(map(read, chosen, shares)), schema)
+    return _make_blocks(
+        replace(start, first_row=first_row), chain.from_iterable(map(read, chosen, shares)), schema
+    )
 
 
 def _make_blocks(start: ArrowDocuments, parts: Iterator[Part], schema: Any) -> Iterator[Block]:
@@ -237,7 +301,9 @@ def _make_blocks(start: ArrowDocuments, parts: Iterator[Part], schema: Any) -> I
     if is_empty and start.options.settings.keeps_rows:
         import pyarrow as pa
 
-        table = pa.RecordBatch.from_arrays([c.combine_chunks() for c in schema.empty_table().columns], schema=schema)
+        table = pa.RecordBatch.from_arrays(
+            [c.combine_chunks() for c in schema.empty_table().columns], schema=schema
+        )
         yield Block(replace(start, rows=replace(start.rows, table=table)).batch, 0)
 
 
@@ -248,7 +314,9 @@ def _longest(array: Any) -> int:
     while isinstance(array, pa.ListArray | pa.LargeListArray):
         array = array.values
     if isinstance(array, pa.StructArray):
-        return max((_longest(array.field(place)) for place in range(array.type.num_fields)), default=0)
+        return max(
+            (_longest(array.field(place)) for place in range(array.type.num_fields)), default=0
+        )
     if not pa.types.is_dictionary(array.type) or not len(array.dictionary):
         return 0
     return int(_decoded_sizes(array.dictionary).max())
@@ -260,7 +328,9 @@ def _cut(batch: Any, size: int) -> Iterator[Part]:
     """
     import numpy as np
 
-    sizes = sum((_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES))
+    sizes = sum(
+        (_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES)
+    )
     ends = np.cumsum(np.maximum(sizes, 1))
     before = 0
     for start, stop in cut(ends, BLOCK_ROWS, BLOCK_BYTES):
@@ -279,7 +349,9 @@ def _decoded_sizes(array: Any) -> Any:
     import pyarrow as pa
 
     def numbers(array: Any, kind: Any, more: int = 0) -> Any:
-        return np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array) + more]
+        return np.frombuffer(array.buffers()[1], kind)[
+            array.offset : array.offset + len(array) + more
+        ]
 
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
@@ -322,7 +394,9 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise MissingExtra("reading Parquet and Arrow files", library="pyarrow", extra="arrow") from None
+        raise MissingExtra(
+            "reading Parquet and Arrow files", library="pyarrow", extra="arrow"
+        ) from None
     path = stream.location
     if stream.compression is not None:
         hint = "unpack it first; its columns are compressed already"
@@ -438,7 +512,10 @@ class SizeGuard:
             raise InputError(what, where=self._path, hint="write the file again") from None
         what = "a record batch"
         if kind == DICTIONARY:
-            self._dictionaries = [self._dictionaries[0] + n_unpacked, self._dictionaries[1] + n_bytes]
+            self._dictionaries = [
+                self._dictionaries[0] + n_unpacked,
+                self._dictionaries[1] + n_bytes,
+            ]
             what = "its dictionaries"
             n_unpacked, n_bytes = self._dictionaries
         if n_unpacked > max(ALLOWANCE, RATIO * n_bytes):
@@ -468,9 +545,13 @@ class CheckedFile:
             file.seek(end - size)
             footer = file.read(size)
             blocks = _Table(footer, struct.unpack_from("<I", footer)[0])
-            self._dictionaries, self._batches = (list(blocks.structs(field, "<qi4xq")) for field in (2, 3))
+            self._dictionaries, self._batches = (
+                list(blocks.structs(field, "<qi4xq")) for field in (2, 3)
+            )
         except (struct.error, OSError, ValueError):
-            raise InputError("is broken: the footer", where=path, hint="write the file again") from None
+            raise InputError(
+                "is broken: the footer", where=path, hint="write the file again"
+            ) from None
 
     def count(self, number: int) -> int:
         """Return the number of rows of a record batch."""
@@ -509,7 +590,11 @@ def check_messages(messages: Any, path: str) -> Iterator[bytes]:
     for message in messages:
         body = message.body
         n_bytes = body.size if body is not None else 0
-        guard.check(message.metadata.to_pybytes(), n_bytes, lambda place, body=body: bytes(body[place : place + 8]))  # type: ignore[misc]
+        guard.check(
+            message.metadata.to_pybytes(),
+            n_bytes,
+            lambda place, body=body: bytes(body[place : place + 8]),
+        )  # type: ignore[misc]
         yield message.serialize().to_pybytes()
 
 
@@ -598,15 +683,22 @@ class ArrowDocuments:
             return [None] * self.rows.table.num_rows
         array = self._column(columns[0])
         kind = array.type
-        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+        is_list = (
+            pa.types.is_list(kind)
+            or pa.types.is_large_list(kind)
+            or pa.types.is_fixed_size_list(kind)
+        )
         if is_list and not settings.label_fields:
             array.validate(full=True)
             spell = _spelling(kind.value_type)
-            lists = [None if items is None else list(map(spell, items)) for items in array.to_pylist()]
+            lists = [
+                None if items is None else list(map(spell, items)) for items in array.to_pylist()
+            ]
             return [or_error(read_cells, [labels], settings) for labels in lists]
         cells = [self._texts(column, builder) for column in columns]
         return [
-            next((cell for cell in row if isinstance(cell, InputError)), None) or or_error(read_cells, row, settings)
+            next((cell for cell in row if isinstance(cell, InputError)), None)
+            or or_error(read_cells, row, settings)
             for row in zip(*cells, strict=True)
         ]
 
@@ -614,7 +706,10 @@ class ArrowDocuments:
         """Return ids or groups."""
         if column is None:
             return [None] * self.rows.table.num_rows
-        return [name_of(text) if isinstance(text, str) else None for text in self._texts(column, builder)]
+        return [
+            name_of(text) if isinstance(text, str) else None
+            for text in self._texts(column, builder)
+        ]
 
     def _column(self, column: int) -> Any:
         """Return the values of a column, or of a field of a struct in it."""
@@ -648,7 +743,9 @@ class ArrowDocuments:
         if pa.types.is_nested(kind):
             hint = "name a column of strings"
             what = str(kind) if len(str(kind)) <= MAX_REASON else "nested"
-            raise InputError(f"`{name}` is {what}, expected a string", where=self.rows.path, hint=hint)
+            raise InputError(
+                f"`{name}` is {what}, expected a string", where=self.rows.path, hint=hint
+            )
         is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
         is_binary = kind in (pa.binary(), pa.large_binary(), pa.binary_view())
         try:
@@ -744,8 +841,15 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
     # their rows were read: pyarrow ends the process for columns that are broken
     if first.metadata.num_row_groups:
         with convert_errors(first.path):
-            codec = first.metadata.row_group(0).column(0).compression.lower().replace("uncompressed", "none")
-    groups = group_items(tables, lambda changed: int(changed[0].nbytes), n_items=inf, size=GROUP_BYTES)
+            codec = (
+                first.metadata.row_group(0)
+                .column(0)
+                .compression.lower()
+                .replace("uncompressed", "none")
+            )
+    groups = group_items(
+        tables, lambda changed: int(changed[0].nbytes), n_items=inf, size=GROUP_BYTES
+    )
     with _open(target) as file, ParquetWriter(file, schema, compression=codec) as writer:
         for group, _ in groups:
             writer.write_table(pa.Table.from_batches([table for table, _ in group], schema))
@@ -779,7 +883,9 @@ def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputS
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
-def _change_tables(changed: Iterable[ChangedRows], settings: InputSettings) -> Iterator[tuple[Any, ArrowRows]]:
+def _change_tables(
+    changed: Iterable[ChangedRows], settings: InputSettings
+) -> Iterator[tuple[Any, ArrowRows]]:
     """Yield the new schema with the first rows; then each changed table with its rows."""
     import pyarrow as pa
 
@@ -792,16 +898,24 @@ def _change_tables(changed: Iterable[ChangedRows], settings: InputSettings) -> I
             old_schema = schema = rows.table.schema
             for column in columns:
                 if column.name in old_schema.names:
-                    raise InputError(f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT)
+                    raise InputError(
+                        f"there is a column `{column.name}` already",
+                        where=rows.path,
+                        hint=PREFIX_HINT,
+                    )
                 schema = schema.append(pa.field(column.name, _type_of(column)))
             yield schema, rows
         elif not rows.table.schema.equals(old_schema):
             hint = "write the rows of each file to a file of its own"
-            raise InputError("its columns are not those of the first file", where=rows.path, hint=hint)
+            raise InputError(
+                "its columns are not those of the first file", where=rows.path, hint=hint
+            )
         new_labels = {row: label for row, label in sorted(labels.items()) if label is not None}
         for name in settings.label_names if new_labels else ():
             if name not in old_schema.names:
-                raise InputError(f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT)
+                raise InputError(
+                    f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT
+                )
             place = old_schema.names.index(name)
             arrays[place] = _replace_labels(arrays[place], new_labels, name, settings, rows.path)
         for column in columns:
@@ -829,7 +943,9 @@ def _replace_rows(column: Any, rows: Iterable[int], new: Any) -> Any:
     return pa.concat_arrays(parts)
 
 
-def _replace_labels(column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings, path: str) -> Any:
+def _replace_labels(
+    column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings, path: str
+) -> Any:
     """Return a column with other labels in some rows; the other values and the type stay."""
     import pyarrow as pa
 
@@ -862,11 +978,16 @@ def _type_of(column: Column) -> Any:
     import pyarrow as pa
 
     types = {
-        "text": pa.string(), "number": pa.float64(), "boolean": pa.bool_(), "labels": pa.list_(pa.string()),
+        "text": pa.string(),
+        "number": pa.float64(),
+        "boolean": pa.bool_(),
+        "labels": pa.list_(pa.string()),
         "numbers": pa.list_(pa.float64()),
         "scores": pa.list_(pa.struct([("label", pa.string()), ("probability", pa.float64())])),
-        "contributions": pa.list_(pa.struct([("feature", pa.string()), ("log_odds", pa.float64())])),
-    }  # fmt: skip
+        "contributions": pa.list_(
+            pa.struct([("feature", pa.string()), ("log_odds", pa.float64())])
+        ),
+    }
     return types[column.kind]
 
 

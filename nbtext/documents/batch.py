@@ -209,8 +209,11 @@ class Batch:
         """Raise InputError if the documents are rows of a matrix; `job` is what needs the texts."""
         if self.matrix is not None:
             where = self.place(0) if len(self) else ""
-            raise InputError(f"the document is a row of a matrix, and {job} needs its text", where=where,
-                             hint="give the texts")  # fmt: skip
+            raise InputError(
+                f"the document is a row of a matrix, and {job} needs its text",
+                where=where,
+                hint="give the texts",
+            )
 
     def note(self, reason: str, number: int = 1) -> None:
         """Count skipped items, by the reason."""
@@ -237,7 +240,10 @@ class Batch:
 
     def list_labels(self) -> list[tuple[str, ...] | None]:
         """Return the labels of each document as a list; None if they are not known."""
-        return [(labels,) if isinstance(labels, str) else labels for labels in self.label_lists or self.labels]
+        return [
+            (labels,) if isinstance(labels, str) else labels
+            for labels in self.label_lists or self.labels
+        ]
 
     def known_labels(self) -> list[tuple[str, ...]]:
         """Return the labels of each document; InputError for the first that could not be read, or
@@ -246,7 +252,9 @@ class Batch:
         self.complete_labels()
         lists = self.list_labels()
         if self.problems or None in lists:
-            row = min([*self.problems, *(row for row, labels in enumerate(lists) if labels is None)])
+            row = min(
+                [*self.problems, *(row for row, labels in enumerate(lists) if labels is None)]
+            )
             raise self.refusal(row)
         return cast("list[tuple[str, ...]]", lists)
 
@@ -257,7 +265,9 @@ class Batch:
         are_several  whether it is known that they have
         """
         lists = self.list_labels()
-        unknown = [row for row, labels in enumerate(lists) if labels is None and row not in self.problems]
+        unknown = [
+            row for row, labels in enumerate(lists) if labels is None and row not in self.problems
+        ]
         if unknown and self.has_several is not None and (are_several or self.has_several()):
             for row in unknown:
                 lists[row] = ()
@@ -298,7 +308,9 @@ class Batch:
         The first has the notes and repair counts.
         """
         lengths = (sum(map(len, texts)) for texts in zip(*self.columns, strict=True))
-        pieces = list(cut(list(accumulate(lengths)), size, inf if characters is None else characters))
+        pieces = list(
+            cut(list(accumulate(lengths)), size, inf if characters is None else characters)
+        )
         if len(pieces) < 2:
             return [self]
         batches = [self._slice(start, stop) for start, stop in pieces]
@@ -311,7 +323,9 @@ class Batch:
     def _slice(self, start: int, stop: int) -> Batch:
         batch = self._select(lambda column: column[start:stop], range(start, stop))
         rows = self.rows.slice(start, stop) if self.rows is not None else None
-        return replace(batch, repaired_documents=0, repaired_bytes=0, notes={}, rows=rows, unknown_encodings={})
+        return replace(
+            batch, repaired_documents=0, repaired_bytes=0, notes={}, rows=rows, unknown_encodings={}
+        )
 
     def drop(self, rows: Collection[int]) -> Batch:
         """Return the batch without these rows; notes and repair counts are kept, the rows of the
@@ -332,7 +346,9 @@ class Batch:
         """
         places = {row: place for place, row in enumerate(kept)} if self.problems else {}
         names = ("ids", "labels", "label_lists", "groups", "line_numbers", "places", "fields")
-        columns = {name: take(column) for name in names if (column := getattr(self, name)) is not None}
+        columns = {
+            name: take(column) for name in names if (column := getattr(self, name)) is not None
+        }
         problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
         matrix = None if self.matrix is None else self.matrix.take(kept)
         texts = tuple(map(take, self.columns))
@@ -359,7 +375,11 @@ class Batch:
         """
         if settings.skip_unlabeled:
             self.complete_labels()
-        reasons = {row: reason for row in range(len(self)) if (reason := self._reason(row, settings)) is not None}
+        reasons = {
+            row: reason
+            for row in range(len(self))
+            if (reason := self._reason(row, settings)) is not None
+        }
         if not reasons:
             return self
         kept = self.drop(reasons)
@@ -378,7 +398,11 @@ class Batch:
             return EMPTY
         if settings.skip_unlabeled and row not in self.problems and self.labels_of(row) is None:
             return UNLABELED
-        is_held_out = settings.holdout and row not in self.problems and self._is_held_out(row, settings.holdout)
+        is_held_out = (
+            settings.holdout
+            and row not in self.problems
+            and self._is_held_out(row, settings.holdout)
+        )
         if settings.is_holdout:
             return None if is_held_out else TRAINED_ON
         return HELD_OUT if is_held_out else None
@@ -396,7 +420,9 @@ class Batch:
         from hashlib import blake2b  # only then, because the import takes time
 
         if self.matrix is None:
-            content = "\n".join(column[row] for column in self.columns).encode("utf-8", "surrogatepass")
+            content = "\n".join(column[row] for column in self.columns).encode(
+                "utf-8", "surrogatepass"
+            )
         else:
             content = self.matrix.content(row)
         return int.from_bytes(blake2b(content, digest_size=8).digest()) < share * 2**64
@@ -404,7 +430,9 @@ class Batch:
     def documents(self) -> Iterator[Document]:
         """Yield each document; the texts of its fields are joined by line feeds."""
         lists = self.label_lists or [None] * len(self)
-        for identity, *texts, label, labels in zip(self.ids, *self.columns, self.labels, lists, strict=True):
+        for identity, *texts, label, labels in zip(
+            self.ids, *self.columns, self.labels, lists, strict=True
+        ):
             yield Document(identity, "\n".join(texts), label, labels)
 
     def place(self, row: int) -> str:
@@ -441,7 +469,9 @@ def join_batches(batches: Sequence[Batch]) -> Batch:
     for batch in batches:
         problems |= {start + row: problem for row, problem in batch.problems.items()}
         start += len(batch)
-    return Batch(ids, tuple(list(chain.from_iterable(column)) for column in columns), labels, problems)
+    return Batch(
+        ids, tuple(list(chain.from_iterable(column)) for column in columns), labels, problems
+    )
 
 
 class BatchBuilder:
@@ -464,9 +494,16 @@ class BatchBuilder:
         self.batch = Batch([], (), [], origin=origin)
 
     def add(
-        self, texts: Sequence[str], *, place: str, identity: str | None = None, label: Label | InputError = None,
-        group: str | None = None, line: int | None = None, repaired: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        texts: Sequence[str],
+        *,
+        place: str,
+        identity: str | None = None,
+        label: Label | InputError = None,
+        group: str | None = None,
+        line: int | None = None,
+        repaired: int = 0,
+    ) -> None:
         """Add a document.
 
         Parameters
@@ -510,9 +547,14 @@ class BatchBuilder:
         batch.count_repairs(repaired)
 
     def add_values(
-        self, texts: Sequence[str | InputError | None], *, label: Label | InputError, place: str, identity: str | None,
+        self,
+        texts: Sequence[str | InputError | None],
+        *,
+        label: Label | InputError,
+        place: str,
+        identity: str | None,
         group: str | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add a document from values of a database or of an Arrow table; an InputError stands for
         an invalid value.
 
@@ -540,7 +582,9 @@ class BatchBuilder:
         return self.batch
 
 
-def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tuple[Sequence[str], ...]:
+def join_fields(
+    fields: Sequence[Sequence[str]], settings: InputSettings
+) -> tuple[Sequence[str], ...]:
     """Return the columns of a batch: one for each field, or a single one with the fields joined by
     line feeds.
     """
@@ -555,4 +599,6 @@ def check_label(label: str, *, where: str = "") -> None:
     """
     if len(label) > MAX_LABEL_CHARACTERS:
         what = f"the label {named(label[:20])}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
-        raise InputError(what, where=where, hint="check which column or key holds the labels: --label-field")
+        raise InputError(
+            what, where=where, hint="check which column or key holds the labels: --label-field"
+        )

@@ -103,7 +103,11 @@ class LineBlock(NamedTuple):
 
 
 def read_line_blocks(
-    raw_blocks: Iterator[bytes], limit: int, *, newly_read: Callable[[], int] = lambda: 0, first_line: int = 1
+    raw_blocks: Iterator[bytes],
+    limit: int,
+    *,
+    newly_read: Callable[[], int] = lambda: 0,
+    first_line: int = 1,
 ) -> Iterator[LineBlock]:
     """Yield blocks of complete lines, each as soon as its bytes arrive.
 
@@ -198,7 +202,9 @@ class LineSplitter:
         lines = whole.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        for start, stop in cut(list(accumulate(len(line) + 1 for line in lines)), MAX_LINES, self._limit + 1):
+        for start, stop in cut(
+            list(accumulate(len(line) + 1 for line in lines)), MAX_LINES, self._limit + 1
+        ):
             if len(lines[start]) > self._limit:
                 yield self._too_long_line()
             else:
@@ -228,7 +234,11 @@ def cut(ends: SupportsLenAndGetItem[int], n_items: int, size: float) -> Iterator
 
 
 def group_items(
-    items: Iterable[Item], size_of: Callable[[Item], int], *, n_items: float = 1 << 12, size: int = 1 << 20
+    items: Iterable[Item],
+    size_of: Callable[[Item], int],
+    *,
+    n_items: float = 1 << 12,
+    size: int = 1 << 20,
 ) -> Iterator[tuple[list[Item], int]]:
     """Yield several items at a time, with their size: at most `n_items`, and no further ones when
     they have `size`.
@@ -270,7 +280,9 @@ def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int) -> int
     return n_lines
 
 
-def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding, limit: int) -> Iterator[LineBlock]:
+def read_range(
+    path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding, limit: int
+) -> Iterator[LineBlock]:
     """Yield the blocks of the lines that begin within a range of a file whose text begins at byte
     `bom_size`.
     """
@@ -287,7 +299,9 @@ def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encodi
             offset, raw_blocks = _skip_line(raw_blocks, base)
         owned = _stop_after_line(raw_blocks, offset, stop)
         owned = owned if encoding.codec == "utf-8" else to_utf8(owned, encoding)
-        yield from read_line_blocks(owned, limit, newly_read=stream.newly_read, first_line=first_line)
+        yield from read_line_blocks(
+            owned, limit, newly_read=stream.newly_read, first_line=first_line
+        )
 
 
 def _skip_line(raw_blocks: Iterator[bytes], offset: int) -> tuple[int, Iterator[bytes]]:

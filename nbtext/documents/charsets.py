@@ -85,10 +85,15 @@ OTHER_LABELS = {
     "utf-16-le": "cp1200",
 }
 _codecs = {
-    label: codec for table in (OTHER_LABELS, LABELS) for codec, labels in table.items() for label in labels.split()
+    label: codec
+    for table in (OTHER_LABELS, LABELS)
+    for codec, labels in table.items()
+    for label in labels.split()
 }
 _punctuation = re.compile(r"[^0-9a-z]+")
-_code_page = re.compile(r"(?:x|cs)*(?:ccsid|codepage|cp|dos|ibm|ms|mswin|oem|win|windows)0*([0-9]{3,5})")
+_code_page = re.compile(
+    r"(?:x|cs)*(?:ccsid|codepage|cp|dos|ibm|ms|mswin|oem|win|windows)0*([0-9]{3,5})"
+)
 _prefix = re.compile(r"^(?:x|cs)[^0-9a-z]*")
 
 

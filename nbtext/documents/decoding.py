@@ -16,15 +16,20 @@ from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16
-    codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be",
-    codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
-}  # fmt: skip
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
 BOMS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
 # codecs that look for a byte order mark in each block, with the codecs that do not
 CODECS_WITHOUT_BOM = {
-    "utf-8-sig": "utf-8", "utf-16": f"utf-16-{NATIVE_ORDER}", "utf-32": f"utf-32-{NATIVE_ORDER}",
-}  # fmt: skip
+    "utf-8-sig": "utf-8",
+    "utf-16": f"utf-16-{NATIVE_ORDER}",
+    "utf-32": f"utf-32-{NATIVE_ORDER}",
+}
 # characters of a text of four bytes each, of which there are three copies in some formats
 MAX_WIDE = 60_000_000
 WIDE_BYTES = 3  # a character that needs more has four
@@ -110,7 +115,9 @@ class Encoding:
             if self.is_strict:
                 raise self._invalid(error.object[error.start], error.start) from None
         text = data.decode(self.codec, "replace")
-        return Decoded(text, text.count("\ufffd") - data.decode(self.codec, "ignore").count("\ufffd"))
+        return Decoded(
+            text, text.count("\ufffd") - data.decode(self.codec, "ignore").count("\ufffd")
+        )
 
     def decode_leniently(self, data: bytes) -> str:
         """Return the text of the first bytes of a file, which may end within a character."""
@@ -173,7 +180,9 @@ def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
     try:
         return codecs.lookup_error("surrogatepass")(error)
     except UnicodeDecodeError:
-        return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
+        return "".join(
+            chr(0xDC00 + byte) for byte in error.object[error.start : error.end]
+        ), error.end
 
 
 codecs.register_error(ESCAPE, _escape)

@@ -11,7 +11,13 @@ from typing import Any, BinaryIO
 from nbtext.errors import InputError, MissingExtra
 
 # zstd's second one is of a frame that is skipped, with which pzstd begins a file
-MAGIC = {b"\x1f\x8b\x08": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"P*M\x18": "zstd"}
+MAGIC = {
+    b"\x1f\x8b\x08": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"P*M\x18": "zstd",
+}
 MAGICS = tuple(MAGIC)
 # follow "BZh" and a digit: a block, or the end of the data
 BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"
@@ -76,9 +82,7 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
                     block = unpacker.decompress(data, BLOCK_BYTES)
                 except MemoryError:
                     raise
-                except (
-                    Exception
-                ) as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
+                except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
                     raise InputError(f"broken {compression} data ({error})", where=where) from None
                 data = b""
                 unpacked.append(block)
@@ -131,7 +135,10 @@ def compress(file: BinaryIO, compression: str | None) -> AbstractContextManager[
 
 def too_long(limit: int) -> InputError:
     """Return the error for a document with more than `limit` bytes."""
-    return InputError(f"the document has more than {limit:,} bytes", hint="raise the limit with --max-document-bytes")
+    return InputError(
+        f"the document has more than {limit:,} bytes",
+        hint="raise the limit with --max-document-bytes",
+    )
 
 
 def check_compression(path: str, head: bytes, *, where: str = "") -> str | None:

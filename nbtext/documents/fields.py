@@ -17,7 +17,9 @@ from nbtext.errors import InputError, SettingsError, list_some, named, number_of
 # one label; several, or none, in a list; None if the source gives no label
 Label = str | tuple[str, ...] | None
 SINGLE_HINT = "leave out --single-label, or keep one label for each document"
-FIELDS_HINT = "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
+FIELDS_HINT = (
+    "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
+)
 # labels of an error message, and keys or columns
 MAX_SHOWN = 5
 MAX_NAMES_SHOWN = 20
@@ -137,7 +139,9 @@ def read_indicators(names: Sequence[str], values: Sequence[Any], settings: Input
     for name, text in zip(names, texts, strict=True):
         has_label = HAS_LABEL.get((text or "").lower())
         if has_label is None:
-            raise InputError(f"`{name}` is {(text or '')[:MAX_CHARACTERS]!r}, expected 0 or 1", hint=FIELDS_HINT)
+            raise InputError(
+                f"`{name}` is {(text or '')[:MAX_CHARACTERS]!r}, expected 0 or 1", hint=FIELDS_HINT
+            )
         if has_label:
             found.append(name)
     return collect_labels(found, settings)
@@ -220,13 +224,19 @@ class Fields(NamedTuple):
 
     def places(self) -> set[int]:
         """Return the places of the columns that are read."""
-        return {place for place in (*self.texts, *self.labels, self.id, self.group) if place is not None}
+        return {
+            place for place in (*self.texts, *self.labels, self.id, self.group) if place is not None
+        }
 
 
 def find_fields(
-    names: Sequence[str], settings: InputSettings, where: str, *, has_numbers: bool = False,
+    names: Sequence[str],
+    settings: InputSettings,
+    where: str,
+    *,
+    has_numbers: bool = False,
     first_row: Sequence[str] | None = None,
-) -> Fields:  # fmt: skip
+) -> Fields:
     """Return the columns that the settings name.
 
     Parameters
@@ -260,7 +270,9 @@ def find_fields(
         what = f"no column `{name}`; the columns are: {format_names(names)}"
         hint = f"name the column with {option}"
         if first_row is not None:
-            what = f"no column `{name}`; the columns of the first row are: {format_names(first_row)}"
+            what = (
+                f"no column `{name}`; the columns of the first row are: {format_names(first_row)}"
+            )
             hint = HEADER_HINT
         raise InputError(what, where=where, hint=hint)
 
@@ -272,7 +284,9 @@ def find_fields(
         tuple(find(name, "--text-field") or 0 for name in settings.text_field),
         () if None in labels else tuple(place for place in labels if place is not None),
         find(settings.id_field, "--id-field", DEFAULTS.id_field),
-        find(settings.split_field, settings.split_option) if settings.split_field is not None else None,
+        find(settings.split_field, settings.split_option)
+        if settings.split_field is not None
+        else None,
     )
 
 
@@ -285,7 +299,9 @@ def check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split_field is not None:
         what = f"{path} has no field `{settings.split_field}`"
-        raise SettingsError(what, where=settings.split_option, hint="give JSON lines, a table or mails as SOURCE")
+        raise SettingsError(
+            what, where=settings.split_option, hint="give JSON lines, a table or mails as SOURCE"
+        )
     if settings.separate_fields and len(settings.text_field) > 1:
         what = f"{path} has no fields to keep separate"
         raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")
@@ -302,7 +318,9 @@ def check_label_columns(path: str, settings: InputSettings) -> None:
     """
     if settings.label_fields:
         hint = "give JSON lines or a table as SOURCE"
-        raise SettingsError(f"{path} has no columns or keys of labels", where="--label-fields", hint=hint)
+        raise SettingsError(
+            f"{path} has no columns or keys of labels", where="--label-fields", hint=hint
+        )
 
 
 def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:

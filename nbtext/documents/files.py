@@ -51,7 +51,9 @@ COMPRESSED = tuple(SUFFIXES)
 SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
 # Most files have none of these, and need not be compared with each beginning and suffix.
 FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
-LAST_LETTERS = frozenset(letter for suffix in SPECIAL_SUFFIXES for letter in (suffix[-1], suffix[-1].upper()))
+LAST_LETTERS = frozenset(
+    letter for suffix in SPECIAL_SUFFIXES for letter in (suffix[-1], suffix[-1].upper())
+)
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 BROKEN_LINK = "broken symbolic link"
 LINK_LOOP = "symbolic link loop"
@@ -155,9 +157,18 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
     if not tree.paths:
         numbers = Counter(reason for _, reason in tree.skipped)
         first = first_missed(tree.skipped)
-        skipped = ", ".join(f"{reason}{first.get(reason, '')}: {number}" for reason, number in sorted(numbers.items()))
-        what = f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
-        raise InputError(what, where=streams.hide_credentials(root), hint="give a directory that contains text files")
+        skipped = ", ".join(
+            f"{reason}{first.get(reason, '')}: {number}"
+            for reason, number in sorted(numbers.items())
+        )
+        what = (
+            f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
+        )
+        raise InputError(
+            what,
+            where=streams.hide_credentials(root),
+            hint="give a directory that contains text files",
+        )
     return tree
 
 
@@ -172,7 +183,9 @@ def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:
     """
     if not patterns:
         return None
-    matches = re.compile("|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns)).match
+    matches = re.compile(
+        "|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns)
+    ).match
     return lambda path: bool(matches(path) or matches(os.path.basename(path)))
 
 
@@ -182,7 +195,9 @@ def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]
         path = "/".join((root.rstrip("/"), *names))
         if any(name.startswith(".") for name in names):
             tree.skipped.append((path, "hidden file or folder"))
-        elif is_excluded is not None and any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
+        elif is_excluded is not None and any(
+            is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)
+        ):
             tree.skipped.append((path, EXCLUDED))
         else:
             tree.paths.append(path)
@@ -190,7 +205,9 @@ def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]
             tree.in_maildir.append(False)
 
 
-def _list_local_files(root: str, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None) -> None:
+def _list_local_files(
+    root: str, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None
+) -> None:
     """Add the files below a directory to the tree, without folders that cannot be read or that hold
     themselves.
     """
@@ -225,7 +242,9 @@ def _open_folder(path: str, label: str | None) -> _Folder:
     with os.scandir(path) as scan:
         entries = sorted(scan, key=attrgetter("name"))
     is_maildir = MAILDIR.issubset([entry.name for entry in entries])
-    return _Folder(path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir)
+    return _Folder(
+        path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir
+    )
 
 
 def _take_files(
@@ -246,7 +265,9 @@ def _take_files(
                 tree.skipped.append((prefix + name, "beside the mails of a Maildir"))
             elif is_excluded is not None and is_excluded(folder.place + name):
                 tree.skipped.append((prefix + name, EXCLUDED))
-            elif (name in names or (inodes and (entry.inode() in inodes or entry.is_symlink()))) and entry in outputs:
+            elif (
+                name in names or (inodes and (entry.inode() in inodes or entry.is_symlink()))
+            ) and entry in outputs:
                 tree.skipped.append((prefix + name, "output of this run"))
             elif entry.is_file():
                 tree.paths.append(prefix + name)
@@ -255,14 +276,18 @@ def _take_files(
             elif entry.is_dir():
                 return entry
             else:
-                tree.skipped.append((prefix + name, BROKEN_LINK if entry.is_symlink() else "not a regular file"))
+                tree.skipped.append(
+                    (prefix + name, BROKEN_LINK if entry.is_symlink() else "not a regular file")
+                )
         except OSError as error:
             reasons = {errno.ELOOP: LINK_LOOP, errno.ENOENT: BROKEN_LINK}
             tree.skipped.append((prefix + name, reasons.get(error.errno or 0, UNREADABLE_ENTRY)))
     return None
 
 
-def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Skipped]:
+def list_shards(
+    root: str, settings: InputSettings, outputs: Sequence[str]
+) -> tuple[list[Shard], Skipped]:
     """Return the documents of a directory, and the entries that are skipped.
 
     Parameters
@@ -277,7 +302,9 @@ def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> t
     """
     wanted = settings.input_format
     if wanted is not None and FORMATS[wanted].is_counted:
-        raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
+        raise InputError(
+            "is a directory, not a matrix file", where=root, hint="name the matrix file"
+        )
     tree = list_tree(root, outputs, exclude=settings.exclude)
     if wanted == "mbox":
         return [Shard("mails", tuple(tree.paths), tuple(tree.labels))], tree.skipped
@@ -286,7 +313,10 @@ def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> t
         return [Shard("file", (path,), (label,), root=root) for path, label in files], tree.skipped
     if None in tree.labels and any(label is not None for label in tree.labels):
         found = list(zip(tree.paths, tree.labels, tree.in_maildir, strict=True))
-        is_about = [label is None and re.fullmatch(ABOUT_NAME, os.path.basename(path)) for path, label, _ in found]
+        is_about = [
+            label is None and re.fullmatch(ABOUT_NAME, os.path.basename(path))
+            for path, label, _ in found
+        ]
         tree.skipped += [(path, ABOUT_FILE) for path in compress(tree.paths, is_about)]
         kept = [file for file, is_left_out in zip(found, is_about, strict=True) if not is_left_out]
         tree.paths, tree.labels, tree.in_maildir = map(list, zip(*kept, strict=True))
@@ -389,7 +419,9 @@ class FileDocuments:
         paths = self.shard.paths
         encoding = self.options.encoding
         texts: list[str] = []
-        ids = list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
+        ids = (
+            list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
+        )
         batch = Batch(ids, (texts,), list(self.shard.labels), are_files=True)
         codec = encoding.codec
         may_hold_nul = encoding.is_wide
@@ -426,7 +458,9 @@ class FileDocuments:
                 batch.labels[row] = None
         return contents
 
-    def _add_special(self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]) -> None:
+    def _add_special(
+        self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]
+    ) -> None:
         """Add a file that may not be plain text: its text, its problem, or the reason to skip it."""
         path = self.shard.paths[row]
         decoded = Decoded("", 0)
@@ -464,14 +498,20 @@ class FileDocuments:
             if is_named or not (content == errno.EINVAL or os.path.islink(path)):
                 raise streams.unreadable(path, OSError(content, os.strerror(content)))
             if settings.keeps_skipped:
-                raise InputError(f"is a {UNREADABLE_LINK}", hint="correct its target (ls -l shows it)")
+                raise InputError(
+                    f"is a {UNREADABLE_LINK}", hint="correct its target (ls -l shows it)"
+                )
             return UNREADABLE_LINK
         if not self.is_unpacked and (compression := check_compression(path, content)) is not None:
             content = unpack(content, compression, limit=limit)
         kind = recognition.recognize(content)
         head = content[: recognition.HEAD_BYTES]
         if kind is None and b"\0" in head and not encoding.is_wide and not head.startswith(BOMS):
-            kind = recognition.find_utf_16(head) if path.lower().endswith(".txt") else recognition.BINARY
+            kind = (
+                recognition.find_utf_16(head)
+                if path.lower().endswith(".txt")
+                else recognition.BINARY
+            )
         if kind is recognition.BINARY and not is_named:
             kind = recognition.name_binary(head)
         if kind is not None and not (is_named and kind is recognition.BINARY):
@@ -501,7 +541,9 @@ def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Blo
         blocks.append(raw)
         size += len(raw)
     contents: list[bytes | int] = [b"".join(blocks) if size <= limit else errno.EFBIG]
-    documents = FileDocuments(Shard("files", (stream.path,), (None,)), options, contents, is_unpacked=True)
+    documents = FileDocuments(
+        Shard("files", (stream.path,), (None,)), options, contents, is_unpacked=True
+    )
     return iter([Block(documents.batch, 1, size)])
 
 
@@ -520,7 +562,12 @@ class ReadAhead:
         Files that this run writes; they are skipped.
     """
 
-    def __init__(self, paths: Sequence[str] = (), settings: InputSettings | None = None, outputs: Sequence[str] = ()):
+    def __init__(
+        self,
+        paths: Sequence[str] = (),
+        settings: InputSettings | None = None,
+        outputs: Sequence[str] = (),
+    ):
         settings = settings or InputSettings()
         self._listed: dict[tuple[object, ...], tuple[list[Shard], Skipped]] = {}
         self._shard: Shard | None = None  # whose first files are read
@@ -529,15 +576,21 @@ class ReadAhead:
                 self._listed[_key(path, settings, outputs)] = list_shards(path, settings, outputs)
         shard = next((shard for shards, _ in self._listed.values() for shard in shards), None)
         if shard is not None and shard.reader == "files" and Contents is not None:
-            self._contents = Contents(encode_paths(shard.paths[:AHEAD_FILES]), settings.max_document_bytes)
+            self._contents = Contents(
+                encode_paths(shard.paths[:AHEAD_FILES]), settings.max_document_bytes
+            )
             self._thread = Thread(target=self._contents.read, args=(AHEAD_BYTES,), daemon=True)
             with suppress(RuntimeError):  # the system allows no further thread
                 self._thread.start()
                 self._shard = shard
 
-    def list_shards(self, path: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Skipped]:
+    def list_shards(
+        self, path: str, settings: InputSettings, outputs: Sequence[str]
+    ) -> tuple[list[Shard], Skipped]:
         """Return the shards of a directory, and what is skipped; see the function."""
-        return self._listed.pop(_key(path, settings, outputs), None) or list_shards(path, settings, outputs)
+        return self._listed.pop(_key(path, settings, outputs), None) or list_shards(
+            path, settings, outputs
+        )
 
     def read(self, shard: Shard, options: ReadOptions) -> Iterator[Block]:
         """Yield the files of a shard in blocks of at most 256; blocks of large files are smaller.
@@ -570,7 +623,10 @@ class ReadAhead:
                 with suppress(OSError):
                     ratio = UNPACKED_RATIO if path.endswith(COMPRESSED) else 1
                     total += min(os.stat(path).st_size * ratio, limit)
-            n_files = min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1), len(paths) - start) or 1
+            n_files = (
+                min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1), len(paths) - start)
+                or 1
+            )
             documents = FileDocuments(take(start + n_files), options)
             start += n_files
             yield Block(documents.batch, n_files, total * n_files // len(sample))
@@ -590,4 +646,10 @@ class ReadAhead:
 
 def _key(path: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[object, ...]:
     """Return everything on which the list of the files and their contents depend."""
-    return path, settings.input_format, settings.exclude, settings.max_document_bytes, tuple(outputs)
+    return (
+        path,
+        settings.input_format,
+        settings.exclude,
+        settings.max_document_bytes,
+        tuple(outputs),
+    )

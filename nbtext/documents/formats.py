@@ -14,13 +14,23 @@ from importlib import import_module
 from typing import Any
 
 from nbtext.documents.decompression import SUFFIXES, suffix_compression
-from nbtext.documents.recognition import BROKEN_ZIP, HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
+from nbtext.documents.recognition import (
+    BROKEN_ZIP,
+    HEAD_BYTES,
+    MATRIX,
+    MODEL,
+    find_utf_16,
+    name_binary,
+    recognize,
+)
 from nbtext.errors import InputError, SettingsError
 from nbtext.records import dataclass
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address
 # alone. The possessive quantifiers keep the time linear.
-MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++[ \t\r]*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
+MBOX_SEPARATOR = (
+    rb"From (?:\S[^\s@]*+@\S++[ \t\r]*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
+)
 # A mail begins with lines `Name: value`, which may continue on lines that begin with a blank, until
 # a blank line.
 MAIL_HEADERS = frozenset(
@@ -32,12 +42,19 @@ TEXT_SUFFIX = ".txt"
 MAIL_ENDS = (".eml", *SUFFIXES)  # of the name of a mail
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to write
-    ".npz", ".joblib", ".md", ".svg", ".png", ".pdf", ".docx", ".xlsx", ".xls", ".ods",
-}  # fmt: skip
+    ".npz",
+    ".joblib",
+    ".md",
+    ".svg",
+    ".png",
+    ".pdf",
+    ".docx",
+    ".xlsx",
+    ".xls",
+    ".ods",
+}
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
-MODEL_HINT = (
-    "give it with -m to predict; nbtext train MODEL, without other sources, refits it; nbtext merge adds models"
-)
+MODEL_HINT = "give it with -m to predict; nbtext train MODEL, without other sources, refits it; nbtext merge adds models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +130,10 @@ class Format:
 
     def begins(self, start: bytes) -> bool:
         """Return whether the first line of a text identifies this format."""
-        return self.beginning != b"" and re.match(self.beginning, start.lstrip().partition(b"\n")[0]) is not None
+        return (
+            self.beginning != b""
+            and re.match(self.beginning, start.lstrip().partition(b"\n")[0]) is not None
+        )
 
     def load(self, role: str) -> Any:
         """Import and return a function of the format: that of its role, `reader` or `writer`."""
@@ -131,24 +151,52 @@ _text = partial(Format, is_text=True, writer="rows:write_text")
 _records = (
     Format("dirs", "file"),
     Format("files", "file", "files:read_whole"),
-    _text("jsonl", "row", "jsonl:read_jsonl", (".jsonl", ".ndjson", ".json"), rb"\{", is_splittable=True),
+    _text(
+        "jsonl",
+        "row",
+        "jsonl:read_jsonl",
+        (".jsonl", ".ndjson", ".json"),
+        rb"\{",
+        is_splittable=True,
+    ),
     _text("json", "row", "jsonl:read_json_array", (".json",), rb"\[\s*(?:\{|\Z)"),
     _text("csv", "row", "tables:read_csv", (".csv",)),
     _text("tsv", "row", "tables:read_tsv", (".tsv", ".tab")),
     Format(
-        "parquet", "row", "arrow:read_parquet", (".parquet", ".pq"), magic=(b"PAR1",), is_splittable=True,
+        "parquet",
+        "row",
+        "arrow:read_parquet",
+        (".parquet", ".pq"),
+        magic=(b"PAR1",),
+        is_splittable=True,
         writer="arrow:write_parquet",
     ),
     Format(
-        "arrow", "row", "arrow:read_arrow", (".arrow", ".feather", ".arrows"),
-        magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"), is_splittable=True, writer="arrow:write_arrow",
+        "arrow",
+        "row",
+        "arrow:read_arrow",
+        (".arrow", ".feather", ".arrows"),
+        magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"),
+        is_splittable=True,
+        writer="arrow:write_arrow",
     ),
     Format(
-        "sqlite", "row", "sql:read_sqlite", (".db", ".sqlite", ".sqlite3"), magic=(b"SQLite format 3\0",),
-        has_queries=True, writer="sql:write_sqlite", changes=("columns",),
+        "sqlite",
+        "row",
+        "sql:read_sqlite",
+        (".db", ".sqlite", ".sqlite3"),
+        magic=(b"SQLite format 3\0",),
+        has_queries=True,
+        writer="sql:write_sqlite",
+        changes=("columns",),
     ),
     _text(
-        "fasttext", "line", "lines:read_fasttext", (TEXT_SUFFIX,), rb"__label__", is_splittable=True,
+        "fasttext",
+        "line",
+        "lines:read_fasttext",
+        (TEXT_SUFFIX,),
+        rb"__label__",
+        is_splittable=True,
         changes=("labels",),
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), is_text=True, is_splittable=True),
@@ -158,7 +206,7 @@ _records = (
     Format("matrix", "row", "matrix:read_npz", is_counted=True),  # .npz is told by its content
     Format("svmlight", "row", "matrix:read_svmlight", (".svmlight",), is_counted=True),
     Format("mtx", "row", "matrix:read_mtx", (".mtx",), rb"%%MatrixMarket", is_counted=True),
-)  # fmt: skip
+)
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
 WRITABLE_NAMES = tuple(record.name for record in _records if record.writes("columns"))
@@ -229,7 +277,9 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         The file is binary and not a matrix file.
     """
     suffix = content_suffix(path)
-    if (binary := next((record for record in _records if head.startswith(record.magic)), None)) is not None:
+    if (
+        binary := next((record for record in _records if head.startswith(record.magic)), None)
+    ) is not None:
         return binary
     named = [record for record in _records if suffix in record.suffixes]
     if named and "\0" in text and (utf_16 := find_utf_16(head)) is not None:
@@ -248,7 +298,11 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         raise kind.refuse(path)
     start = text.encode("utf-8", "surrogatepass")
     found = next((record for record in named or _records if record.begins(start)), FORMATS["lines"])
-    if found.name == "lines" and not named and begins_as_mail(start, 1 if unit == "mail" else MIN_HEADERS):
+    if (
+        found.name == "lines"
+        and not named
+        and begins_as_mail(start, 1 if unit == "mail" else MIN_HEADERS)
+    ):
         found = FORMATS["eml"]
     return FORMATS["files"] if found.unit == "mail" and unit == "file" else found
 

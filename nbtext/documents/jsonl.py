@@ -43,14 +43,25 @@ if TYPE_CHECKING:
 LARGE_CHARACTERS = 4 << 20  # of JSON, whose values are counted before they are parsed
 MAX_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
 MAX_DEPTH = 500  # of nested objects and lists; less than the limit of json (recursion)
-TYPE_NAMES = {dict: "an object", list: "a list", str: "a string or a number", bool: "a boolean", type(None): "null"}
+TYPE_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "a string or a number",
+    bool: "a boolean",
+    type(None): "null",
+}
 JSON_BLANKS = " \t\r"
 TEXT_HINT = "name the key of the text with --text-field"
 ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 
 
 def scan(
-    data: bytes, text_names: Sequence[str], id_name: str, other_names: Sequence[str], origin: str, first_line: int
+    data: bytes,
+    text_names: Sequence[str],
+    id_name: str,
+    other_names: Sequence[str],
+    origin: str,
+    first_line: int,
 ) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
     """Return None: the lines need a slower parser."""
     return None
@@ -70,7 +81,9 @@ def spell_float(digits: str) -> str | None:
 
 # numbers are kept as text: ids and labels may have more digits than a float can hold
 decoder = json.JSONDecoder(
-    parse_int=lambda digits: digits if digits != "-0" else "0", parse_float=spell_float, parse_constant=spell_float
+    parse_int=lambda digits: digits if digits != "-0" else "0",
+    parse_float=spell_float,
+    parse_constant=spell_float,
 )
 
 
@@ -90,7 +103,9 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
     except (_UnusualLineError, InputError, json.JSONDecodeError, UnicodeError):
         batch = _parse_with_json(lines)  # or reports an error
     if lines.settings.keeps_rows:
-        batch.rows = keep_lines(lines, [line - lines.block.first_line for line in batch.line_numbers or ()], "jsonl")
+        batch.rows = keep_lines(
+            lines, [line - lines.block.first_line for line in batch.line_numbers or ()], "jsonl"
+        )
     return batch
 
 
@@ -105,7 +120,14 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     label_fields = settings.label_fields or (settings.label_field,)
     origin = lines.origin
     first = lines.block.first_line
-    columns = scan(lines.block.data, settings.text_field, settings.id_field, (*groups, *label_fields), origin, first)
+    columns = scan(
+        lines.block.data,
+        settings.text_field,
+        settings.id_field,
+        (*groups, *label_fields),
+        origin,
+        first,
+    )
     if columns is None:
         raise _UnusualLineError
     texts, ids, others = columns
@@ -171,7 +193,12 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
 
 
 def add_record(
-    builder: BatchBuilder, record: Any, settings: InputSettings, *, place: str, line: int | None = None
+    builder: BatchBuilder,
+    record: Any,
+    settings: InputSettings,
+    *,
+    place: str,
+    line: int | None = None,
 ) -> None:
     """Add a JSON value, which should be an object, as a document. An error in it becomes a problem
     of its row.
@@ -179,12 +206,20 @@ def add_record(
     identity = None
     try:
         if not isinstance(record, dict):
-            hint = "jq -c '.[]' writes the items of a list as lines" if isinstance(record, list) else ""
+            hint = (
+                "jq -c '.[]' writes the items of a list as lines"
+                if isinstance(record, list)
+                else ""
+            )
             raise InputError(f"expected an object, found {TYPE_NAMES[type(record)]}", hint=hint)
         identity = name_of(_find_text(record, settings.id_field))
         texts = _texts(record, settings.text_field)
         label = _read_labels(record, settings)
-        group = name_of(_find_text(record, settings.split_field)) if settings.split_field is not None else None
+        group = (
+            name_of(_find_text(record, settings.split_field))
+            if settings.split_field is not None
+            else None
+        )
     except InputError as problem:
         builder.add((), place=place, identity=identity, line=line, label=problem)
         return
@@ -210,15 +245,23 @@ def _parse_line(line: str) -> Any:
     try:
         return decoder.decode(line)
     except json.JSONDecodeError as error:
-        hint = "each line must be one object (jq -c converts the file)" if line.strip() in ("{", "[") else ""
-        raise InputError(f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint) from None
+        hint = (
+            "each line must be one object (jq -c converts the file)"
+            if line.strip() in ("{", "[")
+            else ""
+        )
+        raise InputError(
+            f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint
+        ) from None
     except RecursionError:
         raise too_deep() from None
 
 
 def check_values(text: str) -> None:
     """Raise InputError if JSON has so many values that they would fill the memory."""
-    if len(text) > LARGE_CHARACTERS and has_more_values(text.encode("utf-8", "surrogatepass"), MAX_VALUES):
+    if len(text) > LARGE_CHARACTERS and has_more_values(
+        text.encode("utf-8", "surrogatepass"), MAX_VALUES
+    ):
         what = f"the JSON has more than {MAX_VALUES:,} values"
         raise InputError(what, hint="leave out other keys, or split the document")
 
@@ -271,7 +314,9 @@ def _read_labels(record: dict[str, Any], settings: InputSettings) -> Label:
 
 def _depth(line: str) -> int:
     """Return the nesting depth of objects and lists, without brackets in strings."""
-    steps = (1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", _string.sub("", line)))
+    steps = (
+        1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", _string.sub("", line))
+    )
     return max(accumulate(steps), default=0)
 
 
@@ -302,7 +347,11 @@ class Item(NamedTuple):
 
 
 def _parse_items(
-    items: list[Item], first_number: int, origin: str, settings: InputSettings, rows: ObjectRows | None
+    items: list[Item],
+    first_number: int,
+    origin: str,
+    settings: InputSettings,
+    rows: ObjectRows | None,
 ) -> Batch:
     """Return items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of
     its row.
@@ -342,10 +391,16 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
 
             numbers = range(first_number, first_number + len(items))
             rows = ObjectRows(
-                "json", stream.path, options.encoding, [item.text for item in items],
-                [*(item.gap for item in items), end], numbers,
-                newline="", is_start=first_number == 1, bom=stream.bom,
-            )  # fmt: skip
+                "json",
+                stream.path,
+                options.encoding,
+                [item.text for item in items],
+                [*(item.gap for item in items), end],
+                numbers,
+                newline="",
+                is_start=first_number == 1,
+                bom=stream.bom,
+            )
         parse = partial(_parse_items, items, first_number, origin_of(stream.path), settings, rows)
         first_number += len(items)
         return Block(parse, stream.newly_read(), n_bytes)
@@ -373,7 +428,9 @@ class _Text:
         self._is_strict = self.encoding.is_strict or self._keeps_text
         is_utf8 = self.encoding.codec == "utf-8"
         # invalid bytes are lone surrogates, until an item is complete
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape" if is_utf8 else "surrogatepass")
+        self._decoder = codecs.getincrementaldecoder("utf-8")(
+            "surrogateescape" if is_utf8 else "surrogatepass"
+        )
         self.is_repaired = False
 
     def read_more(self) -> None:

@@ -12,7 +12,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch, Block
-from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
+from nbtext.documents.blocks import (
+    LineBlock,
+    ReadOptions,
+    read_line_blocks,
+    read_range,
+    read_raw_blocks,
+)
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import LABEL_PREFIX, Label, collect_labels, split_fasttext
@@ -122,7 +128,10 @@ def _find_several(path: str, encoding: Encoding, limit: int) -> bool:
         stream.decode(encoding)
         for block in read_line_blocks(read_raw_blocks(stream), limit):
             for line in block.data.split(b"\n"):
-                if line.count(prefix) > 1 and len(split_fasttext(line.decode("utf-8", "replace"))[0]) > 1:
+                if (
+                    line.count(prefix) > 1
+                    and len(split_fasttext(line.decode("utf-8", "replace"))[0]) > 1
+                ):
                     return True
     return False
 
@@ -134,7 +143,9 @@ def parse_lines(lines: LineDocuments) -> Batch:
     decoded = decode_lines(lines.block.data, lines.encoding)
     first = lines.block.first_line
     texts = [text.removesuffix("\r") for text in decoded.texts]
-    batch = Batch([f"{lines.origin}{line}" for line in range(first, first + len(texts))], (texts,), [])
+    batch = Batch(
+        [f"{lines.origin}{line}" for line in range(first, first + len(texts))], (texts,), []
+    )
     batch.repaired_documents = len(decoded.repaired)
     batch.repaired_bytes = sum(decoded.repaired.values())
     labels: list[Label] = [lines.label] * len(texts)
@@ -153,7 +164,9 @@ def parse_fasttext(lines: LineDocuments, *, has_several: Callable[[], bool] | No
     has_several  returns whether a line of the file has several labels; None: it is not known
     """
     batch = parse_lines(lines)
-    kept = [row for row, text in enumerate(batch.columns[0]) if row in batch.problems or text.strip()]
+    kept = [
+        row for row, text in enumerate(batch.columns[0]) if row in batch.problems or text.strip()
+    ]
     if len(kept) < len(batch):
         batch = batch.take(kept)
     labels: list[Label] = []
@@ -162,7 +175,9 @@ def parse_fasttext(lines: LineDocuments, *, has_several: Callable[[], bool] | No
         found, text = split_fasttext(line)
         label: Label = None
         try:
-            label = collect_labels(found, lines.settings) if len(found) > 1 else "".join(found) or None
+            label = (
+                collect_labels(found, lines.settings) if len(found) > 1 else "".join(found) or None
+            )
         except InputError as problem:
             batch.problems[row] = problem.locate(lines.place(kept[row]))
             text = ""
@@ -192,7 +207,13 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
     gaps = ["".join(texts[last + 1 : place]) for last, place in bounds]
     rows = [texts[place] for place in places]
     return kind(
-        name, lines.origin.removesuffix(":") or STANDARD_INPUT, encoding, [text.removesuffix("\n") for text in rows],
-        gaps, [block.first_line + place for place in places], ["\n" * text.endswith("\n") for text in rows],
-        is_start=block.first_line == 1, bom=lines.bom,
-    )  # fmt: skip
+        name,
+        lines.origin.removesuffix(":") or STANDARD_INPUT,
+        encoding,
+        [text.removesuffix("\n") for text in rows],
+        gaps,
+        [block.first_line + place for place in places],
+        ["\n" * text.endswith("\n") for text in rows],
+        is_start=block.first_line == 1,
+        bom=lines.bom,
+    )

@@ -46,11 +46,15 @@ MAX_ENCODED_HEADER = 8_000
 MAX_DEPTH = 100  # of nested MIME parts; deeper ones are text as they are
 MAX_PARTS = 10_000  # of a mail; further ones are ignored
 NO_TEXT = {"text/calendar", "text/css", "text/javascript", "text/vcard", "text/x-vcard"}
-NOT_BASE64 = bytes(byte for byte in range(256) if not (byte < 128 and (chr(byte).isalnum() or chr(byte) in "+/")))
+NOT_BASE64 = bytes(
+    byte for byte in range(256) if not (byte < 128 and (chr(byte).isalnum() or chr(byte) in "+/"))
+)
 UUENCODED = ("x-uuencode", "uuencode", "uue", "x-uue")
 
 # the headers as the library finds them
-_header_lines = re.compile(rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z)){0,%d}+" % MAX_HEADER_LINES)
+_header_lines = re.compile(
+    rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z)){0,%d}+" % MAX_HEADER_LINES
+)
 _headers = re.compile(rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z))*+(?:\r\n?|\n)?")
 _folded = re.compile(r"\r?\n[ \t]*")
 _quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -188,7 +192,9 @@ class _Parts:
         if kind.startswith("message/") and depth < MAX_DEPTH:
             yield from self._texts_of_range(start, stop, depth + 1)
             return
-        boundary = message.get_boundary() if kind.startswith("multipart/") and depth < MAX_DEPTH else None
+        boundary = (
+            message.get_boundary() if kind.startswith("multipart/") and depth < MAX_DEPTH else None
+        )
         ranges = list(self._split(boundary, start, stop)) if boundary else []
         if kind == "multipart/alternative" and ranges:
             yield from self._choose(ranges, depth + 1)
@@ -197,11 +203,15 @@ class _Parts:
             for begin, end in ranges:
                 yield from self._texts_of_range(begin, end, depth + 1, default)
         elif kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
-            data = _decode_transfer(self._content[start:stop], str(message.get("content-transfer-encoding", "")))
+            data = _decode_transfer(
+                self._content[start:stop], str(message.get("content-transfer-encoding", ""))
+            )
             decode = decode_html if kind == "text/html" else _decode_plain
             yield decode(data, self._encoding, message.get_content_charset())
 
-    def _texts_of_range(self, start: int, stop: int, depth: int, default: str = "text/plain") -> Iterator[Decoded]:
+    def _texts_of_range(
+        self, start: int, stop: int, depth: int, default: str = "text/plain"
+    ) -> Iterator[Decoded]:
         """Yield the texts of a part whose headers begin at `start`, and which is of the default
         type if it has none.
         """
@@ -242,7 +252,10 @@ class _Parts:
             if end and (place == start or content[place - 1 : place] in (b"\n", b"\r")):
                 is_last = end[1] is not None
                 if begin >= 0:
-                    yield begin, max(begin, place - (2 if content[place - 2 : place] == b"\r\n" else 1))
+                    yield (
+                        begin,
+                        max(begin, place - (2 if content[place - 2 : place] == b"\r\n" else 1)),
+                    )
                 begin = end.end()
                 self._n_parts += 1
                 if self._n_parts >= MAX_PARTS:
@@ -294,7 +307,9 @@ def _decode_header(value: str, encoding: Encoding) -> Decoded:
     if "=?" not in whole.text or len(whole.text) > MAX_ENCODED_HEADER:
         return whole
     try:
-        words = [_decode_word(word, charset, encoding) for word, charset in decode_header(whole.text)]
+        words = [
+            _decode_word(word, charset, encoding) for word, charset in decode_header(whole.text)
+        ]
     except (HeaderParseError, UnicodeError):
         return whole
     repaired = whole.repaired + sum(word.repaired for word in words)
@@ -321,7 +336,13 @@ class RawMail(NamedTuple):
 
 def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettings) -> Batch:
     """Parse mails; one that cannot be read is a problem of its row."""
-    names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.split_field or "")
+    names = (
+        *settings.text_field,
+        settings.label_field,
+        settings.id_field,
+        "subject",
+        settings.split_field or "",
+    )
     wanted = {name.lower() for name in names if name}
     builder = BatchBuilder(settings)
     for identity, folder, content, _ in mails:
@@ -336,7 +357,9 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
             continue
         texts = [mail.text(name) for name in settings.text_field]
         name = _header_if_named(mail, settings.id_field, DEFAULTS.id_field)
-        group = name_of(mail.text(settings.split_field)) if settings.split_field is not None else None
+        group = (
+            name_of(mail.text(settings.split_field)) if settings.split_field is not None else None
+        )
         builder.add(texts, place=identity, identity=name, label=label, group=group)
         builder.batch.count_repairs(mail.repaired, mail.unknown)
     return builder.finish()
@@ -366,8 +389,12 @@ def read_mail_files(
     gives `FILE:NUMBER`.
     """
     limit = settings.max_document_bytes
-    mails = chain.from_iterable(_read_mail_file(*file, limit) for file in zip(paths, labels, strict=True))
-    return _group_mails(mails, encoding, settings, lambda group: sum(mail.is_first for mail in group))
+    mails = chain.from_iterable(
+        _read_mail_file(*file, limit) for file in zip(paths, labels, strict=True)
+    )
+    return _group_mails(
+        mails, encoding, settings, lambda group: sum(mail.is_first for mail in group)
+    )
 
 
 def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMail]:
@@ -412,7 +439,9 @@ class _Splitter:
         """
         if self.is_mbox is None:
             lines = lines.lstrip(b"\r\n")
-            self.is_mbox = bool(_separator.match(lines) or _strict_separator.match(lines)) if lines else None
+            self.is_mbox = (
+                bool(_separator.match(lines) or _strict_separator.match(lines)) if lines else None
+            )
         start = 0
         for found in _separator.finditer(lines) if self.is_mbox else ():
             self.add(lines[start : found.start()])
@@ -461,7 +490,10 @@ def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
 
 
 def _group_mails(
-    mails: Iterator[RawMail], encoding: Encoding, settings: InputSettings, size_of: Callable[[list[RawMail]], int]
+    mails: Iterator[RawMail],
+    encoding: Encoding,
+    settings: InputSettings,
+    size_of: Callable[[list[RawMail]], int],
 ) -> Iterator[Block]:
     """Yield mails in blocks, of which `size_of` returns the sizes in the source."""
 

@@ -29,7 +29,14 @@ from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
 from nbtext.documents.fields import Label, name_of
 from nbtext.documents.formats import INPUT_UNITS
-from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_row_error, pack_names, unpack_names
+from nbtext.documents.names import (
+    are_ascending,
+    are_offsets,
+    are_utf8,
+    find_row_error,
+    pack_names,
+    unpack_names,
+)
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, open_stream
@@ -60,18 +67,31 @@ INTEGERS = ("<i4", "<i8")
 REALS = ("<f4", "<f8")
 BYTES = ("|u1",)
 MEMBERS = {  # the allowed kinds of numbers of each member, and its number of dimensions
-    "indices": (INTEGERS, 1), "indptr": (INTEGERS, 1), "format": (("|S3",), 0), "shape": (("<i8",), 1),
-    "data": (INTEGERS + REALS, 1), "nbtext": (BYTES, 1), "feature_names": (BYTES, 1), "feature_offsets": (("<i8",), 1),
-    "document_ids": (BYTES, 1), "document_id_offsets": (("<i8",), 1), "labels": (BYTES, 1),
-    "label_offsets": (("<i8",), 1), "has_label": (("|b1",), 1),
-}  # fmt: skip
+    "indices": (INTEGERS, 1),
+    "indptr": (INTEGERS, 1),
+    "format": (("|S3",), 0),
+    "shape": (("<i8",), 1),
+    "data": (INTEGERS + REALS, 1),
+    "nbtext": (BYTES, 1),
+    "feature_names": (BYTES, 1),
+    "feature_offsets": (("<i8",), 1),
+    "document_ids": (BYTES, 1),
+    "document_id_offsets": (("<i8",), 1),
+    "labels": (BYTES, 1),
+    "label_offsets": (("<i8",), 1),
+    "has_label": (("|b1",), 1),
+}
 OPTIONAL = {  # of files that version 1 did not have
-    "label_numbers": (("<i8",), 1), "idf": (("<f8",), 1),
-}  # fmt: skip
+    "label_numbers": (("<i8",), 1),
+    "idf": (("<f8",), 1),
+}
 COUNTED = {  # of the counts of all features
-    "counted_data": (INTEGERS, 1), "counted_indices": (INTEGERS, 1), "counted_indptr": (INTEGERS, 1),
-    "counted_names": (BYTES, 1), "counted_offsets": (("<i8",), 1),
-}  # fmt: skip
+    "counted_data": (INTEGERS, 1),
+    "counted_indices": (INTEGERS, 1),
+    "counted_indptr": (INTEGERS, 1),
+    "counted_names": (BYTES, 1),
+    "counted_offsets": (("<i8",), 1),
+}
 NOTHING = np.zeros(0, dtype=np.uint8)
 Arrays = dict[str, NDArray[Any]]
 
@@ -166,16 +186,23 @@ class Matrix:
         else:
             entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
         return replace(
-            self, data=self.data[entries], indices=self.indices[entries], indptr=indptr,
-            ids=[self.ids[row] for row in rows], labels=[self.labels[row] for row in rows],
+            self,
+            data=self.data[entries],
+            indices=self.indices[entries],
+            indptr=indptr,
+            ids=[self.ids[row] for row in rows],
+            labels=[self.labels[row] for row in rows],
             counted=None if self.counted is None else self.counted.take(rows),
-        )  # fmt: skip
+        )
 
     def content(self, row: int) -> bytes:
         """Return bytes that are equal for documents with equal counts, of the same file."""
         counts = self.counted or self
         entries = slice(counts.indptr[row], counts.indptr[row + 1])
-        return counts.indices[entries].astype("<i8").tobytes() + counts.data[entries].astype("<f8").tobytes()
+        return (
+            counts.indices[entries].astype("<i8").tobytes()
+            + counts.data[entries].astype("<f8").tobytes()
+        )
 
     def batch(self) -> Batch:
         """Return the documents as a batch, whose texts are empty, with labels as other formats give
@@ -183,7 +210,9 @@ class Matrix:
         """
         batch = Batch(self.ids, ([""] * len(self.ids),), [], matrix=self)
         labels: list[Label] = [
-            tuple(dict.fromkeys(filter(None, map(name_of, label)))) if isinstance(label, tuple) else name_of(label)
+            tuple(dict.fromkeys(filter(None, map(name_of, label))))
+            if isinstance(label, tuple)
+            else name_of(label)
             for label in self.labels
         ]
         batch.set_labels(labels)
@@ -210,31 +239,51 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
     lists = [[label] if isinstance(label, str) else label or [] for label in matrix.labels]
     label_blob, label_offsets = pack_names([label for labels in lists for label in labels])
     about = {
-        "format": FORMAT, "version": VERSION, "settings": matrix.settings, "parameters": matrix.parameters,
+        "format": FORMAT,
+        "version": VERSION,
+        "settings": matrix.settings,
+        "parameters": matrix.parameters,
         "input": asdict(matrix.input),
-    }  # fmt: skip
+    }
     members: dict[str, NDArray[Any] | None] = {
-        "indices": matrix.indices, "indptr": matrix.indptr, "format": np.array(b"csr"),
-        "shape": np.array(matrix.shape, dtype="<i8"), "data": matrix.data, "_is_array": np.array(True),
+        "indices": matrix.indices,
+        "indptr": matrix.indptr,
+        "format": np.array(b"csr"),
+        "shape": np.array(matrix.shape, dtype="<i8"),
+        "data": matrix.data,
+        "_is_array": np.array(True),
         "nbtext": np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8),
-        "feature_names": matrix.feature_blob, "feature_offsets": matrix.feature_offsets, "document_ids": id_blob,
-        "document_id_offsets": id_offsets, "labels": label_blob, "label_offsets": label_offsets,
+        "feature_names": matrix.feature_blob,
+        "feature_offsets": matrix.feature_offsets,
+        "document_ids": id_blob,
+        "document_id_offsets": id_offsets,
+        "labels": label_blob,
+        "label_offsets": label_offsets,
         "has_label": np.array([label is not None for label in matrix.labels], dtype=np.bool_),
         "label_numbers": np.array(
-            [len(label or ()) if not isinstance(label, str) else -1 for label in matrix.labels], dtype=np.int64
+            [len(label or ()) if not isinstance(label, str) else -1 for label in matrix.labels],
+            dtype=np.int64,
         ),
         "idf": matrix.idf,
-    }  # fmt: skip
+    }
     if matrix.counted is not None:
         counted = matrix.counted
-        values = (counted.data, counted.indices, counted.indptr, counted.feature_blob, counted.feature_offsets)
+        values = (
+            counted.data,
+            counted.indices,
+            counted.indptr,
+            counted.feature_blob,
+            counted.feature_offsets,
+        )
         members |= dict(zip(COUNTED, values, strict=True))
     # a pipe and a file on the disk get the same bytes, because a sink has no `seek`
     with zipfile.ZipFile(Sink(file), "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
             if array is None:
                 continue
-            with archive.open(zipfile.ZipInfo(f"{name}.npy", EPOCH), "w", force_zip64=True) as member:
+            with archive.open(
+                zipfile.ZipInfo(f"{name}.npy", EPOCH), "w", force_zip64=True
+            ) as member:
                 little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
                 np.lib.format.write_array(member, little, allow_pickle=False)
 
@@ -316,17 +365,29 @@ def _read_members(file: IO[bytes]) -> Arrays:
         with zipfile.ZipFile(file) as archive:
             known = {info.filename: info for info in archive.infolist()}
             extra = OPTIONAL | (COUNTED if "counted_data.npy" in known else {})
-            found = [*MEMBERS, *(name for name in extra if name in COUNTED or f"{name}.npy" in known)]
+            found = [
+                *MEMBERS,
+                *(name for name in extra if name in COUNTED or f"{name}.npy" in known),
+            ]
             for name in found:
                 _check_member(archive, known.get(f"{name}.npy"), name, length)
         file.seek(0)
         with np.load(file, allow_pickle=False) as loaded:
             return {name: loaded[name] for name in found}
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, OSError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        EOFError,
+        NotImplementedError,
+        ValueError,
+        OSError,
+        RuntimeError,
+    ) as error:
         raise _UnfitError(f"its zip file is broken ({error})") from None
 
 
-def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: str, length: int) -> None:
+def _check_member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: str, length: int
+) -> None:
     """Raise _UnfitError unless a member holds an array of an allowed type, as long as its header
     says.
 
@@ -344,16 +405,27 @@ def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: 
     with archive.open(info) as member:
         try:
             version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
             shape, is_fortran, kind = read(member)
-            if is_fortran or kind.hasobject or len(shape) > 1 or any(not 0 <= size < 1 << 60 for size in shape):
+            if (
+                is_fortran
+                or kind.hasobject
+                or len(shape) > 1
+                or any(not 0 <= size < 1 << 60 for size in shape)
+            ):
                 raise ValueError
         except (ValueError, SyntaxError, TokenError, MemoryError, RecursionError):
             raise _UnfitError(f"{name} is not an array of numbers in the format of NumPy") from None
         n_bytes = member.tell() + math.prod(shape) * kind.itemsize
     kinds, dimensions = (MEMBERS | OPTIONAL | COUNTED)[name]
     if kind.str not in kinds or len(shape) != dimensions:
-        raise _UnfitError(f"{name} is not an array of the type {' or '.join(kinds)} with {dimensions} dimensions")
+        raise _UnfitError(
+            f"{name} is not an array of the type {' or '.join(kinds)} with {dimensions} dimensions"
+        )
     if n_bytes != info.file_size:
         raise _UnfitError(f"{name} is not as long as its header says")
 
@@ -364,10 +436,16 @@ def _check_arrays(arrays: Arrays) -> Matrix:
         about = json.loads(arrays["nbtext"].tobytes())
     except (ValueError, RecursionError):
         raise _UnfitError("it lacks valid settings") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT or type(about.get("version")) is not int:
+    if (
+        not isinstance(about, dict)
+        or about.get("format") != FORMAT
+        or type(about.get("version")) is not int
+    ):
         raise _UnfitError("it was not written by nbtext")
     if about["version"] > VERSION:
-        raise _UnfitError(f"it has version {about['version']}, this nbtext reads up to {VERSION}; upgrade nbtext")
+        raise _UnfitError(
+            f"it has version {about['version']}, this nbtext reads up to {VERSION}; upgrade nbtext"
+        )
     if not isinstance(about.get("settings"), dict):
         raise _UnfitError("it lacks valid settings")
     settings: dict[str, Any] = about["settings"]
@@ -381,12 +459,23 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     source = _check_input(about.get("input"))
     names = arrays["feature_names"], arrays["feature_offsets"]
     matrix = Matrix(
-        arrays["data"], arrays["indices"], arrays["indptr"], n_features, *names, ids, labels, settings,
-        is_partial=about["version"] == 1, idf=arrays.get("idf"),
-        parameters=_check_parameters(about.get("parameters", [])), input=source,
-    )  # fmt: skip
+        arrays["data"],
+        arrays["indices"],
+        arrays["indptr"],
+        n_features,
+        *names,
+        ids,
+        labels,
+        settings,
+        is_partial=about["version"] == 1,
+        idf=arrays.get("idf"),
+        parameters=_check_parameters(about.get("parameters", [])),
+        input=source,
+    )
     _check_rows(matrix)
-    if matrix.idf is not None and (len(matrix.idf) != n_features or not np.isfinite(matrix.idf).all()):
+    if matrix.idf is not None and (
+        len(matrix.idf) != n_features or not np.isfinite(matrix.idf).all()
+    ):
         raise _UnfitError("`idf` is not a finite number for each feature")
     if "counted_data" not in arrays:
         return matrix
@@ -427,7 +516,11 @@ def _read_labels(arrays: Arrays, n_documents: int) -> list[Label]:
         names = _names(arrays["labels"], arrays["label_offsets"], n_documents, "labels")
         return [name if has else None for name, has in zip(names, has_label.tolist(), strict=True)]
     n_names = len(arrays["label_offsets"]) - 1
-    if len(numbers) != n_documents or numbers.min(initial=0) < -1 or numbers.max(initial=0) > n_names:
+    if (
+        len(numbers) != n_documents
+        or numbers.min(initial=0) < -1
+        or numbers.max(initial=0) > n_names
+    ):
         raise _UnfitError("`label_numbers` does not have one number for each document")
     if int(np.abs(numbers).sum()) != n_names:
         raise _UnfitError(f"it has {n_names:,} labels for {number_of(n_documents, 'document')}")
@@ -458,9 +551,15 @@ def _check_input(given: Any) -> ModelInput:
     plain: dict[str, Any] = asdict(UNKNOWN_INPUT)
     if not isinstance(given, dict) or not given.keys() <= plain.keys():
         raise _UnfitError("it lacks a valid description of its source")
-    plain |= {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    plain |= {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
     found = ModelInput(**plain)
-    is_valid = plain["unit"] in (None, *INPUT_UNITS) and plain["matrix_columns"] is None and plain["text_field"] != ()
+    is_valid = (
+        plain["unit"] in (None, *INPUT_UNITS)
+        and plain["matrix_columns"] is None
+        and plain["text_field"] != ()
+    )
     is_valid &= plain["label_separator"] is None or isinstance(plain["label_separator"], str)
     for name in ("text_field", "label_field", "separate_fields", "label_fields"):
         is_valid &= type(plain[name]) is type(getattr(UNKNOWN_INPUT, name))
@@ -477,10 +576,14 @@ def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: st
         raise _UnfitError(f"the offsets of its {what} are wrong")
 
 
-def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, what: str) -> list[str]:
+def _names(
+    blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, what: str
+) -> list[str]:
     _check_offsets(blob, offsets, what)
     if len(offsets) != n_names + 1:
-        raise _UnfitError(f"it has {len(offsets) - 1:,} {what} for {number_of(n_names, 'document')}")
+        raise _UnfitError(
+            f"it has {len(offsets) - 1:,} {what} for {number_of(n_names, 'document')}"
+        )
     try:
         return unpack_names(blob, offsets)
     except UnicodeDecodeError:
@@ -497,7 +600,9 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     numbers = array("d")
 
     def read(line: str) -> None:
-        first, *entries = line.partition("#")[0].split(" ") if line[:1] == " " else line.partition("#")[0].split()
+        first, *entries = (
+            line.partition("#")[0].split(" ") if line[:1] == " " else line.partition("#")[0].split()
+        )
         given = tuple(map(_label_text, first.split(","))) if first else ()
         labels.append(None if given == ("-1",) else given[0] if len(given) == 1 else given)
         for entry in filter(None, entries):
@@ -530,7 +635,9 @@ def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     def read(line: str) -> None:
         if line.startswith("%"):
             kinds = line.lower().split()
-            if line.startswith("%%") and (kinds[1:3] != ["matrix", "coordinate"] or kinds[-1] != "general"):
+            if line.startswith("%%") and (
+                kinds[1:3] != ["matrix", "coordinate"] or kinds[-1] != "general"
+            ):
                 raise _UnfitError("it is not a general matrix of coordinates")
         elif not sizes:
             sizes.extend(map(int, line.split()))
@@ -550,7 +657,9 @@ def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         if len(of_row) and not 0 <= of_row.min() <= of_row.max() < sizes[0]:
             raise _UnfitError(f"the number of a row is not from 1 to {sizes[0]:,}")
         order = np.argsort(of_row, kind="stable")
-        ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(of_row, minlength=sizes[0]))))
+        ends = np.concatenate(
+            (np.zeros(1, np.int64), np.cumsum(np.bincount(of_row, minlength=sizes[0])))
+        )
     ordered = array("q", np.frombuffer(columns, "q")[order].tobytes())
     values = array("d", np.frombuffer(numbers, "d")[order].tobytes())
     return _numbered_blocks(stream, [None] * sizes[0], ends, ordered, values, sizes[1])
@@ -566,20 +675,28 @@ def _parse_lines(
     with _named_errors(stream.path, hint):
         for block in read_line_blocks(_read_bounded(stream), options.settings.max_document_bytes):
             lines = block.data.decode("utf-8", "replace").split("\n")
-            for number, line in enumerate(lines[: -1 if block.data.endswith(b"\n") else None], block.first_line):
+            for number, line in enumerate(
+                lines[: -1 if block.data.endswith(b"\n") else None], block.first_line
+            ):
                 if is_blank_skipped and not line.strip():
                     continue
                 try:
                     read(line.rstrip("\r"))
                 except (ValueError, IndexError, OverflowError):
                     where = f"{stream.path}:{number}"
-                    raise InputError("is not a line of a matrix of numbers", where=where, hint=hint) from None
+                    raise InputError(
+                        "is not a line of a matrix of numbers", where=where, hint=hint
+                    ) from None
 
 
 def _numbered_blocks(
-    stream: ByteStream, labels: list[Label], ends: NDArray[np.int64], columns: array[int], numbers: array[float],
+    stream: ByteStream,
+    labels: list[Label],
+    ends: NDArray[np.int64],
+    columns: array[int],
+    numbers: array[float],
     n_columns: int | None,
-) -> Iterator[Block]:  # fmt: skip
+) -> Iterator[Block]:
     """Return the blocks of a matrix whose columns have numbers.
 
     n_columns  None: as many as the largest number
@@ -591,7 +708,9 @@ def _numbered_blocks(
         data = np.frombuffer(numbers, "d")
         width = int(of_column.max(initial=-1)) + 1 if n_columns is None else n_columns
         if width > MAX_COLUMNS:
-            raise _UnfitError(f"it has {width:,} columns; at most {MAX_COLUMNS:,} may have no names")
+            raise _UnfitError(
+                f"it has {width:,} columns; at most {MAX_COLUMNS:,} may have no names"
+            )
         if len(of_column) and not 0 <= of_column.min() <= of_column.max() < width:
             raise _UnfitError(f"the number of a column is not from 1 to {width:,}")
         if not np.isfinite(data).all():
@@ -603,19 +722,31 @@ def _numbered_blocks(
     is_counted &= bool(rows.data.max(initial=0) < 2**31)
     what = "columns are matched by their numbers, as vectorize --like writes them; words that are in no column, ids"
     warnings.warn(
-        f"{stream.path}: {what} and the lengths of weighted documents are not known", NbtextWarning, stacklevel=2
+        f"{stream.path}: {what} and the lengths of weighted documents are not known",
+        NbtextWarning,
+        stacklevel=2,
     )
     origin = "" if stream.path == STANDARD_INPUT else f"{stream.path}:"
     ids = [f"{origin}{number}" for number in range(1, len(labels) + 1)]
     matrix = Matrix(
-        rows.data.astype(np.int32) if is_counted else rows.data, rows.indices, rows.indptr, width, NOTHING,
-        np.zeros(1, dtype=np.int64), ids, labels, None, input=ModelInput(matrix_columns=width),
+        rows.data.astype(np.int32) if is_counted else rows.data,
+        rows.indices,
+        rows.indptr,
+        width,
+        NOTHING,
+        np.zeros(1, dtype=np.int64),
+        ids,
+        labels,
+        None,
+        input=ModelInput(matrix_columns=width),
         is_width_declared=n_columns is not None,
-    )  # fmt: skip
+    )
     return matrix.blocks(stream.size or 0)
 
 
-def write_matrix(matrix: Matrix, file: BinaryIO, *, output_format: str, labels: Sequence[str] | None = None) -> None:
+def write_matrix(
+    matrix: Matrix, file: BinaryIO, *, output_format: str, labels: Sequence[str] | None = None
+) -> None:
     """Write a matrix as npz (a matrix file), svmlight or mtx (Matrix Market).
 
     labels  the names of the labels 0, 1, … of svmlight; None: those of the documents, sorted
@@ -625,17 +756,26 @@ def write_matrix(matrix: Matrix, file: BinaryIO, *, output_format: str, labels: 
         save_matrix(matrix, file)
     elif output_format == "svmlight":
         lists = [(label,) if isinstance(label, str) else label for label in matrix.labels]
-        known = sorted({label for each in lists for label in each or ()}) if labels is None else labels
+        known = (
+            sorted({label for each in lists for label in each or ()}) if labels is None else labels
+        )
         codes = {label: str(code) for code, label in enumerate(known)}
         bounds = matrix.indptr.tolist()
         for row, own in enumerate(lists):
             entries = slice(bounds[row], bounds[row + 1])
-            pairs = zip((matrix.indices[entries] + np.int64(1)).tolist(), matrix.data[entries].tolist(), strict=True)
+            pairs = zip(
+                (matrix.indices[entries] + np.int64(1)).tolist(),
+                matrix.data[entries].tolist(),
+                strict=True,
+            )
             if unknown := [label for label in own or () if label not in codes]:
                 what = f"the label {unknown[0]!r} is none of --like, and svmlight holds only the numbers of labels"
                 raise InputError(what, where=matrix.ids[row], hint="write .npz")
             code = "-1" if own is None else ",".join(codes[label] for label in own)
-            file.write(" ".join([code, *(f"{column}:{weight!r}" for column, weight in pairs)]).encode() + b"\n")
+            file.write(
+                " ".join([code, *(f"{column}:{weight!r}" for column, weight in pairs)]).encode()
+                + b"\n"
+            )
     else:
         from scipy.io import mmwrite
 

@@ -26,8 +26,19 @@ SAMPLE_BYTES = 1 << 16  # of a file
 # encodings in wide use whose letters are mostly ASCII
 LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254")
 OTHERS = (
-    "cp1251", "koi8_r", "koi8_u", "cp1253", "cp1255", "cp1256", "cp874", "cp932", "euc_jp", "gb18030", "big5", "cp949",
-)  # fmt: skip
+    "cp1251",
+    "koi8_r",
+    "koi8_u",
+    "cp1253",
+    "cp1255",
+    "cp1256",
+    "cp874",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+)
 MAX_BROKEN = 0.05  # share of words that no Latin language has, in text of the right encoding
 MIN_FOREIGN = 3  # letters of a word in another script: none of them is ASCII
 FEW_BYTES = 200  # not ASCII, of which the best encoding is uncertain
@@ -56,12 +67,16 @@ class Kind(NamedTuple):
 
     def refuse(self, where: str = "") -> InputError:
         """Return the error for a file of this kind that was named as a SOURCE."""
-        article = "" if self.name.startswith("nbtext") else "an " if self.name[0] in "aeiou" else "a "
+        article = (
+            "" if self.name.startswith("nbtext") else "an " if self.name[0] in "aeiou" else "a "
+        )
         return InputError(f"is {article}{self.name}, not text", where=where, hint=self.hint)
 
 
 PDF = Kind("PDF file", "extract its text first, for example with pdftotext")
-OFFICE = Kind("office document", "save it as plain text, for example with pandoc, or a table as CSV")
+OFFICE = Kind(
+    "office document", "save it as plain text, for example with pandoc, or a table as CSV"
+)
 IMAGE = Kind("image")
 SOUND = Kind("sound or video file")
 ARCHIVE = Kind("archive", "unpack it first")
@@ -74,14 +89,38 @@ BROKEN_ZIP = Kind("broken zip file", "a .docx, .xlsx or .npz file is one, too: w
 OUTPUTS = (MODEL, MATRIX)  # of nbtext: not documents, so they have no record
 
 MAGICS = {
-    b"%PDF-": PDF, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OFFICE, b"{\\rtf": OFFICE, b"\x89PNG\r\n\x1a\n": IMAGE,
-    b"\xff\xd8\xff": IMAGE, b"GIF87a": IMAGE, b"GIF89a": IMAGE, b"II*\0": IMAGE, b"MM\0*": IMAGE, b"ID3\x03": SOUND,
-    b"ID3\x04": SOUND, b"OggS": SOUND, b"fLaC": SOUND, b"7z\xbc\xaf\x27\x1c": ARCHIVE, b"Rar!\x1a\x07": ARCHIVE,
-    b"!<arch>\n": ARCHIVE, b"\x7fELF": PROGRAM, b"PAR1": Kind("Parquet file", TABLE_HINT),
-    b"ARROW1\0\0": Kind("Arrow file", TABLE_HINT), b"SQLite format 3\0": Kind("SQLite database", TABLE_HINT),
-    b"\x93NUMPY": Kind("NumPy array"), b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
-}  # fmt: skip
-OFFICE_MEMBERS = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/")
+    b"%PDF-": PDF,
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OFFICE,
+    b"{\\rtf": OFFICE,
+    b"\x89PNG\r\n\x1a\n": IMAGE,
+    b"\xff\xd8\xff": IMAGE,
+    b"GIF87a": IMAGE,
+    b"GIF89a": IMAGE,
+    b"II*\0": IMAGE,
+    b"MM\0*": IMAGE,
+    b"ID3\x03": SOUND,
+    b"ID3\x04": SOUND,
+    b"OggS": SOUND,
+    b"fLaC": SOUND,
+    b"7z\xbc\xaf\x27\x1c": ARCHIVE,
+    b"Rar!\x1a\x07": ARCHIVE,
+    b"!<arch>\n": ARCHIVE,
+    b"\x7fELF": PROGRAM,
+    b"PAR1": Kind("Parquet file", TABLE_HINT),
+    b"ARROW1\0\0": Kind("Arrow file", TABLE_HINT),
+    b"SQLite format 3\0": Kind("SQLite database", TABLE_HINT),
+    b"\x93NUMPY": Kind("NumPy array"),
+    b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
+}
+OFFICE_MEMBERS = (
+    b"[Content_Types].xml",
+    b"mimetype",
+    b"_rels/",
+    b"docProps/",
+    b"word/",
+    b"xl/",
+    b"ppt/",
+)
 
 BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
 # shares of NUL between which bytes are UTF-16 or UTF-32; that of Latin letters has a half
@@ -134,7 +173,9 @@ def find_utf_16(head: bytes) -> Kind | None:
     if they are not.
     """
     if (codec := guess_utf_16(head)) is not None:
-        return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
+        return BINARY._replace(
+            hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}"
+        )
     least, most = WIDE_NULS
     return BINARY if least * len(head) < head.count(0) <= most * len(head) else None
 
@@ -172,7 +213,9 @@ def guess_codecs(sample: bytes) -> list[str]:
     fitting = [codec for codec in LATIN if _has_words(sample, codec)]
     ranked = _rank(sample, fitting)
     latin: dict[str, str] = {}  # by the text: the first encoding that gives it
-    for codec in sorted(fitting, key=lambda codec: ranked.index(codec) if codec in ranked else len(LATIN)):
+    for codec in sorted(
+        fitting, key=lambda codec: ranked.index(codec) if codec in ranked else len(LATIN)
+    ):
         text = sample.decode(codec)
         latin[text] = min(codec, latin.get(text, codec), key=LATIN.index)
     found = list(latin.values()) or _rank(sample, OTHERS)[: 2 if n_others < FEW_BYTES else 1]
@@ -187,7 +230,9 @@ def _rank(sample: bytes, codecs: Sequence[str]) -> list[str]:
         from charset_normalizer import from_bytes
     except ImportError:
         return []
-    found = [each.encoding for each in from_bytes(sample, cp_isolation=list(codecs))] if codecs else []
+    found = (
+        [each.encoding for each in from_bytes(sample, cp_isolation=list(codecs))] if codecs else []
+    )
     return [codec for codec in found if codec in codecs]
 
 
@@ -200,7 +245,12 @@ def _has_words(sample: bytes, codec: str) -> bool:
     except UnicodeDecodeError:
         return False
     words = [word.strip(AROUND_WORDS) for word in text.split() if not word.isascii()]
-    letters = [part for word in words for part in re.split(r"[\x00-@\[-`{-\x7f’]+", word) if not part.isascii()]
+    letters = [
+        part
+        for word in words
+        for part in re.split(r"[\x00-@\[-`{-\x7f’]+", word)
+        if not part.isascii()
+    ]
     n_broken = sum(
         not part.isalpha()
         or not (part.islower() or part.isupper() or part.istitle())
@@ -224,7 +274,9 @@ def guess_encodings(paths: Iterable[str]) -> list[str]:
         with suppress(OSError, ValueError), open(name, "rb") as file:
             content = file.read(SAMPLE_BYTES)
             whole = content[: content.rfind(b"\n") + 1] if len(content) == SAMPLE_BYTES else content
-            invalid = [line for line in whole.split(b"\n") if line.decode(errors="ignore").encode() != line]
+            invalid = [
+                line for line in whole.split(b"\n") if line.decode(errors="ignore").encode() != line
+            ]
             samples += [b"\n".join(invalid)] if invalid else []
         if len(samples) == MAX_SAMPLES:
             break

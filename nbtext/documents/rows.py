@@ -145,9 +145,13 @@ class TextRows:
         is_last = stop >= len(self.rows)
         gaps = [*self.gaps[start:stop], self.gaps[-1] if is_last else ""]
         return replace(
-            self, rows=self.rows[start:stop], gaps=gaps, lines=self.lines[start:stop], ends=self.ends[start:stop],
+            self,
+            rows=self.rows[start:stop],
+            gaps=gaps,
+            lines=self.lines[start:stop],
+            ends=self.ends[start:stop],
             is_start=self.is_start and start == 0,
-        )  # fmt: skip
+        )
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the values of a row by column or key; None if the format has none."""
@@ -157,7 +161,9 @@ class TextRows:
         """Return the text before the first row of a file."""
         return self.gaps[0]
 
-    def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
+    def write_row(
+        self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings
+    ) -> str:
         """Return the text of a row, with the values of columns added and its new label.
 
         Raises
@@ -176,7 +182,12 @@ class TextRows:
         content = text.removesuffix("\r")
         rest = "\r" if text.endswith("\r") else ""
         content = remove_labels(content)
-        return " ".join([*(f"{LABEL_PREFIX}{each}" for each in labels), *([content] if content else [])]) + rest
+        return (
+            " ".join(
+                [*(f"{LABEL_PREFIX}{each}" for each in labels), *([content] if content else [])]
+            )
+            + rest
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +199,9 @@ class ObjectRows(TextRows):
         found: dict[str, Any] = json.loads(self.encoding.repair(self.rows[row]))
         return found
 
-    def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
+    def write_row(
+        self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings
+    ) -> str:
         """Return the text of an object, with keys added at its end, and with its new label.
 
         Raises
@@ -205,7 +218,9 @@ class ObjectRows(TextRows):
 
         def dump(value: Any) -> str:
             is_ascii = not self.encoding.codec.startswith(UNICODE)
-            return _printable(json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, separators=(comma, colon)))
+            return _printable(
+                json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, separators=(comma, colon))
+            )
 
         label = changed.labels.get(row)
         if label is not None:
@@ -271,12 +286,16 @@ class TableRows(TextRows):
             if column.name in self.names:
                 n_before = self.header.rstrip(LINE_ENDS).count("\n")
                 where = f"{self.path}:{1 + n_before}"
-                raise InputError(f"there is a column `{column.name}` already", where=where, hint=PREFIX_HINT)
+                raise InputError(
+                    f"there is a column `{column.name}` already", where=where, hint=PREFIX_HINT
+                )
         content = self.header.removesuffix("\n").removesuffix("\r")
         names = [self._quote(_printable(column.name)) for column in changed.flat]
         return self.separator.join([content, *names]) + self.header[len(content) :] + self.gaps[0]
 
-    def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
+    def write_row(
+        self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings
+    ) -> str:
         """Return the text of a row with cells added, and with its new label; a short row is filled
         up.
 
@@ -291,14 +310,22 @@ class TableRows(TextRows):
         width = len(self.names)
         label = changed.labels.get(row)
         if label is not None:
-            if isinstance(label, list) and len(label) != 1 and not (settings.label_fields or settings.label_separator):
+            if (
+                isinstance(label, list)
+                and len(label) != 1
+                and not (settings.label_fields or settings.label_separator)
+            ):
                 hint = "give --label-separator, or relabel with one label"
-                raise InputError(f"{number_of(len(label), 'label')} cannot be written to one column", hint=hint)
+                raise InputError(
+                    f"{number_of(len(label), 'label')} cannot be written to one column", hint=hint
+                )
             names = [name.strip() for name in self.names]
             for name, value in name_labels(label, settings, is_list=False).items():
                 place = names.index(name) if name in names else len(cells)
                 if place >= len(cells):
-                    raise InputError(f"the row has no value in the column `{name}`", hint=LINES_HINT)
+                    raise InputError(
+                        f"the row has no value in the column `{name}`", hint=LINES_HINT
+                    )
                 cells[place] = value[0] if isinstance(value, list) else str(value)
             text = self.join(cells)
         if not changed.flat:
@@ -306,7 +333,10 @@ class TableRows(TextRows):
         if any(cells[width:]):
             what = f"the row has {len(cells) - width} more columns than the header"
             raise InputError(what, hint="remove its last columns, or give them names")
-        values = [_printable(column.cells(value)) for column, value in zip(changed.flat, added, strict=True)]
+        values = [
+            _printable(column.cells(value))
+            for column, value in zip(changed.flat, added, strict=True)
+        ]
         new = list(map(self._quote, [*[""] * (width - len(cells)), *values]))
         if len(cells) > width or self._is_open(row, has_quotes=any('"' in cell for cell in new)):
             text = self.join(cells[:width])
@@ -346,7 +376,9 @@ class TableRows(TextRows):
         special = '\\"' if self.is_quoted or self.format == "csv" else f"\\{self.separator}\n"
         text = re.sub(f"[{re.escape(special)}]", r"\\\g<0>", cell)
         text = text if self.format == "csv" else text.replace("\r", "\\r")
-        if self.is_quoted or (self.format == "csv" and re.search(f'[{re.escape(self.separator)}"\r\n]', cell)):
+        if self.is_quoted or (
+            self.format == "csv" and re.search(f'[{re.escape(self.separator)}"\r\n]', cell)
+        ):
             return f'"{text}"'
         return f"\\{text}" if text.lstrip(" ").startswith('"') else text
 
@@ -380,7 +412,11 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
                 else:
                     _check_alike(rows, first)
             columns = each.nested if isinstance(rows, ObjectRows) else each.flat
-            values = zip(*(column.values for column in columns), strict=True) if columns else [()] * len(rows.rows)
+            values = (
+                zip(*(column.values for column in columns), strict=True)
+                if columns
+                else [()] * len(rows.rows)
+            )
             for row, added in enumerate(values):
                 if each.labels.get(row, "") is None:
                     continue
@@ -390,7 +426,9 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
                     raise error.locate(f"{rows.path}:{rows.lines[row]}") from None
                 end = rows.ends[row] if rows.ends else ""
                 end = rows.newline if end and row in each.labels else end
-                parts.append((rows.lines[row], ("" if is_first_row else rows.gaps[row]) + text + end))
+                parts.append(
+                    (rows.lines[row], ("" if is_first_row else rows.gaps[row]) + text + end)
+                )
                 is_first_row = False
             if rows.rows or not rows.is_start:
                 parts.append((1, rows.gaps[-1]))
@@ -434,7 +472,9 @@ def _check_alike(rows: TextRows, first: TextRows) -> None:
         elif rows.separator != first.separator:
             what = f"its separator is not that of {first.path}"
     if what:
-        raise InputError(what, where=rows.path, hint="write the rows of each file to a file of its own")
+        raise InputError(
+            what, where=rows.path, hint="write the rows of each file to a file of its own"
+        )
 
 
 def _printable(text: str) -> str:
@@ -452,7 +492,9 @@ def _list_keys(text: str) -> set[str]:
         raise InputError("broken JSON", hint="each row is one object") from None
     if len(names) != len(set(names)):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the object has several keys `{twice}`", hint="give each value a key of its own")
+        raise InputError(
+            f"the object has several keys `{twice}`", hint="give each value a key of its own"
+        )
     return set(names)
 
 
@@ -493,7 +535,9 @@ def name_labels(label: NewLabel, settings: InputSettings, *, is_list: bool) -> d
     labels = label if isinstance(label, list) else [label]
     if settings.label_fields:
         if unknown := sorted(set(labels) - set(settings.label_fields)):
-            raise InputError(f"the label {unknown[0]!r} has no column", hint="name it in --label-fields")
+            raise InputError(
+                f"the label {unknown[0]!r} has no column", hint="name it in --label-fields"
+            )
         return {name: int(name in labels) for name in settings.label_fields}
     if isinstance(label, list) and settings.label_separator is not None:
         return {settings.label_field: settings.label_separator.join(label)}

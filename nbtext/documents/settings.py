@@ -59,7 +59,9 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
         with open(path, "rb") as file:
             data = file.read()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        raise InputError(getattr(error, "strerror", None) or str(error), where=path, hint=hint) from None
+        raise InputError(
+            getattr(error, "strerror", None) or str(error), where=path, hint=hint
+        ) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -83,81 +85,116 @@ class InputSettings(Settings):
     RULES = (Excludes("label_separator", "label_fields"),)
 
     input_format: str | None = setting(
-        None, "Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "
-        "text per line; `files` reads each file as one text.", choices=FORMAT_NAMES, metavar="NAME",
-    )  # fmt: skip
-    header: bool | None = setting(
-        None, "Whether the first row of a CSV or TSV table has the names of the columns. By default, it has if one of "
-        "them is that of a text or label field; a message says so where the row may be something else.",
-    )  # fmt: skip
-    delimiter: str | None = setting(
-        None, "Character between the columns of a table, or its name: comma, semicolon, tab, pipe or space. By "
-        "default, it is a tab in a .tsv file; in others the comma, semicolon or tab of the first line.",
-        parse=lambda text: DELIMITERS.get(text, text), metavar="CHARACTER",
-    )  # fmt: skip
-    escape: str = setting(
-        "doubled", "How a table has a quote within a quoted column. With `backslash`, as Spark and MySQL write it, a "
-        "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
-        "a line end, a tab and a return, and a column \\N is missing.", choices=("doubled", BACKSLASH), metavar="NAME",
-    )  # fmt: skip
-    encoding: str | None = setting(
-        None, "Text encoding, by any of its usual names. A byte order mark takes precedence.", metavar="NAME",
-        default_help=DEFAULT_ENCODING,
-    )  # fmt: skip
-    encoding_errors: str = setting(
-        "replace", "How invalid bytes are handled. `replace` replaces each by U+FFFD, and the command prints their "
-        "number. With `strict`, a document with invalid bytes is an error: training stops, and `predict` gives it no "
-        "label.", choices=("replace", "strict"), metavar="NAME",
-    )  # fmt: skip
-    text_field: tuple[str, ...] = setting(
-        DEFAULT_TEXT, "Column, JSON key or mail header of the text. Separate several names with commas; a comma in a "
-        "name is typed as \\,. For a file without a header, give the number of the column, counted from 1.",
-        parse=parse_names, metavar="NAME[,NAME…]",
-    )  # fmt: skip
-    label_field: str = setting(
-        DEFAULT_LABEL, "Column, JSON key or mail header of the label. A list holds several labels of the document.",
+        None,
+        "Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "
+        "text per line; `files` reads each file as one text.",
+        choices=FORMAT_NAMES,
         metavar="NAME",
-    )  # fmt: skip
+    )
+    header: bool | None = setting(
+        None,
+        "Whether the first row of a CSV or TSV table has the names of the columns. By default, it has if one of "
+        "them is that of a text or label field; a message says so where the row may be something else.",
+    )
+    delimiter: str | None = setting(
+        None,
+        "Character between the columns of a table, or its name: comma, semicolon, tab, pipe or space. By "
+        "default, it is a tab in a .tsv file; in others the comma, semicolon or tab of the first line.",
+        parse=lambda text: DELIMITERS.get(text, text),
+        metavar="CHARACTER",
+    )
+    escape: str = setting(
+        "doubled",
+        "How a table has a quote within a quoted column. With `backslash`, as Spark and MySQL write it, a "
+        "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
+        "a line end, a tab and a return, and a column \\N is missing.",
+        choices=("doubled", BACKSLASH),
+        metavar="NAME",
+    )
+    encoding: str | None = setting(
+        None,
+        "Text encoding, by any of its usual names. A byte order mark takes precedence.",
+        metavar="NAME",
+        default_help=DEFAULT_ENCODING,
+    )
+    encoding_errors: str = setting(
+        "replace",
+        "How invalid bytes are handled. `replace` replaces each by U+FFFD, and the command prints their "
+        "number. With `strict`, a document with invalid bytes is an error: training stops, and `predict` gives it no "
+        "label.",
+        choices=("replace", "strict"),
+        metavar="NAME",
+    )
+    text_field: tuple[str, ...] = setting(
+        DEFAULT_TEXT,
+        "Column, JSON key or mail header of the text. Separate several names with commas; a comma in a "
+        "name is typed as \\,. For a file without a header, give the number of the column, counted from 1.",
+        parse=parse_names,
+        metavar="NAME[,NAME…]",
+    )
+    label_field: str = setting(
+        DEFAULT_LABEL,
+        "Column, JSON key or mail header of the label. A list holds several labels of the document.",
+        metavar="NAME",
+    )
     label_separator: str | None = setting(  # None: a text is one label
-        None, "Separator between labels in the label field, such as '|'. By default, the whole field is one label.",
+        None,
+        "Separator between labels in the label field, such as '|'. By default, the whole field is one label.",
         metavar="TEXT",
-    )  # fmt: skip
+    )
     label_fields: tuple[str, ...] = setting(
-        (), "Columns or JSON keys that hold 1 for each label of the document and 0 for the other labels. Their names "
-        "are the labels.", parse=parse_names, metavar="NAME,NAME…",
-    )  # fmt: skip
+        (),
+        "Columns or JSON keys that hold 1 for each label of the document and 0 for the other labels. Their names "
+        "are the labels.",
+        parse=parse_names,
+        metavar="NAME,NAME…",
+    )
     single_label: bool = setting(False, "Stop with an error at a document with several labels.")
     skip_unlabeled: bool = setting(
-        False, "Leave out the documents without a label, and print their number. By default, one is an error."
+        False,
+        "Leave out the documents without a label, and print their number. By default, one is an error.",
     )
     skip_empty: bool = setting(
-        False, "Leave out the documents whose text is missing, null or blank, and print their number. By default, a "
+        False,
+        "Leave out the documents whose text is missing, null or blank, and print their number. By default, a "
         "text that is missing or null is an error, and a blank one is a document without words.",
-    )  # fmt: skip
+    )
     label: str | None = setting(
         None, "Label of all documents of SOURCE, whose own labels are ignored.", metavar="LABEL"
     )
     exclude: tuple[str, ...] = setting(
-        (), "Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern such "
-        "as '*.bak' or 'old/*'; may be repeated.", metavar="GLOB", is_repeated=True,
-    )  # fmt: skip
+        (),
+        "Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern such "
+        "as '*.bak' or 'old/*'; may be repeated.",
+        metavar="GLOB",
+        is_repeated=True,
+    )
     exclude_ids: frozenset[str] = setting(
-        frozenset(), "File with the ids of documents to exclude, one per line.", file="input",
+        frozenset(),
+        "File with the ids of documents to exclude, one per line.",
+        file="input",
         parse=lambda path: frozenset(read_words(path)),
-    )  # fmt: skip
-    id_field: str = setting("id", "Column, JSON key or mail header of the document id.", metavar="NAME")
+    )
+    id_field: str = setting(
+        "id", "Column, JSON key or mail header of the document id.", metavar="NAME"
+    )
     query: str | None = setting(
-        None, "Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "
+        None,
+        "Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "
         "postgresql://USER@HOST/NAME, which needs the extra nbtext[sql]. "
-        "Nothing is written to the database.", metavar="SQL",
-    )  # fmt: skip
+        "Nothing is written to the database.",
+        metavar="SQL",
+    )
     separate_fields: bool = setting(
-        False, "Make a separate feature `field:word` for each text field. By default, the texts are joined."
+        False,
+        "Make a separate feature `field:word` for each text field. By default, the texts are joined.",
     )
     max_document_bytes: int = setting(
-        100_000_000, "Maximum size of a document in bytes. A larger document is an error, as with --encoding-errors "
-        "strict.", metavar="N",
-    )  # fmt: skip
+        100_000_000,
+        "Maximum size of a document in bytes. A larger document is an error, as with --encoding-errors "
+        "strict.",
+        metavar="N",
+    )
     # what the program sets
     # the column, key or header of the group or the timestamp of a document
     split_field: str | None = None
@@ -188,7 +225,9 @@ class InputSettings(Settings):
     @property
     def is_filtering(self) -> bool:
         """Whether some documents of a source may be left out."""
-        return bool(self.exclude_ids or self.ids or self.holdout or self.skip_unlabeled or self.skip_empty)
+        return bool(
+            self.exclude_ids or self.ids or self.holdout or self.skip_unlabeled or self.skip_empty
+        )
 
     @property
     def table_options(self) -> list[str]:
@@ -211,7 +250,9 @@ class InputSettings(Settings):
             return self
         settings = replace(self, text_field=DEFAULT_TEXT) if self.is_text_remembered else self
         if self.is_label_remembered:
-            settings = replace(settings, label_field=DEFAULT_LABEL, label_separator=None, label_fields=())
+            settings = replace(
+                settings, label_field=DEFAULT_LABEL, label_separator=None, label_fields=()
+            )
         return replace(settings, fields_of=None)
 
 

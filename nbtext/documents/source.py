@@ -20,11 +20,30 @@ from nbtext.documents import streams
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
-from nbtext.documents.fields import check_joined, check_label_columns, format_names, is_number, name_of
+from nbtext.documents.fields import (
+    check_joined,
+    check_label_columns,
+    format_names,
+    is_number,
+    name_of,
+)
 from nbtext.documents.files import ReadAhead, first_missed, is_directory
-from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, content_suffix, detect_format, is_mail
+from nbtext.documents.formats import (
+    FORMATS,
+    WRITABLE_NAMES,
+    Format,
+    content_suffix,
+    detect_format,
+    is_mail,
+)
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
-from nbtext.documents.settings import DELIMITERS, SEPARATORS, UNKNOWN_INPUT, InputSettings, ModelInput
+from nbtext.documents.settings import (
+    DELIMITERS,
+    SEPARATORS,
+    UNKNOWN_INPUT,
+    InputSettings,
+    ModelInput,
+)
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.settings import list_options, refuse
 
@@ -63,7 +82,11 @@ class Source:
     """
 
     def __init__(
-        self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings, ahead: ReadAhead | None = None
+        self,
+        files: Sequence[Shard],
+        skipped: Counter[str],
+        settings: InputSettings,
+        ahead: ReadAhead | None = None,
     ) -> None:
         self._files = files
         self._ahead = ahead or ReadAhead()
@@ -78,12 +101,18 @@ class Source:
         self._matrices: dict[str, Any] = {}  # a block of each matrix that was read, by path
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
-        sizes = [streams.file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
+        sizes = [
+            streams.file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths)
+            for shard in files
+        ]
         self.unit = "bytes" if "bytes" in units else "files"
-        self.size = sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
+        self.size = (
+            sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
+        )
         asked_format = FORMATS[settings.input_format or "lines"]
         self.is_live = asked_format.is_live and any(
-            size is None and not streams.is_url(shard.paths[0]) for shard, size in zip(files, sizes, strict=True)
+            size is None and not streams.is_url(shard.paths[0])
+            for shard, size in zip(files, sizes, strict=True)
         )
 
     @property
@@ -93,7 +122,10 @@ class Source:
 
         Mails among other files count as files.
         """
-        units = {self._units.get(shard.paths[0]) or _unit_of(shard, self.settings) for shard in self._files}
+        units = {
+            self._units.get(shard.paths[0]) or _unit_of(shard, self.settings)
+            for shard in self._files
+        }
         if units == {"file", "mail"}:
             return "file"
         return units.pop() if len(units) == 1 else None
@@ -101,7 +133,10 @@ class Source:
     @property
     def has_fields(self) -> bool:
         """Whether documents may have fields; files of text, and lines of text, have none."""
-        units = {self._units.get(shard.paths[0]) or _unit_of(shard, self.settings) for shard in self._files}
+        units = {
+            self._units.get(shard.paths[0]) or _unit_of(shard, self.settings)
+            for shard in self._files
+        }
         return not units <= {"file", "line"}
 
     @property
@@ -114,7 +149,9 @@ class Source:
     @property
     def model_input(self) -> ModelInput:
         """The properties of the source that a model stores when it is trained on it."""
-        inputs = {self._matrices[path].input if path in self._matrices else None for path in self._paths}
+        inputs = {
+            self._matrices[path].input if path in self._matrices else None for path in self._paths
+        }
         if inputs != {None}:
             return inputs.pop() or UNKNOWN_INPUT if len(inputs) == 1 else UNKNOWN_INPUT
         unit = self.input_unit
@@ -183,7 +220,11 @@ class Source:
         for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
             block = read if label is None else read.map(lambda batch: batch.set_label(label))
             block = block.map(Batch.read_fields) if self.settings.reads_fields else block
-            block = block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
+            block = (
+                block.map(lambda batch: batch.filter(self.settings))
+                if self.settings.is_filtering
+                else block
+            )
             yield block if self._kept is None else block.map(partial(self._keep, number))
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
@@ -214,7 +255,9 @@ class Source:
         check_label_columns(name, settings)
         yield from read_mail_files(shard.paths, shard.labels, options.encoding, settings)
 
-    def _read_stream(self, stream: streams.ByteStream, shard: Shard, options: ReadOptions) -> Iterator[Block]:
+    def _read_stream(
+        self, stream: streams.ByteStream, shard: Shard, options: ReadOptions
+    ) -> Iterator[Block]:
         """Yield the blocks of a single file or stream, whose format may have to be detected."""
         path = shard.paths[0]
         settings = options.settings
@@ -244,8 +287,12 @@ class Source:
             what = f"a file of the format {found.name} can be read only as a whole, not a range of its bytes"
             raise InputError(what, where=stream.path)
         if found.name == "dirs":
-            raise InputError("is a pipe, not a directory", where=stream.path, hint="leave out --input-format")
-        blocks = found.load("reader")(stream, replace(options, encoding=encoding, settings=settings))
+            raise InputError(
+                "is a pipe, not a directory", where=stream.path, hint="leave out --input-format"
+            )
+        blocks = found.load("reader")(
+            stream, replace(options, encoding=encoding, settings=settings)
+        )
         if not found.is_counted:
             yield from blocks
             return
@@ -271,9 +318,15 @@ class Source:
             A source can only be read in this process.
         """
         if n_bytes is None:
-            size = self.size * FILE_BYTES if self.size is not None and self.unit == "files" else self.size
+            size = (
+                self.size * FILE_BYTES
+                if self.size is not None and self.unit == "files"
+                else self.size
+            )
             n_bytes = suitable_bytes(size, n_readers)
-        return [shard for file in self._files for shard in split_shard(file, n_bytes, self.settings)]
+        return [
+            shard for file in self._files for shard in split_shard(file, n_bytes, self.settings)
+        ]
 
     def batches(self) -> Iterator[Batch]:
         """Yield all documents, some at a time, in order; problems stay in the batches."""
@@ -298,7 +351,11 @@ class Source:
 
 
 def open_source(
-    paths: Sequence[str], settings: InputSettings, *, outputs: Sequence[str] = (), ahead: ReadAhead | None = None
+    paths: Sequence[str],
+    settings: InputSettings,
+    *,
+    outputs: Sequence[str] = (),
+    ahead: ReadAhead | None = None,
 ) -> Source:
     """Return the documents of some paths, each in the format of the settings, or in the detected
     one.
@@ -321,7 +378,9 @@ def open_source(
         A setting is invalid.
     """
     if not paths:
-        raise InputError("no SOURCE is given", hint="name a directory or a file, or - for standard input")
+        raise InputError(
+            "no SOURCE is given", hint="name a directory or a file, or - for standard input"
+        )
     check_settings(settings)
     files = list[Shard]()
     skipped = Counter[str]()
@@ -329,7 +388,9 @@ def open_source(
     missed = dict[str, str]()
     for path in paths:
         if path == streams.STANDARD_INPUT or streams.is_database_url(path):
-            files.append(Shard("file" if path == streams.STANDARD_INPUT else "database", (path,), (None,)))
+            files.append(
+                Shard("file" if path == streams.STANDARD_INPUT else "database", (path,), (None,))
+            )
         elif is_directory(path):
             shards, others = ahead.list_shards(path, settings, outputs)
             missed = first_missed(others) | missed
@@ -341,7 +402,9 @@ def open_source(
                     check_joined(shard.paths[0], settings)
             files += shards
         elif settings.input_format == "dirs":
-            raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
+            raise InputError(
+                "is a file, not a directory", where=path, hint="leave out --input-format"
+            )
         else:
             files.append(Shard(_reader_of(path, settings), (path,), (None,)))
     source = Source(files, skipped, settings, ahead)
@@ -361,18 +424,32 @@ def check_settings(settings: InputSettings) -> None:
     encoding_of(settings)
     label = settings.label
     if label is not None and (name_of(label) is None or len(label) > MAX_LABEL_CHARACTERS):
-        raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")
+        raise SettingsError(
+            "is not a label",
+            where="--label",
+            hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters",
+        )
     if not (settings.text_field or settings.reads_fields) or "" in settings.text_field:
-        raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
-    if settings.delimiter is not None and (len(settings.delimiter) != 1 or settings.delimiter in '"\\\r\n'):
+        raise SettingsError(
+            "the name of a field is empty", where="--text-field", hint="name a column or key"
+        )
+    if settings.delimiter is not None and (
+        len(settings.delimiter) != 1 or settings.delimiter in '"\\\r\n'
+    ):
         hint = f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}"
         raise SettingsError("is not a delimiter", where="--delimiter", hint=hint)
     if settings.label_separator == "":
-        raise SettingsError("the separator is empty", where="--label-separator", hint="write '|', for example")
+        raise SettingsError(
+            "the separator is empty", where="--label-separator", hint="write '|', for example"
+        )
     if "" in settings.label_fields:
-        raise SettingsError("the name of a field is empty", where="--label-fields", hint="name columns or keys")
+        raise SettingsError(
+            "the name of a field is empty", where="--label-fields", hint="name columns or keys"
+        )
     if len(set(settings.label_fields)) < len(settings.label_fields):
-        raise SettingsError("a field is named twice", where="--label-fields", hint="name each column once")
+        raise SettingsError(
+            "a field is named twice", where="--label-fields", hint="name each column once"
+        )
     if not 1 <= settings.max_document_bytes <= MAX_BYTES:
         what = f"{settings.max_document_bytes:,} is not between 1 and {MAX_BYTES:,}"
         raise SettingsError(what, where="--max-document-bytes")
@@ -422,14 +499,20 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
     if settings.table_options and not (found and found.name in ("csv", "tsv")):
         where = settings.table_options[0]
         raise SettingsError(
-            f"{streams.name_source(name)} is not a table of text", where=where, hint="leave out this option"
+            f"{streams.name_source(name)} is not a table of text",
+            where=where,
+            hint="leave out this option",
         )
     if settings.reads_fields and not (found and found.writes("columns")):
         hint = "write it with nbtext predict --to jsonl (or json, tsv, csv), or give a table"
         raise InputError("has no columns or keys that hold predictions", where=name, hint=hint)
     if settings.keeps_rows and not (found and found.writes("columns")):
-        what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
-        raise InputError(what, where=name, hint="--input-format names the format of standard input or a pipe")
+        what = (
+            f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
+        )
+        raise InputError(
+            what, where=name, hint="--input-format names the format of standard input or a pipe"
+        )
 
 
 def _check_matrix_settings(settings: InputSettings) -> None:
@@ -440,8 +523,13 @@ def _check_matrix_settings(settings: InputSettings) -> None:
         raise refuse(settings.split_option, f"{because}, without other fields")
     if settings.corrects_rows:
         raise refuse("--apply", because)
-    remembered = {"text_field": settings.is_text_remembered, "separate_fields": settings.is_text_remembered}
-    remembered |= dict.fromkeys(("label_field", "label_separator", "label_fields"), settings.is_label_remembered)
+    remembered = {
+        "text_field": settings.is_text_remembered,
+        "separate_fields": settings.is_text_remembered,
+    }
+    remembered |= dict.fromkeys(
+        ("label_field", "label_separator", "label_fields"), settings.is_label_remembered
+    )
     for field, _ in list_options(InputSettings):
         name = field.name
         is_given = getattr(settings, name) != getattr(default, name) and not remembered.get(name)
@@ -488,7 +576,9 @@ def split_shard(shard: Shard, n_bytes: int, settings: InputSettings) -> Iterator
     size = streams.file_size(shard.paths[0])
     if path == streams.STANDARD_INPUT or (size is None and not streams.is_url(path)):
         hint = "save it as a file that all workers can read"
-        raise InputError("the workers of a cluster cannot read standard input or a pipe", where=path, hint=hint)
+        raise InputError(
+            "the workers of a cluster cannot read standard input or a pipe", where=path, hint=hint
+        )
     if size is None or size <= n_bytes or not _is_splittable(path, settings):
         yield shard
         return
@@ -508,7 +598,9 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
         return FORMATS[settings.input_format]
     head = stream.head()
     text = encoding_of(settings).decode_leniently(head)
-    unit = "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
+    unit = (
+        "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
+    )
     found = detect_format(stream.path, head, text, unit=unit)
     if found.name != "lines":
         return found
@@ -518,7 +610,11 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
         if settings.input_unit == "row":
             _warn_of_table(stream.path, text, "\t|")
         return found
-    return FORMATS["files"] if settings.reads_one_mail else _detect_as_trained(stream.path, text, settings)
+    return (
+        FORMATS["files"]
+        if settings.reads_one_mail
+        else _detect_as_trained(stream.path, text, settings)
+    )
 
 
 def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
@@ -540,9 +636,15 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
         if names <= set(found) and (names or len(found) >= max(2, n_columns)):
             is_certain = len(found) > 1 and (labels <= set(found) or usual.issuperset(found))
             if not is_certain:
-                columns_read = f"the columns {format_names(found)}" if names else f"the text in column {n_columns}"
+                columns_read = (
+                    f"the columns {format_names(found)}"
+                    if names
+                    else f"the text in column {n_columns}"
+                )
                 what = f"read as a table with {columns_read}; give --input-format lines if each line is a document"
-                warnings.warn(f"{streams.name_source(path)}: {what}", AssumptionWarning, stacklevel=2)
+                warnings.warn(
+                    f"{streams.name_source(path)}: {what}", AssumptionWarning, stacklevel=2
+                )
             return FORMATS["tsv" if separator == "\t" else "csv"]
     _warn_of_table(path, text, ",;\t|")
     return FORMATS["lines"]
@@ -564,7 +666,9 @@ def _is_splittable(path: str, settings: InputSettings) -> bool:
         found = detect_stream_format(stream, settings)
         is_ranged = stream.compression is None and found.is_splittable
         if found.is_text:
-            is_ranged = is_ranged and detect_bom(stream.head(), encoding_of(settings))[0].has_byte_lines
+            is_ranged = (
+                is_ranged and detect_bom(stream.head(), encoding_of(settings))[0].has_byte_lines
+            )
         return is_ranged and (not streams.is_url(path) or streams.has_ranges(path))
 
 

@@ -39,13 +39,26 @@ from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, hide_credentials, is_regular, is_url, unreadable
-from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, OutputError, SettingsError, number_of
+from nbtext.errors import (
+    InputError,
+    MissingExtra,
+    NbtextError,
+    NbtextWarning,
+    OutputError,
+    SettingsError,
+    number_of,
+)
 from nbtext.output import convert_errors, is_written_to
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
 # what a query may do in SQLite; it may not attach a file or change a setting
-ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+ALLOWED = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
 # an untrusted file may hold views that call functions: https://sqlite.org/security.html
 SAFE_SQLITE = (
     "pragma trusted_schema = off",
@@ -72,7 +85,9 @@ FILE_DIALECTS = ("sqlite", "duckdb")  # whose drivers create a file that does no
 Row = Sequence[Any]
 
 # texts, quoted names and comments of a query, which may hold any character
-_quoted = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
+_quoted = re.compile(
+    r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL
+)
 _select = re.compile(r"(?i)[\s(]*(?:select|with|values|table|from)\b")  # DuckDB has `from` alone
 
 
@@ -162,7 +177,9 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     path = stream.location
     if stream.compression is not None or is_url(path) or not is_regular(path):
         hint = "save it as a file, and unpack it"
-        raise InputError("a SQLite database can be read only from a local file", where=stream.path, hint=hint)
+        raise InputError(
+            "a SQLite database can be read only from a local file", where=stream.path, hint=hint
+        )
     yield from _read_sqlite_file(path, stream.path, options, n_bytes=stream.size or 0)
 
 
@@ -183,14 +200,24 @@ def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) 
             fields = find_fields(names, options.settings, name)
             # others are not computed
             wanted = range(len(names)) if options.settings.keeps_rows else fields.places()
-            columns = ", ".join(quote_name(each) if place in wanted else "null" for place, each in enumerate(names))
+            columns = ", ".join(
+                quote_name(each) if place in wanted else "null" for place, each in enumerate(names)
+            )
             rows = _run_in_time(connection, f"select {columns} from nbtext_rows", name)
-            yield from _read_rows(rows, SqlRows(name, names, types, (), 1), fields, options, n_bytes=n_bytes)
+            yield from _read_rows(
+                rows, SqlRows(name, names, types, (), 1), fields, options, n_bytes=n_bytes
+            )
         except sqlite3.DataError:  # "string or blob too big"
             hint = "raise --max-document-bytes, or select a part: substr(text, 1, 100000)"
-            raise InputError(f"a value has more than {limit:,} bytes", where=name, hint=hint) from None
+            raise InputError(
+                f"a value has more than {limit:,} bytes", where=name, hint=hint
+            ) from None
         except (sqlite3.Error, UnicodeError, OverflowError) as error:
-            hint = "sqlite3 FILE .recover may save its content" if isinstance(error, sqlite3.DatabaseError) else ""
+            hint = (
+                "sqlite3 FILE .recover may save its content"
+                if isinstance(error, sqlite3.DatabaseError)
+                else ""
+            )
             raise InputError(f"cannot be read as SQLite: {error}", where=name, hint=hint) from None
 
 
@@ -225,13 +252,17 @@ def _open_sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
             yield stack.enter_context(closing(_connect(f"file:{quote(copied)}?mode=rw")))
             return
         state = _state(path, log)
-        connection = stack.enter_context(closing(_connect(f"{address}&immutable=1" if is_wal else address)))
+        connection = stack.enter_context(
+            closing(_connect(f"{address}&immutable=1" if is_wal else address))
+        )
         try:
             yield connection
         finally:
             if is_wal and _state(path, log) != state:
                 hint = "run the command again"
-                raise InputError("another program has changed it while it was read", where=name, hint=hint)
+                raise InputError(
+                    "another program has changed it while it was read", where=name, hint=hint
+                )
 
 
 def _is_left_behind(address: str) -> bool:
@@ -242,7 +273,10 @@ def _is_left_behind(address: str) -> bool:
         try:
             connection.execute("select 1 from sqlite_schema").fetchone()
         except sqlite3.Error as error:
-            return error.sqlite_errorcode in (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_CANTOPEN)
+            return error.sqlite_errorcode in (
+                sqlite3.SQLITE_READONLY_ROLLBACK,
+                sqlite3.SQLITE_CANTOPEN,
+            )
     return False
 
 
@@ -279,7 +313,11 @@ def _copy_sqlite(path: str, log: str, target: str, name: str) -> None:
         if n_bytes > LARGE_COPY:
             warnings.warn(f"{name}: {what}", NbtextWarning, stacklevel=2)
         shutil.copyfile(path, target)
-        with suppress(FileNotFoundError), open(path + log, "rb") as file, open(target + log, "wb") as copied:
+        with (
+            suppress(FileNotFoundError),
+            open(path + log, "rb") as file,
+            open(target + log, "wb") as copied,
+        ):
             n_left = os.fstat(file.fileno()).st_size
             while n_left and (raw := file.read(min(n_left, 1 << 20))):
                 copied.write(raw)
@@ -312,24 +350,44 @@ def _only_table(connection: sqlite3.Connection, path: str, options: ReadOptions)
     without a query.
     """
     kinds = "type in ('table', 'view') and name not glob 'sqlite_*'"
-    found = connection.execute(f"select type, name from sqlite_schema where {kinds} order by 1, 2").fetchall()
+    found = connection.execute(
+        f"select type, name from sqlite_schema where {kinds} order by 1, 2"
+    ).fetchall()
     tables = [name for kind, name in found if kind == "table"]
     names = [str(name) for _, name in found]
     hint = "give --query 'select ... from ...'"
     if len(tables) != 1 or len(names) != 1:
         what = f"has {number_of(len(tables), 'table')}"
-        what += f" and {number_of(len(names) - len(tables), 'view')}" if len(names) > len(tables) else ""
-        raise InputError(what + (f": {format_names(names)}" if names else ""), where=path, hint=hint)
+        what += (
+            f" and {number_of(len(names) - len(tables), 'view')}"
+            if len(names) > len(tables)
+            else ""
+        )
+        raise InputError(
+            what + (f": {format_names(names)}" if names else ""), where=path, hint=hint
+        )
     columns = connection.execute(f"pragma table_xinfo({quote_name(tables[0])})").fetchall()
-    wanted = {*options.settings.text_field, *options.settings.label_names, options.settings.id_field}
+    wanted = {
+        *options.settings.text_field,
+        *options.settings.label_names,
+        options.settings.id_field,
+    }
     wanted.add(options.settings.split_field or "")
-    computed = [row[1] for row in columns if row[6] == VIRTUAL and (row[1] in wanted or options.settings.keeps_rows)]
+    computed = [
+        row[1]
+        for row in columns
+        if row[6] == VIRTUAL and (row[1] in wanted or options.settings.keeps_rows)
+    ]
     if computed:
-        raise InputError(f"the column `{computed[0]}` is computed from other columns", where=path, hint=hint)
+        raise InputError(
+            f"the column `{computed[0]}` is computed from other columns", where=path, hint=hint
+        )
     return f"select * from {quote_name(tables[0])}"
 
 
-def _create_view(connection: sqlite3.Connection, query: str, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _create_view(
+    connection: sqlite3.Connection, query: str, path: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Create a temporary view of a query, and return its columns with their declared types.
 
     SQLite creates a view of a `select` statement only.
@@ -351,7 +409,9 @@ def limit_sqlite(max_document_bytes: int) -> None:
     may use SQLite, too.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(f"pragma hard_heap_limit = {MAX_VALUES * max(max_document_bytes, MIN_VALUE_BYTES)}")
+        connection.execute(
+            f"pragma hard_heap_limit = {MAX_VALUES * max(max_document_bytes, MIN_VALUE_BYTES)}"
+        )
 
 
 def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Iterator[Row]:
@@ -369,7 +429,9 @@ def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Itera
             row = list(islice(rows, 1))  # a list, so that no name keeps a large row
         except MemoryError:
             hint = "select fewer or smaller columns, or raise --max-document-bytes"
-            raise InputError("a row of the query takes too much memory", where=path, hint=hint) from None
+            raise InputError(
+                "a row of the query takes too much memory", where=path, hint=hint
+            ) from None
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
                 raise InputError(f"the query fails: {error}", where=path, hint=QUERY_HINT) from None
@@ -428,7 +490,11 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
                 connection.exec_driver_sql(begin)
             if isinstance(sqlite := connection.connection.driver_connection, sqlite3.Connection):
                 sqlite.set_authorizer(_authorize)
-            options_of_query = {"stream_results": True, "max_row_buffer": BUFFERED_ROWS, "no_parameters": True}
+            options_of_query = {
+                "stream_results": True,
+                "max_row_buffer": BUFFERED_ROWS,
+                "no_parameters": True,
+            }
             rows = connection.execution_options(**options_of_query).exec_driver_sql(query)
             names = tuple(map(str, rows.keys())) if rows.returns_rows else ()
             if not names:
@@ -438,15 +504,21 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
             yield from _read_rows(rows, start, fields, options, n_bytes=0)
     except ImportError as error:
         driver = error.name or "another library"
-        raise InputError(f"needs {driver}", where=path, hint=f"install it with: pip install {driver}") from None
+        raise InputError(
+            f"needs {driver}", where=path, hint=f"install it with: pip install {driver}"
+        ) from None
     except (NbtextError, MemoryError):
         raise
     except Exception as error:  # each driver has its own
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         for secret in re.findall(r"://([^/\s@]*)@", url):
             for part in (secret, *secret.split(":", 1)[1:]):
-                reason = reason.replace(part, "***").replace(unquote(part), "***") if part else reason
-        raise InputError(f"the query fails: {reason}", where=path, hint="see --query, and check the URL") from None
+                reason = (
+                    reason.replace(part, "***").replace(unquote(part), "***") if part else reason
+                )
+        raise InputError(
+            f"the query fails: {reason}", where=path, hint="see --query, and check the URL"
+        ) from None
 
 
 def _no_file(where: str) -> InputError:
@@ -460,9 +532,15 @@ def _create_engine(url: str) -> Any:
     try:
         import sqlalchemy
     except ImportError:
-        raise MissingExtra("--query of a database at a URL", library="SQLAlchemy", extra="sql") from None
+        raise MissingExtra(
+            "--query of a database at a URL", library="SQLAlchemy", extra="sql"
+        ) from None
     engine = sqlalchemy.create_engine(url)
-    if engine.dialect.name in FILE_DIALECTS and (file := engine.url.database) not in (None, "", ":memory:"):
+    if engine.dialect.name in FILE_DIALECTS and (file := engine.url.database) not in (
+        None,
+        "",
+        ":memory:",
+    ):
         if not os.path.exists(file):
             raise _no_file(hide_credentials(url))
         if engine.dialect.name == "duckdb":
@@ -495,7 +573,9 @@ def _read_rows(
         is_ended = True
 
     for block, size in group_items(read(), size_of):
-        parse = partial(_parse_rows, replace(start, rows=block, first_row=first_row), fields, options)
+        parse = partial(
+            _parse_rows, replace(start, rows=block, first_row=first_row), fields, options
+        )
         first_row += len(block)
         parsed = Block(parse, n_bytes if is_ended else 0, size)
         del block, parse  # the block alone keeps large rows
@@ -527,7 +607,9 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
         raise SettingsError(what, where="-o", hint="name a SQLite file")
     table = target.table or TABLE
     with _open_database(target) as connection:
-        if connection.execute("select 1 from sqlite_schema where lower(name) = lower(?)", (table,)).fetchone():
+        if connection.execute(
+            "select 1 from sqlite_schema where lower(name) = lower(?)", (table,)
+        ).fetchone():
             what = f"{target.path} has a table `{table}` already"
             raise SettingsError(what, where="--table", hint="give the new table another name")
         first: SqlRows | None = None
@@ -538,10 +620,16 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
                 connection.execute(_create_table(table, rows, columns))
             elif rows.names != first.names:
                 hint = "write the rows of each source to a table of its own"
-                raise InputError(f"its columns are not those of {first.path}", where=rows.path, hint=hint)
+                raise InputError(
+                    f"its columns are not those of {first.path}", where=rows.path, hint=hint
+                )
             marks = ", ".join("?" * (len(rows.names) + len(columns)))
-            values = zip(*(map(_plain_value, _values_of(column)) for column in columns), strict=True)
-            inserted = ((*map(_plain_value, row), *new) for row, new in zip(rows.rows, values, strict=True))
+            values = zip(
+                *(map(_plain_value, _values_of(column)) for column in columns), strict=True
+            )
+            inserted = (
+                (*map(_plain_value, row), *new) for row, new in zip(rows.rows, values, strict=True)
+            )
             connection.executemany(f"insert into {quote_name(table)} values ({marks})", inserted)
 
 
@@ -549,11 +637,19 @@ def _create_table(table: str, rows: SqlRows, columns: Iterable[Column]) -> str:
     """Return the statement that creates the table, with the declared types of the source."""
     known = {name.lower() for name in rows.names}
     if len(known) < len(rows.names):
-        raise InputError("the query has two columns with the same name", where=rows.path, hint="name them with `as`")
-    defined = [f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)]
+        raise InputError(
+            "the query has two columns with the same name",
+            where=rows.path,
+            hint="name them with `as`",
+        )
+    defined = [
+        f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)
+    ]
     for column in columns:
         if column.name.lower() in known:
-            raise InputError(f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT)
+            raise InputError(
+                f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT
+            )
         defined.append(f"{quote_name(column.name)} {TYPES.get(column.kind, 'TEXT')}")
     return f"create table {quote_name(table)} ({', '.join(defined)})"
 
@@ -591,7 +687,9 @@ def _open_database(target: Target) -> Iterator[sqlite3.Connection]:
             if is_new:
                 import tempfile
 
-                opened = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="nbtext-")), "new.db")
+                opened = os.path.join(
+                    stack.enter_context(tempfile.TemporaryDirectory(prefix="nbtext-")), "new.db"
+                )
             with closing(sqlite3.connect(opened, timeout=WAIT, isolation_level=None)) as connection:
                 connection.execute("pragma trusted_schema = off")
                 connection.execute("begin immediate")

@@ -31,9 +31,24 @@ MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
 KIND_BYTES = 256  # that tell the kind of a binary file
 HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
 # by library
-DRIVERS = {"s3fs": ("s3", "s3a"), "gcsfs": ("gs", "gcs"), "pyarrow": ("hdfs",), "adlfs": ("abfs", "az")}
+DRIVERS = {
+    "s3fs": ("s3", "s3a"),
+    "gcsfs": ("gs", "gcs"),
+    "pyarrow": ("hdfs",),
+    "adlfs": ("abfs", "az"),
+}
 HTTP = ("http", "https")
-DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql", "duckdb", "snowflake", "redshift")
+DATABASES = (
+    "sqlite",
+    "postgresql",
+    "mysql",
+    "mariadb",
+    "oracle",
+    "mssql",
+    "duckdb",
+    "snowflake",
+    "redshift",
+)
 RANGE_BYTES = 8 << 20  # of one range request
 
 SCHEME = r"([A-Za-z][A-Za-z0-9+.-]+)://"
@@ -59,7 +74,9 @@ class ByteStream:
         Closes the file.
     """
 
-    def __init__(self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]) -> None:
+    def __init__(
+        self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]
+    ) -> None:
         self.path = hide_credentials(path)
         self.location = path
         self.position = self._counted = 0
@@ -290,7 +307,9 @@ def _url_stream(url: str, offset: int) -> ByteStream:
     """
     with _resolve(url) as (system, path, is_http):
         size = system.size(path)
-        file: IO[bytes] = system.open(path, "rb", block_size=0 if is_http and not offset else RANGE_BYTES)
+        file: IO[bytes] = system.open(
+            path, "rb", block_size=0 if is_http and not offset else RANGE_BYTES
+        )
         if offset:
             file.seek(offset)
 
@@ -308,14 +327,18 @@ def _standard_input() -> ByteStream:
     try:
         handle = buffer.fileno()
     except OSError:  # the program has replaced standard input by another object
-        return ByteStream(STANDARD_INPUT, lambda: buffer.read(RAW_BYTES), size=None, close=lambda: None)
+        return ByteStream(
+            STANDARD_INPUT, lambda: buffer.read(RAW_BYTES), size=None, close=lambda: None
+        )
     return _handle_stream(STANDARD_INPUT, handle, lambda: None)
 
 
 def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStream:
     status = os.fstat(handle)
     if stat.S_ISREG(status.st_mode):
-        return ByteStream(path, lambda: os.read(handle, RAW_BYTES), size=status.st_size, close=close)
+        return ByteStream(
+            path, lambda: os.read(handle, RAW_BYTES), size=status.st_size, close=close
+        )
     return ByteStream(path, lambda: _read_ready(handle), size=None, close=close)
 
 
@@ -381,11 +404,15 @@ def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
         try:
             system, path = url_to_fs(url)
         except ImportError as error:
-            driver = next((each for each, schemes in DRIVERS.items() if scheme in schemes), error.name)
+            driver = next(
+                (each for each, schemes in DRIVERS.items() if scheme in schemes), error.name
+            )
             driver = driver or "another library"
             where = hide_credentials(url)
             what = f"{scheme}:// needs the package {driver}, which is not installed"
-            raise InputError(what, where=where, hint=f"install it with: pip install {driver}") from None
+            raise InputError(
+                what, where=where, hint=f"install it with: pip install {driver}"
+            ) from None
         yield system, path, scheme in HTTP
 
 
@@ -405,7 +432,9 @@ def has_ranges(url: str) -> bool:
 
         async def ask() -> bool:
             session = await system.set_session()
-            async with session.get(system.encode_url(path), headers={"Range": "bytes=1-1"}) as answer:
+            async with session.get(
+                system.encode_url(path), headers={"Range": "bytes=1-1"}
+            ) as answer:
                 return bool(answer.status == 206)
 
         return bool(sync(system.loop, ask))
@@ -456,5 +485,9 @@ def convert_errors(url: str) -> Iterator[None]:
         where = hide_credentials(url)
         message = re.sub(CREDENTIALS, "", str(error).partition("\n")[0])
         reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
-        what = "there is no such file" if isinstance(error, FileNotFoundError) else reason.replace(url, where)
+        what = (
+            "there is no such file"
+            if isinstance(error, FileNotFoundError)
+            else reason.replace(url, where)
+        )
         raise InputError(f"cannot be read: {what}", where=where, hint="check the URL") from None

@@ -13,10 +13,25 @@ from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
-from nbtext.documents.blocks import LineBlock, ReadOptions, group_items, read_line_blocks, read_raw_blocks
+from nbtext.documents.blocks import (
+    LineBlock,
+    ReadOptions,
+    group_items,
+    read_line_blocks,
+    read_raw_blocks,
+)
 from nbtext.documents.decoding import Encoding, check_width, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import NULL, Fields, find_fields, format_names, is_number, name_of, or_error, read_cells
+from nbtext.documents.fields import (
+    NULL,
+    Fields,
+    find_fields,
+    format_names,
+    is_number,
+    name_of,
+    or_error,
+    read_cells,
+)
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, name_source
@@ -36,8 +51,18 @@ HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_ROWS = 3  # of them that are a comparison
 NAME_SHARE = 0.05  # of these rows that may look like names as well
 USUAL_NAMES = {
-    "text", "label", "labels", "id", "body", "class", "category", "document", "sentence", "sentiment", "target",
-}  # fmt: skip
+    "text",
+    "label",
+    "labels",
+    "id",
+    "body",
+    "class",
+    "category",
+    "document",
+    "sentence",
+    "sentiment",
+    "target",
+}
 
 _separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
 _quote_after_blanks = re.compile(' +"')
@@ -86,7 +111,12 @@ class LineFeed:
     """
 
     def __init__(
-        self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int, *, keeps_lines: bool = False
+        self,
+        blocks: Iterable[LineBlock],
+        encoding: Encoding,
+        limit: int,
+        *,
+        keeps_lines: bool = False,
     ) -> None:
         self.line = 0
         self.limit = limit
@@ -138,7 +168,9 @@ class LineFeed:
                     decoded.problems[0] = problem
                     decoded.texts[0] = ""
             for oddities in (decoded.repaired, decoded.problems):
-                self._oddities.update({block.first_line + line: odd for line, odd in oddities.items()})
+                self._oddities.update(
+                    {block.first_line + line: odd for line, odd in oddities.items()}
+                )
             texts = decoded.texts
             if self._keeps_lines and (decoded.repaired or decoded.problems):
                 texts = encoding.decode_exactly(block.data).split("\n")[: len(texts)]
@@ -157,8 +189,13 @@ class LineFeed:
                 if record.columns or record.problem:
                     yield record
                 continue
-            oddities = [self._oddities.pop(line, 0) for line in range(record.first_line, record.last_line + 1)]
-            problem = record.problem or next((odd for odd in oddities if isinstance(odd, InputError)), None)
+            oddities = [
+                self._oddities.pop(line, 0)
+                for line in range(record.first_line, record.last_line + 1)
+            ]
+            problem = record.problem or next(
+                (odd for odd in oddities if isinstance(odd, InputError)), None
+            )
             if record.columns or problem:
                 repaired = sum(odd for odd in oddities if isinstance(odd, int))
                 yield record._replace(problem=problem, repaired=repaired)
@@ -193,7 +230,9 @@ def _split_line(line: str, separator: str) -> list[str]:
 
 def too_wide() -> InputError:
     """Return the error for a row with so many columns that they would fill the memory."""
-    return InputError(f"the row has more than {MAX_COLUMNS:,} separators", hint="check the format of the file")
+    return InputError(
+        f"the row has more than {MAX_COLUMNS:,} separators", hint="check the format of the file"
+    )
 
 
 def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
@@ -229,7 +268,9 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
             is_told = True
         if size > feed.limit:
             what = f"the row that begins here does not end within {feed.limit:,} characters"
-            raise InputError(what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}")
+            raise InputError(
+                what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}"
+            )
         if n_separators > MAX_COLUMNS:
             raise too_wide().locate(f"{where}{first_line}")
         return line
@@ -262,7 +303,9 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
                 hint = "put quotes around the value, or convert the line ends to one kind"
                 problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
         if is_ended:
-            problem = InputError("a quote that is opened in this row is never closed", hint=QUOTE_HINT)
+            problem = InputError(
+                "a quote that is opened in this row is never closed", hint=QUOTE_HINT
+            )
         yield Record(columns, first_line, feed.line, problem)
 
 
@@ -277,7 +320,9 @@ def _skip_blanks(lines: list[str], separator: str) -> list[str] | None:
         is_closed = False
         yield from ()
 
-    columns = next(csv.reader(chain(lines, end()), delimiter=separator, skipinitialspace=True), None)
+    columns = next(
+        csv.reader(chain(lines, end()), delimiter=separator, skipinitialspace=True), None
+    )
     return columns if is_closed else None
 
 
@@ -301,7 +346,11 @@ def read_tsv_records(
             yield Record([], first_line, feed.line, too_wide())
             continue
         is_plain = not any(mark in text for mark in marks)
-        columns = text.split(separator) if is_plain else _split_tsv(line, feed, separator, is_escaped=is_escaped)
+        columns = (
+            text.split(separator)
+            if is_plain
+            else _split_tsv(line, feed, separator, is_escaped=is_escaped)
+        )
         yield Record(columns if text else [], first_line, feed.line)
 
 
@@ -380,7 +429,11 @@ def _read_quoted(
         if end < len(line):  # at a quote that is not doubled
             if rest := ending.match(line, end + 1):
                 content = "".join(contents)
-                content = _unescape(_doubled.sub(r"\1\2", content)) if is_escaped else content.replace('""', '"')
+                content = (
+                    _unescape(_doubled.sub(r"\1\2", content))
+                    if is_escaped
+                    else content.replace('""', '"')
+                )
                 return content, line, rest.end()
             break
         size += len(line)
@@ -399,7 +452,12 @@ def _strip_line_end(line: str) -> str:
 
 
 def _parse_records(
-    records: list[Record], rows: TableRows | None, columns: Fields, origin: str, settings: InputSettings, separator: str
+    records: list[Record],
+    rows: TableRows | None,
+    columns: Fields,
+    origin: str,
+    settings: InputSettings,
+    separator: str,
 ) -> Batch:
     """Return rows as documents; a row that is broken, too short or too long is a problem of its
     document.
@@ -431,7 +489,9 @@ def _parse_records(
         place = f"{origin}{line}"
         problem = record.problem
         if problem is None and len(row) < n_needed:
-            problem = InputError(f"expected {number_of(n_needed, f'{separator}-separated column')}, found {len(row)}")
+            problem = InputError(
+                f"expected {number_of(n_needed, f'{separator}-separated column')}, found {len(row)}"
+            )
         elif problem is None and any(row[len(names) :]):
             what = f"expected {number_of(len(names), f'{separator}-separated column')}, found {len(row)}"
             problem = InputError(what, hint=f"put quotes around a column that holds a {separator}")
@@ -444,7 +504,15 @@ def _parse_records(
         name = name_of(row[identity]) if identity is not None else None
         own_group = name_of(row[group]) if group is not None else None
         found = [row[column] for column in texts]
-        builder.add(found, place=place, identity=name, label=label, group=own_group, line=line, repaired=repaired)
+        builder.add(
+            found,
+            place=place,
+            identity=name,
+            label=label,
+            group=own_group,
+            line=line,
+            repaired=repaired,
+        )
     batch = builder.finish()
     batch.rows = rows
     return batch
@@ -474,8 +542,14 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     is_tsv = is_tsv and settings.delimiter in (None, "\t")
     is_escaped = settings.escape == BACKSLASH
     has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
-    raw_blocks = _convert_returns(stream, is_strict=settings.keeps_rows) if has_returns else read_raw_blocks(stream)
-    feed = LineFeed(read_line_blocks(raw_blocks, limit), encoding, limit, keeps_lines=settings.keeps_rows)
+    raw_blocks = (
+        _convert_returns(stream, is_strict=settings.keeps_rows)
+        if has_returns
+        else read_raw_blocks(stream)
+    )
+    feed = LineFeed(
+        read_line_blocks(raw_blocks, limit), encoding, limit, keeps_lines=settings.keeps_rows
+    )
     start = next(feed, "")
     if is_tsv:
         separator = "\t"
@@ -487,7 +561,9 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     feed.put_back([start] if start else [])
     lines = read_csv_records(feed, where=origin, separator=separator)
     if is_tsv or is_escaped:
-        lines = read_tsv_records(feed, separator, is_escaped=is_escaped, is_quoted=settings.is_quoted)
+        lines = read_tsv_records(
+            feed, separator, is_escaped=is_escaped, is_quoted=settings.is_quoted
+        )
     records = feed.check(lines)
     first = next(records, None)
     if first is None:
@@ -495,7 +571,9 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     place = f"{origin}{first.first_line}"
     if first.problem is not None:
         raise first.problem.locate(place)
-    names = [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
+    names = (
+        [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
+    )
     columns, is_header = find_columns(names, settings, place=place)
     following = []
     n_characters = 0
@@ -509,7 +587,9 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if not is_escaped and any("\\N" in record.columns for record in following):
         warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
     phrase = SEPARATOR_NAMES.get(separator, separator)
-    parse = partial(_parse_records, columns=columns, origin=origin, settings=settings, separator=phrase)
+    parse = partial(
+        _parse_records, columns=columns, origin=origin, settings=settings, separator=phrase
+    )
     listed = chain(following, records) if is_header else chain((first,), following, records)
     del following
     groups = group_items(listed, lambda record: sum(map(len, record.columns)))
@@ -523,10 +603,20 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
 
     end = "\r" if has_returns else "\r\n" if start.endswith("\r\n") else "\n"
     rows = TableRows(
-        "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], newline=end, is_start=True, bom=stream.bom,
-        separator=separator, names=columns.names, header=first.gap + first.text if is_header else None,
+        "tsv" if is_tsv else "csv",
+        stream.path,
+        encoding,
+        [],
+        [],
+        [],
+        newline=end,
+        is_start=True,
+        bom=stream.bom,
+        separator=separator,
+        names=columns.names,
+        header=first.gap + first.text if is_header else None,
         is_escaped=is_escaped,
-    )  # fmt: skip
+    )
     quoted = replace(rows, is_quoted=True)
     rows = quoted if quoted.join(first.columns) == _strip_line_end(first.text) else rows
     # a table without rows is a block without documents
@@ -543,9 +633,13 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
             else:
                 last[-1] = last[-1].removesuffix("\n")
         kept = replace(
-            rows, rows=[record.columns for record in group], gaps=gaps, lines=[record.first_line for record in group],
-            texts=list(map(_strip_line_end, texts)), ends=[text[len(_strip_line_end(text)) :] for text in texts],
-        )  # fmt: skip
+            rows,
+            rows=[record.columns for record in group],
+            gaps=gaps,
+            lines=[record.first_line for record in group],
+            texts=list(map(_strip_line_end, texts)),
+            ends=[text[len(_strip_line_end(text)) :] for text in texts],
+        )
         yield Block(partial(parse, group, kept), stream.newly_read(), n_bytes)
         rows = replace(rows, is_start=False)
 
@@ -584,7 +678,12 @@ def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tu
 
 
 def _warn_of_header(
-    first: list[str], others: Sequence[Record], settings: InputSettings, *, is_header: bool, path: str
+    first: list[str],
+    others: Sequence[Record],
+    settings: InputSettings,
+    *,
+    is_header: bool,
+    path: str,
 ) -> None:
     """Say what the first row is taken for, if it may be something else: all text columns are
     numbers.

@@ -35,7 +35,9 @@ def describe_non_text(text: str) -> str | None:
     ends = np.concatenate(([-1], np.flatnonzero(kinds == 0), [len(data)]))
     lengths = np.diff(ends) - 1
     last = np.minimum(ends + 1, len(data))
-    n_wide, n_letters = (np.diff(np.append(0, np.cumsum(kind))[last]) for kind in (data >= 128, kinds == 1))
+    n_wide, n_letters = (
+        np.diff(np.append(0, np.cumsum(kind))[last]) for kind in (data >= 128, kinds == 1)
+    )
     is_long = (lengths >= LONG_RUN) & (n_wide == 0) & (n_letters >= MIN_LETTERS * lengths)
     if lengths[is_long].sum() > MAX_ENCODED * len(data):
         return "encoded data"

@@ -47,14 +47,24 @@ def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[NDArray[np.int64]]
         log_loss = log_losses[measured].sum()
         squared_error = outcomes.squared_errors[measured].sum()
         return Totals(
-            n_labels, true, predicted, counts, len(measured), float(log_loss), float(squared_error), reliability
+            n_labels,
+            true,
+            predicted,
+            counts,
+            len(measured),
+            float(log_loss),
+            float(squared_error),
+            reliability,
         )
 
     return add_up
 
 
 def compute_intervals(
-    metrics: Mapping[str, Metric[T]], totals_of: Callable[[NDArray[np.int64]], T], n_documents: int, seed: int = 1
+    metrics: Mapping[str, Metric[T]],
+    totals_of: Callable[[NDArray[np.int64]], T],
+    n_documents: int,
+    seed: int = 1,
 ) -> dict[str, Estimate]:
     """Compute an interval for every metric that single documents determine, by its name.
 
@@ -104,7 +114,9 @@ def bias_corrected_interval(value: float, replicates: Floats) -> Estimate:
     """
     from scipy.special import ndtr, ndtri
 
-    replicates = replicates[~np.isnan(replicates)] if not np.isnan(replicates).all() else np.array([value])
+    replicates = (
+        replicates[~np.isnan(replicates)] if not np.isnan(replicates).all() else np.array([value])
+    )
     below = (replicates < value).mean() + (replicates == value).mean() / 2
     bias = ndtri(np.clip(below, 1 / (2 * len(replicates)), 1 - 1 / (2 * len(replicates))))
     tail = ndtri((1 - LEVEL) / 2)

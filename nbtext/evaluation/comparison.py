@@ -94,9 +94,14 @@ class Comparison(NamedTuple):
 
 
 def compare_models(
-    candidates: Sequence[Candidate], source: Source, *, clock: Callable[[], float], jobs: int = 1, seed: int = 1,
+    candidates: Sequence[Candidate],
+    source: Source,
+    *,
+    clock: Callable[[], float],
+    jobs: int = 1,
+    seed: int = 1,
     on_batch: OnBatch | None = None,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Predict every document of a source, which is read once, with each model.
 
     Memory holds the models, and a few numbers for each document and model.
@@ -117,7 +122,9 @@ def compare_models(
     models = [candidate.model.fitted for candidate in candidates]
     if len({model.task.name for model in models}) > 1:
         hint = "compare models of one kind"
-        raise SettingsError("some models predict one label for a document, others several", where="-m", hint=hint)
+        raise SettingsError(
+            "some models predict one label for a document, others several", where="-m", hint=hint
+        )
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
     _check_columns(models, source)
@@ -153,7 +160,11 @@ def compare_models(
     n_documents = len(outcomes[0])
     whole = add_up[0](np.arange(n_documents))
 
-    metrics = {name: metric for name, metric in metrics.items() if name in compute_metrics(whole, task.metrics)}
+    metrics = {
+        name: metric
+        for name, metric in metrics.items()
+        if name in compute_metrics(whole, task.metrics)
+    }
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
         found = [compute_metrics(each(documents), metrics) for each in add_up]
@@ -165,7 +176,9 @@ def compare_models(
 
     values = np.reshape(statistic(np.arange(n_documents)), (len(models), len(metrics)))
     # (n_resamples, n_models, n_metrics): the resamples are the same for all models
-    replicates = resample(n_documents, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)
+    replicates = resample(n_documents, statistic, np.random.default_rng(seed)).reshape(
+        -1, *values.shape
+    )
     results = []
     for k, (name, trained, size) in enumerate(candidates):
         kind = models[k].model_settings.model
@@ -174,17 +187,27 @@ def compare_models(
         n_trained = trained.statistics.n_documents
         n_features = models[k].scorer.n_features
         found = estimate(values[k], replicates[:, k])
-        results.append(ComparedModel(name, kind, n_trained, n_features, size, float(seconds[k]), found))
+        results.append(
+            ComparedModel(name, kind, n_trained, n_features, size, float(seconds[k]), found)
+        )
     tests = []
     for a, b in combinations(range(len(models)), 2):
         first = outcomes[a].is_correct
         second = outcomes[b].is_correct
         only = int((first & ~second).sum()), int((second & ~first).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
-        tests.append(PairedTest(candidates[a].name, candidates[b].name, differences, *only, mcnemar(*only)))
+        tests.append(
+            PairedTest(candidates[a].name, candidates[b].name, differences, *only, mcnemar(*only))
+        )
     n_unknown = n_documents - int(is_known.sum())
     return Comparison(
-        n_documents, labels, n_unknown, tuple(results), tuple(tests), tuple(metrics.values()), task.correct
+        n_documents,
+        labels,
+        n_unknown,
+        tuple(results),
+        tuple(tests),
+        tuple(metrics.values()),
+        task.correct,
     )
 
 
@@ -196,7 +219,9 @@ def _check_columns(models: Sequence[FittedModel], source: Source) -> None:
     if matrix is None or not matrix.is_numbered:
         return
     first = models[0]
-    if any(model.vocabulary != first.vocabulary or model.labels != first.labels for model in models):
+    if any(
+        model.vocabulary != first.vocabulary or model.labels != first.labels for model in models
+    ):
         what = "the models have different features or labels, and the matrix has only the numbers of columns"
         raise InputError(what, hint="give the texts, or an .npz file of nbtext vectorize")
 

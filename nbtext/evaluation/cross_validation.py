@@ -35,7 +35,13 @@ from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor, predict_counts
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, read_batches, source_features
+from nbtext.model.source_counting import (
+    CountingTask,
+    OnBatch,
+    ThreadExecutor,
+    read_batches,
+    source_features,
+)
 from nbtext.model.source_prediction import MAX_PROBABILITIES
 from nbtext.model.training import check_hashing, count_for_model, sample_size
 from nbtext.parallel import parallel_map
@@ -56,9 +62,15 @@ OTHER_DATE = (  # whose order as texts is not that of time
 
 
 def cross_validate(
-    corpus: CorpusCounts, folds: NDArray[np.int64], *, features: FeatureSettings, model_settings: ModelSettings,
-    decisions: DecisionSettings = MOST_PROBABLE, is_forward: bool = False, jobs: int = 1,
-) -> Iterator[Predictions]:  # fmt: skip
+    corpus: CorpusCounts,
+    folds: NDArray[np.int64],
+    *,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    is_forward: bool = False,
+    jobs: int = 1,
+) -> Iterator[Predictions]:
     """Predict each fold with a model of the other folds.
 
     Vocabulary, selection, weights, smoothing and calibration come from the other folds alone. The
@@ -82,7 +94,11 @@ def cross_validate(
     """
     everything = align_to_vocabulary(corpus, features)
     size = sample_size(features, model_settings)
-    needs_all = model_settings.optimize is not None or model_settings.has_targets or decisions.coverage is not None
+    needs_all = (
+        model_settings.optimize is not None
+        or model_settings.has_targets
+        or decisions.coverage is not None
+    )
     if size is not None and not needs_all:
         size = min(size, N_CALIBRATED)
 
@@ -91,20 +107,32 @@ def cross_validate(
         training = everything.without(~is_training, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
         return predict_documents(
-            training, held_out, corpus.sets, features=features, model_settings=model_settings, decisions=decisions
+            training,
+            held_out,
+            corpus.sets,
+            features=features,
+            model_settings=model_settings,
+            decisions=decisions,
         )
 
     splits = split_folds(folds, is_forward=is_forward)
     if len(folds) * len(corpus.labels) > 4 * MAX_PROBABILITIES or jobs == 1:  # to use little memory
         yield from chain.from_iterable(map(predict_fold, splits))
     else:
-        yield from chain.from_iterable(parallel_map(lambda split: list(predict_fold(split)), splits, jobs=jobs))
+        yield from chain.from_iterable(
+            parallel_map(lambda split: list(predict_fold(split)), splits, jobs=jobs)
+        )
 
 
 def predict_documents(
-    training: CorpusCounts, held_out: DocumentCounts, labels: Sequence[Labels], *, features: FeatureSettings,
-    model_settings: ModelSettings, decisions: DecisionSettings = MOST_PROBABLE,
-) -> Iterator[Predictions]:  # fmt: skip
+    training: CorpusCounts,
+    held_out: DocumentCounts,
+    labels: Sequence[Labels],
+    *,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE,
+) -> Iterator[Predictions]:
     """Train a model on a counted corpus, and predict other documents over the same features.
 
     Features that no training document has are dropped first, unless the settings give the
@@ -130,11 +158,18 @@ def predict_documents(
 
 
 def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhile
-    source: Source, settings: FoldSettings, *, features: FeatureSettings, model_settings: ModelSettings,
-    decisions: DecisionSettings = MOST_PROBABLE, jobs: int = 1, on_batch: OnBatch | None = None,
-    on_corpus: Callable[[CorpusCounts], None] | None = None, on_repeated: Callable[[RepeatedTexts], None] | None = None,
+    source: Source,
+    settings: FoldSettings,
+    *,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    on_corpus: Callable[[CorpusCounts], None] | None = None,
+    on_repeated: Callable[[RepeatedTexts], None] | None = None,
     has_ids: bool = False,
-) -> Iterator[PredictedBatch]:  # fmt: skip
+) -> Iterator[PredictedBatch]:
     """Read a source once, split its documents into folds, and predict each fold with a model of the
     others.
 
@@ -169,7 +204,14 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         corpus = replace(corpus, sample=replace(corpus.sample, groups=groups))
     is_forward = settings.order_field is not None
     folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)
-    validate = partial(cross_validate, corpus, features=features, decisions=decisions, is_forward=is_forward, jobs=jobs)
+    validate = partial(
+        cross_validate,
+        corpus,
+        features=features,
+        decisions=decisions,
+        is_forward=is_forward,
+        jobs=jobs,
+    )
     held_out = [np.flatnonzero(each) for _, each in split_folds(folds, is_forward=is_forward)]
     order = np.concatenate(held_out)
     n_predicted = 0
@@ -199,16 +241,29 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         evaluator.add_all(validate(others, model_settings=swapped))
         other = evaluator.evaluation().metrics[task.main]
         other = other if abs(other - found) > error else None
-    figures = (None, None) if other is None else (other, found) if model_settings.is_separate else (found, other)
+    figures = (
+        (None, None)
+        if other is None
+        else (other, found)
+        if model_settings.is_separate
+        else (found, other)
+    )
     on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, task.main, *figures))
 
 
 def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
-    source: Source, settings: FoldSettings, features: FeatureSettings, search: Search, *,
-    decisions: DecisionSettings = MOST_PROBABLE, duplicates: str = TOGETHER, jobs: int = 1,
-    on_batch: OnBatch | None = None, on_corpus: Callable[[CorpusCounts], None] | None = None,
+    source: Source,
+    settings: FoldSettings,
+    features: FeatureSettings,
+    search: Search,
+    *,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    duplicates: str = TOGETHER,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    on_corpus: Callable[[CorpusCounts], None] | None = None,
     on_repeated: Callable[[RepeatedTexts], None] | None = None,
-) -> Iterator[PredictedBatch]:  # fmt: skip
+) -> Iterator[PredictedBatch]:
     """Read a source once, search a model for each fold among the other folds, and predict the fold
     with it.
 
@@ -252,17 +307,25 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     if on_corpus is not None:
         on_corpus(corpus)
     # the sample has the documents in another order; its groups are their rows
-    rows = np.array([] if corpus.sample.groups is None else corpus.sample.groups.tolist(), dtype=np.int64)
+    rows = np.array(
+        [] if corpus.sample.groups is None else corpus.sample.groups.tolist(), dtype=np.int64
+    )
     groups = np.array(found_groups, dtype=object)[rows] if found_groups else None
     folds = np.empty(len(rows), dtype=np.int64)
-    folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings, is_separate=duplicates == SEPARATE)
-    TASKS["one"].task.check(decisions, tuple(sorted({label for label in documents.labels if label is not None})))
+    folds[rows] = assign_folds(
+        replace(corpus.sample, groups=groups), settings, is_separate=duplicates == SEPARATE
+    )
+    TASKS["one"].task.check(
+        decisions, tuple(sorted({label for label in documents.labels if label is not None}))
+    )
     is_forward = settings.order_field is not None
     for fold, (is_training, is_held_out) in enumerate(split_folds(folds, is_forward=is_forward), 1):
         training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
 
         def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
-            return ThreadExecutor(jobs).count_blocks(map(Batch.block, batches), CountingTask(features, None), None)
+            return ThreadExecutor(jobs).count_blocks(
+                map(Batch.block, batches), CountingTask(features, None), None
+            )
 
         predictor = Predictor(search(count).fitted)
         places = np.flatnonzero(is_held_out).tolist()
@@ -270,7 +333,9 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
             here = places[: len(batch)]
             places = places[len(batch) :]
             predictions = predictor.predict_batch(batch, decisions)
-            yield PredictedBatch(predictions, batch.texts, folds=np.full(len(batch), fold), places=here)
+            yield PredictedBatch(
+                predictions, batch.texts, folds=np.full(len(batch), fold), places=here
+            )
     n_duplicates, _ = count_repeated(corpus.sample)
     if on_repeated is not None and n_duplicates and settings.split_field is None:
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
@@ -292,12 +357,18 @@ class _Places:
     def _mark(self, number: int, batch: Batch) -> Batch:
         self._ids[number] = batch.ids
         groups = batch.groups or [""] * len(batch)
-        return replace(batch, groups=[f"{group}\0{number:09d}.{row:09d}" for row, group in enumerate(groups)])
+        return replace(
+            batch, groups=[f"{group}\0{number:09d}.{row:09d}" for row, group in enumerate(groups)]
+        )
 
     def split(self, documents: DocumentCounts) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the places of documents, and their groups."""
         marked = documents.groups.tolist() if documents.groups is not None else []
-        groups, _, places = zip(*(text.rpartition("\0") for text in marked), strict=True) if marked else ((), (), ())
+        groups, _, places = (
+            zip(*(text.rpartition("\0") for text in marked), strict=True)
+            if marked
+            else ((), (), ())
+        )
         return np.array(places, dtype=object), np.array(groups, dtype=object)
 
     def ids_of(self, places: list[str]) -> list[str]:
@@ -314,11 +385,15 @@ def _check_folds(batch: Batch) -> Batch:
     do.
     """
     if batch.matrix is not None:
-        require_counts(batch.features, "cross-validation, which selects and weights features in each fold,")
+        require_counts(
+            batch.features, "cross-validation, which selects and weights features in each fold,"
+        )
     return batch
 
 
-def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False) -> NDArray[np.int64]:
+def assign_folds(
+    documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False
+) -> NDArray[np.int64]:
     """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only
     trained on.
 
@@ -353,11 +428,16 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separa
     contents = None if is_separate else number_contents(documents)
     folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=contents)
     if folds.min() == folds.max():
-        raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
+        raise SettingsError(
+            "all documents have the same content, so they cannot be split into folds",
+            where="--folds",
+        )
     return folds
 
 
-def split_folds(folds: NDArray[np.int64], *, is_forward: bool) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+def split_folds(
+    folds: NDArray[np.int64], *, is_forward: bool
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
     """Yield for each fold which documents a model is trained on, and which it predicts; both
     (n_documents,).
 
@@ -375,7 +455,9 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
     """
     names, numbers = np.unique(groups, return_inverse=True)
     if len(names) < 2:
-        raise SettingsError("all documents have the same group", where="--group-field", hint="name another field")
+        raise SettingsError(
+            "all documents have the same group", where="--group-field", hint="name another field"
+        )
     if n_folds is None:
         return np.asarray(numbers, dtype=np.int64)
     if n_folds > len(names):
@@ -397,7 +479,11 @@ def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
     """
     found, moments = np.unique(sort_keys(times.tolist()), return_inverse=True)
     if len(found) < 2:
-        raise SettingsError("all documents have the same timestamp", where="--order-field", hint="name another field")
+        raise SettingsError(
+            "all documents have the same timestamp",
+            where="--order-field",
+            hint="name another field",
+        )
     before = np.searchsorted(np.sort(moments), moments)  # number of earlier documents
     _, steps = np.unique(before * (n_steps + 1) // len(moments), return_inverse=True)
     if steps.max() == 0:  # nearly all documents have the last timestamp
@@ -416,7 +502,11 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
     """
     from email.utils import parsedate_to_datetime
 
-    for read, kind in ((float, "number"), (datetime.fromisoformat, "date"), (parsedate_to_datetime, "date")):
+    for read, kind in (
+        (float, "number"),
+        (datetime.fromisoformat, "date"),
+        (parsedate_to_datetime, "date"),
+    ):
         found = np.array([_read_time(time.strip(), read) for time in times])
         odd = np.flatnonzero(np.isnan(found))
         if not len(odd):

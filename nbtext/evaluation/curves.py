@@ -118,7 +118,10 @@ def compute_label_curve(label: str, probabilities: Floats, is_own: NDArray[np.bo
         steps = np.searchsorted(along, np.linspace(along[0], along[-1], N_POINTS))
         places = np.unique(np.append(np.minimum(steps, len(along) - 1), (0, len(along) - 1)))
     columns = (ranking.thresholds, ranking.precision, ranking.recall, ranking.false_positive_rate)
-    points = tuple(CurvePoint(*row) for row in zip(*(column[places].tolist() for column in columns), strict=True))
+    points = tuple(
+        CurvePoint(*row)
+        for row in zip(*(column[places].tolist() for column in columns), strict=True)
+    )
     return LabelCurve(label, points, ranking.average_precision, ranking.auroc)
 
 
@@ -164,7 +167,13 @@ class Reliability:
     def bins(self) -> tuple[ReliabilityBin, ...]:
         """Return the bins that have a document."""
         return tuple(
-            ReliabilityBin(place / N_BINS, (place + 1) / N_BINS, int(documents), total / documents, correct / documents)
+            ReliabilityBin(
+                place / N_BINS,
+                (place + 1) / N_BINS,
+                int(documents),
+                total / documents,
+                correct / documents,
+            )
             for place, (documents, correct, total) in enumerate(self._bins.T.tolist())
             if documents
         )
@@ -198,7 +207,9 @@ class TradeOff:
     def of(cls, outcomes: Outcomes) -> TradeOff:
         """Rank the answerable documents by probability."""
         places = np.flatnonzero(outcomes.is_answerable)
-        return cls(len(outcomes), Ranking.of(outcomes.best[places], outcomes.is_chosen_right[places]))
+        return cls(
+            len(outcomes), Ranking.of(outcomes.best[places], outcomes.is_chosen_right[places])
+        )
 
     def at_accuracy(self, accuracy: float) -> AnsweredPart | None:
         """Return the part with the most answers whose accuracy is at least this; None if there is
@@ -213,7 +224,9 @@ class TradeOff:
         place = int(enough[-1])
         if place + 1 == len(thresholds):  # all answers
             return self._part(place, 0.0)
-        return self._part(place, shortest_between(float(thresholds[place + 1]), float(thresholds[place])))
+        return self._part(
+            place, shortest_between(float(thresholds[place + 1]), float(thresholds[place]))
+        )
 
     def parts(self, maximum: int) -> tuple[AnsweredPart, ...]:
         """Return at most so many parts, evenly spaced by the number of answers."""
@@ -221,7 +234,10 @@ class TradeOff:
         if not len(answered):
             return ()
         steps = np.searchsorted(answered, np.linspace(answered[0], answered[-1], maximum))
-        return tuple(self._part(place, float(self.ranking.thresholds[place])) for place in np.unique(steps).tolist())
+        return tuple(
+            self._part(place, float(self.ranking.thresholds[place]))
+            for place in np.unique(steps).tolist()
+        )
 
     def _part(self, place: int, threshold: float) -> AnsweredPart:
         answered = int(self.ranking.documents[place])
@@ -253,7 +269,9 @@ class SetSize(NamedTuple):
     mean_size: float
 
 
-def measure_set_sizes(probabilities: Floats, own: Integers, calibration: Quantiles | None) -> tuple[SetSize, ...]:
+def measure_set_sizes(
+    probabilities: Floats, own: Integers, calibration: Quantiles | None
+) -> tuple[SetSize, ...]:
     """Measure coverage and size of prediction sets for several values of `--coverage`.
 
     Parameters
@@ -279,5 +297,7 @@ def measure_set_sizes(probabilities: Floats, own: Integers, calibration: Quantil
         bound = calibration.upper_bound(asked)
         # no set has a label that the model does not know
         is_covered = (of_own <= bound) & (own >= 0)
-        sizes.append(SetSize(asked, float(is_covered.mean()), float((scores <= bound).sum(axis=1).mean())))
+        sizes.append(
+            SetSize(asked, float(is_covered.mean()), float((scores <= bound).sum(axis=1).mean()))
+        )
     return tuple(sizes)

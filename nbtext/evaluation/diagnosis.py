@@ -129,7 +129,12 @@ class ExamplesByCell:
             self._kept = {cell: self._kept[cell] for cell in largest[: self._maximum]}
         sizes = [len(entries) for entries in self._kept.values()]
         limits = range(max(sizes, default=0) + 1)
-        limit = bisect_right(limits, self._maximum, key=lambda limit: sum(min(size, limit) for size in sizes)) - 1
+        limit = (
+            bisect_right(
+                limits, self._maximum, key=lambda limit: sum(min(size, limit) for size in sizes)
+            )
+            - 1
+        )
         for entries in self._kept.values():
             entries.sort(key=lambda entry: entry[:2])
             del entries[limit:]
@@ -153,7 +158,10 @@ class TopExamples(Generic[Item]):
 
     def rank_examples(self) -> list[tuple[float, Item]]:
         """Return the examples with their ranks, the highest first."""
-        return [(rank, example) for rank, _, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
+        return [
+            (rank, example)
+            for rank, _, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)
+        ]
 
 
 class ThinnedRows:
@@ -376,7 +384,9 @@ class ErrorLog:
         self._probabilities.add(rows)
         if batch.scores is not None:
             # the probabilities of the same labels without calibration
-            uncalibrated = np.exp(log_posterior(batch.scores))[np.arange(len(rows)), predictions.label_classes]
+            uncalibrated = np.exp(log_posterior(batch.scores))[
+                np.arange(len(rows)), predictions.label_classes
+            ]
             self.before_calibration = self.before_calibration or Reliability()
             is_known = outcomes.is_known
             self.before_calibration.add(uncalibrated[is_known], outcomes.is_chosen_right[is_known])
@@ -398,7 +408,9 @@ class ErrorLog:
                 self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
                 self.mistakes.add(place, probability, partial(make, IN_FULL))
             if outcomes.is_outlier[row] and predictions.typicality is not None:
-                self.outliers.add(place, -float(predictions.typicality[row]), partial(make, IN_LISTS))
+                self.outliers.add(
+                    place, -float(predictions.typicality[row]), partial(make, IN_LISTS)
+                )
         self.n_documents += len(predictions)
 
     def outcomes(self, labels: tuple[str, ...]) -> Outcomes:
@@ -414,7 +426,11 @@ class ErrorLog:
         return found, self._probabilities.step
 
     def diagnose(
-        self, evaluation: Evaluation, model: TrainedModel | None = None, *, has_all_probabilities: bool = True
+        self,
+        evaluation: Evaluation,
+        model: TrainedModel | None = None,
+        *,
+        has_all_probabilities: bool = True,
     ) -> Diagnosis:
         """Collect the details of the evaluation of the same predictions.
 
@@ -442,30 +458,46 @@ class ErrorLog:
 
             known = set(model.fitted.labels)
             explainer = Explainer(model.fitted)
-            top_features = inspect(model, n_features=N_FEATURES, labels=[label for label in labels if label in known])
+            top_features = inspect(
+                model, n_features=N_FEATURES, labels=[label for label in labels if label in known]
+            )
             for _, example in self.mistakes.rank_examples():
                 against = example.label if example.label in known else None
-                batch = Batch([example.id], tuple([text] for text in example.texts), [example.label])
-                (explanation,) = explainer.explain_batch(batch, label=example.predicted, against=against)
+                batch = Batch(
+                    [example.id], tuple([text] for text in example.texts), [example.label]
+                )
+                (explanation,) = explainer.explain_batch(
+                    batch, label=example.predicted, against=against
+                )
                 mistakes.append(Mistake(example, explanation))
         return Diagnosis(
             evaluation=evaluation,
-            intervals=compute_intervals(METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes)),
+            intervals=compute_intervals(
+                METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes)
+            ),
             confusions=self._confusions(outcomes, labels, model, explainer),
             trust=Trust(before, scaling, trade_off.parts(N_PARTS), targets),
-            curves=self._curves(outcomes, labels, model) if has_all_probabilities else None, mistakes=tuple(mistakes),
-            outliers=self._outliers(outcomes), top_features=top_features,
+            curves=self._curves(outcomes, labels, model) if has_all_probabilities else None,
+            mistakes=tuple(mistakes),
+            outliers=self._outliers(outcomes),
+            top_features=top_features,
             has_conformal_scores=calibration is not None and calibration.nonconformity is not None,
-            has_names=self.listed.counts.total() > 0, has_texts=self.has_texts,
-        )  # fmt: skip
+            has_names=self.listed.counts.total() > 0,
+            has_texts=self.has_texts,
+        )
 
     def _confusions(
-        self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None, explainer: Explainer | None
+        self,
+        outcomes: Outcomes,
+        labels: tuple[str, ...],
+        model: TrainedModel | None,
+        explainer: Explainer | None,
     ) -> Confusions:
         names = (*outcomes.labels, None)  # the last one is that of UNANSWERED
         found = Counter(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
         counts: dict[Cell, int] = {
-            (outcomes.labels[true], names[predicted]): count for (true, predicted), count in found.items()
+            (outcomes.labels[true], names[predicted]): count
+            for (true, predicted), count in found.items()
         }
         both: dict[tuple[str, str], int] = defaultdict(int)
         for (label, predicted), count in counts.items():
@@ -485,10 +517,16 @@ class ErrorLog:
                 confusions.append(confusion)
             pairs.append(ConfusedPair((confusions[0], confusions[1])))
         shown = {*labels, None}
-        order = order_by_confusion(labels, [each for each in counts.items() if shown.issuperset(each[0])])
-        return Confusions(labels, order, tuple(sorted(counts.items(), key=str)), self.listed.cells(), tuple(pairs))
+        order = order_by_confusion(
+            labels, [each for each in counts.items() if shown.issuperset(each[0])]
+        )
+        return Confusions(
+            labels, order, tuple(sorted(counts.items(), key=str)), self.listed.cells(), tuple(pairs)
+        )
 
-    def _curves(self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None) -> Curves:
+    def _curves(
+        self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None
+    ) -> Curves:
         probabilities, step = self.probabilities(outcomes.labels)
         is_known = outcomes.is_known[::step]
         true = outcomes.true[::step]
@@ -496,13 +534,17 @@ class ErrorLog:
         numbers = [(label, places[label]) for label in labels]
         measured = probabilities[is_known]
         of_measured = true[is_known]
-        curves = tuple(compute_label_curve(label, measured[:, k], of_measured == k) for label, k in numbers)
+        curves = tuple(
+            compute_label_curve(label, measured[:, k], of_measured == k) for label, k in numbers
+        )
         nonconformity = model.fitted.calibration.nonconformity if model is not None else None
         known = model.fitted.labels if model is not None else outcomes.labels
         columns = np.array([places[label] for label in known])
         own = np.full(len(places), -1)
         own[columns] = np.arange(len(columns))
-        return Curves(curves, measure_set_sizes(probabilities[:, columns], own[true], nonconformity), step)
+        return Curves(
+            curves, measure_set_sizes(probabilities[:, columns], own[true], nonconformity), step
+        )
 
     def _outliers(self, outcomes: Outcomes) -> Outliers | None:
         """Describe outliers; None if the model has no likelihood of a document."""
@@ -515,15 +557,22 @@ class ErrorLog:
         return Outliers(int(outcomes.is_outlier.sum()), n_correct, examples, tuple(counts.tolist()))
 
 
-def _example(identity: str, cell: Cell, probability: float, texts: tuple[str, ...], n_characters: int) -> Example:
+def _example(
+    identity: str, cell: Cell, probability: float, texts: tuple[str, ...], n_characters: int
+) -> Example:
     """Make an example with so many characters of each text; 0: without texts."""
     texts = texts if n_characters else ()
     n_missing = sum(max(0, len(text) - n_characters) for text in texts)
-    return Example(identity, *cell, probability, tuple(text[:n_characters] for text in texts), n_missing)
+    return Example(
+        identity, *cell, probability, tuple(text[:n_characters] for text in texts), n_missing
+    )
 
 
 def _find_misleading_words(
-    explainer: Explainer, common: frozenset[str] | None, cell: tuple[str, str], documents: Sequence[Example]
+    explainer: Explainer,
+    common: frozenset[str] | None,
+    cell: tuple[str, str],
+    documents: Sequence[Example],
 ) -> tuple[tuple[MisleadingWord, ...], float | None]:
     """Return the words of documents with the largest contributions to the wrong label, and that of
     all common words.
@@ -543,8 +592,12 @@ def _find_misleading_words(
     of_common = None
     if common is not None:
         of_common = sum(sums.pop(word) for word in sorted(common & sums.keys())) / n
-    largest = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))[:MAX_WORDS]
-    return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest), of_common
+    largest = sorted(
+        (word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word)
+    )[:MAX_WORDS]
+    return tuple(
+        MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest
+    ), of_common
 
 
 def find_common_words(model: TrainedModel) -> frozenset[str] | None:
@@ -620,16 +673,28 @@ class SetLog:
         is_measured &= outcomes.is_known[:, None]
         self._reliability.add(predictions.probabilities[is_measured], is_true[is_measured])
         # the probabilities of an unread document are 0
-        gaps = np.abs(is_true - np.nan_to_num(predictions.probabilities)).max(axis=1, initial=0.0).tolist()
-        for row, (true, predicted) in enumerate(zip(true_sets(predictions), predictions.labels, strict=True)):
+        gaps = (
+            np.abs(is_true - np.nan_to_num(predictions.probabilities))
+            .max(axis=1, initial=0.0)
+            .tolist()
+        )
+        for row, (true, predicted) in enumerate(
+            zip(true_sets(predictions), predictions.labels, strict=True)
+        ):
             pairs = list_pairs(true, predicted)
             if not pairs or not predictions.ids[row]:  # counts alone have no names
                 continue
-            text = " · ".join(column[row] for column in batch.columns) if batch.columns is not None else ""
+            text = (
+                " · ".join(column[row] for column in batch.columns)
+                if batch.columns is not None
+                else ""
+            )
             correct = tuple(label for label in predicted if label in true)
             added = tuple(label for label in predicted if label not in true)
             missed = tuple(label for label in true if label not in predicted)
-            make = partial(SetExample, predictions.ids[row], correct, added, missed, gaps[row], text[:OF_SETS])
+            make = partial(
+                SetExample, predictions.ids[row], correct, added, missed, gaps[row], text[:OF_SETS]
+            )
             for pair in pairs:
                 if pair in self._examples or len(self._examples) < MAX_PAIRS:
                     found = self._examples.setdefault(pair, [])
@@ -638,7 +703,11 @@ class SetLog:
         self._n_documents += len(predictions)
 
     def diagnose(
-        self, evaluation: Evaluation, model: TrainedModel | None = None, *, has_all_probabilities: bool = True
+        self,
+        evaluation: Evaluation,
+        model: TrainedModel | None = None,
+        *,
+        has_all_probabilities: bool = True,
     ) -> SetDiagnosis:
         """Collect the details of the evaluation of the same predictions; see `ErrorLog.diagnose`."""
         outcomes = join_columns(self._parts)
@@ -668,4 +737,6 @@ def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]])
 
     similarity = (confused + confused.T) / np.sqrt(np.maximum(1, np.outer(support, support)))
     distances = 1 / (1e-3 + similarity[np.triu_indices(len(labels), 1)])
-    return tuple(map(int, leaves_list(optimal_leaf_ordering(linkage(distances, "average"), distances))))
+    return tuple(
+        map(int, leaves_list(optimal_leaf_ordering(linkage(distances, "average"), distances)))
+    )

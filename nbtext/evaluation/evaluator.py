@@ -35,7 +35,14 @@ from nbtext.evaluation.metrics import (
     ratio,
     sum_outcomes,
 )
-from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, mark_true, measure, measure_sets, true_sets
+from nbtext.evaluation.outcomes import (
+    UNANSWERED,
+    LabelNumbers,
+    mark_true,
+    measure,
+    measure_sets,
+    true_sets,
+)
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import Costs
 from nbtext.settings import join_list, split_list
@@ -174,14 +181,20 @@ class Evaluator:
     """
 
     def __init__(
-        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
+        self,
+        costs: Costs | None = None,
+        *,
+        with_likelihoods: bool = False,
+        targets: ModelSettings | None = None,
     ) -> None:
         self._numbers = LabelNumbers()
         self._n_documents = 0
         self._sets = np.zeros(4, dtype=np.int64)
         self._costs = costs
         self._targets = targets
-        self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
+        self._likelihoods: tuple[list[Floats], list[Floats]] | None = (
+            ([], []) if with_likelihoods else None
+        )
         self._cells: Counter[tuple[int, int]] = Counter()
         self._n_known = 0
         self._log_loss = 0.0
@@ -203,13 +216,20 @@ class Evaluator:
         if predictions.label_sets is not None:
             pairs = zip(true, predictions.label_sets, strict=True)
             n_covered = sum(len(set(own).intersection(labels)) for own, labels in pairs)
-            self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.label_sets)))
+            self._sets += (
+                len(true),
+                n_covered,
+                sum(map(len, true)),
+                sum(map(len, predictions.label_sets)),
+            )
 
     def evaluation(self) -> Evaluation:
         """Compute the metrics; InputError if no document was added."""
         if not self._n_documents:
             raise InputError("SOURCE has no documents to evaluate on")
-        return self._evaluate(self._numbers.sorted(), SetCounts(*self._sets.tolist()) if self._sets[0] else None)
+        return self._evaluate(
+            self._numbers.sorted(), SetCounts(*self._sets.tolist()) if self._sets[0] else None
+        )
 
     def _add(self, predictions: Predictions, true: Sets) -> None:
         outcomes = measure(predictions, self._numbers)
@@ -229,25 +249,41 @@ class Evaluator:
 
     def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
         positions = np.append(self._numbers.positions(labels), UNANSWERED)
-        cells = np.array([(*cell, count) for cell, count in sorted(self._cells.items())], dtype=np.int64)
+        cells = np.array(
+            [(*cell, count) for cell, count in sorted(self._cells.items())], dtype=np.int64
+        )
         true = positions[cells[:, 0]]
         predicted = positions[cells[:, 1]]
         counts = cells[:, 2]
         cost = None
         if self._costs is not None:
             triples = sorted(zip(true.tolist(), predicted.tolist(), counts.tolist(), strict=True))
-            cost = sum(n * self._costs.of(labels[t], labels[p] if p != UNANSWERED else None) for t, p, n in triples)
+            cost = sum(
+                n * self._costs.of(labels[t], labels[p] if p != UNANSWERED else None)
+                for t, p, n in triples
+            )
         likelihoods = None
         if self._likelihoods is not None:
             own, foreign = (np.concatenate([*parts, np.zeros(0)]) for parts in self._likelihoods)
             if not len(own) or not len(foreign):
                 where = "--foreign" if len(own) else "SOURCE"
-                raise InputError(f"no document of {where} has a token, so the AUROC of --foreign is undefined")
+                raise InputError(
+                    f"no document of {where} has a token, so the AUROC of --foreign is undefined"
+                )
             likelihoods = (own, foreign)
         totals = Totals(
-            len(labels), true, predicted, counts, self._n_known, self._log_loss, self._squared_error,
-            self._reliability, sets, cost, likelihoods,
-        )  # fmt: skip
+            len(labels),
+            true,
+            predicted,
+            counts,
+            self._n_known,
+            self._log_loss,
+            self._squared_error,
+            self._reliability,
+            sets,
+            cost,
+            likelihoods,
+        )
         columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
         matrix = None
         if len(labels) <= MAX_CONFUSED:
@@ -255,16 +291,25 @@ class Evaluator:
             square[totals.true, totals.predicted] = totals.counts  # last column: no predicted label
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
         return Evaluation(
-            documents=totals.n_documents, unanswered=totals.n_documents - totals.n_answered,
-            unknown_label=(totals.n_documents - totals.n_known) or None, metrics=compute_metrics(totals, METRICS),
+            documents=totals.n_documents,
+            unanswered=totals.n_documents - totals.n_answered,
+            unknown_label=(totals.n_documents - totals.n_known) or None,
+            metrics=compute_metrics(totals, METRICS),
             labels=labels,
-            per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
-            confusion_matrix=matrix, reliability=self._reliability.bins(),
-            foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
+            per_label=tuple(
+                LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)
+            ),
+            confusion_matrix=matrix,
+            reliability=self._reliability.bins(),
+            foreign_documents=len(totals.likelihoods[1])
+            if totals.likelihoods is not None
+            else None,
             targets=self._check_targets(totals, labels),
-        )  # fmt: skip
+        )
 
-    def _check_targets(self, totals: Totals, labels: tuple[str, ...]) -> tuple[TargetCheck, ...] | None:
+    def _check_targets(
+        self, totals: Totals, labels: tuple[str, ...]
+    ) -> tuple[TargetCheck, ...] | None:
         if self._targets is None or not self._targets.has_targets:
             return None
         checks = []
@@ -284,7 +329,9 @@ def _likelihoods(predictions: Predictions) -> Floats:
     """Return the log-likelihoods per token of the documents that have a token."""
     if predictions.likelihoods is None:
         hint = "give a multinomial or bernoulli model of counts or binary counts"
-        raise SettingsError("needs a model that gives the likelihood of documents", where="--foreign", hint=hint)
+        raise SettingsError(
+            "needs a model that gives the likelihood of documents", where="--foreign", hint=hint
+        )
     return predictions.likelihoods[~np.isnan(predictions.likelihoods)]
 
 
@@ -296,7 +343,10 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
         return []
     added = (label for label in predicted if label not in true)
     missed = (label for label in true if label not in predicted)
-    pairs = chain(product(("added",), added, true or (None,)), product(("missed",), missed, predicted or (None,)))
+    pairs = chain(
+        product(("added",), added, true or (None,)),
+        product(("missed",), missed, predicted or (None,)),
+    )
     return list(pairs)
 
 
@@ -326,9 +376,15 @@ class MultilabelEvaluator(Evaluator):
         if len(self._pairs) > MAX_PAIRS:
             self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
         if predictions.thresholds is not None:
-            self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
-        correct = [set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)]
-        numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted, correct)]
+            self._thresholds |= dict(
+                zip(predictions.classes, predictions.thresholds.tolist(), strict=True)
+            )
+        correct = [
+            set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)
+        ]
+        numbers = [
+            self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted, correct)
+        ]
         classes = self._numbers.add(predictions.classes)
         n_labels = len(self._numbers)
         n_new = n_labels - self._counts.shape[1]
@@ -340,8 +396,12 @@ class MultilabelEvaluator(Evaluator):
         is_true = mark_true(predictions)[is_measured]
         bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
         cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
-        for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):
-            total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(len(classes), N_BINS)
+        for total, weights in zip(
+            self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True
+        ):
+            total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(
+                len(classes), N_BINS
+            )
 
     def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
         order = np.argsort(self._numbers.positions(labels))
@@ -356,18 +416,28 @@ class MultilabelEvaluator(Evaluator):
         sums: list[Any] = list(map(sum, zip(*(part[:n_sums] for part in self._parts), strict=True)))
         macro_f1 = mean_f1(f1, n_predicted + support)
         totals = MultilabelTotals._make((*sums, len(labels), f1, macro_f1, calibration, sets))
-        columns = (ratio(n_correct, n_predicted), ratio(n_correct, support), f1, support.astype(np.int64))
+        columns = (
+            ratio(n_correct, n_predicted),
+            ratio(n_correct, support),
+            f1,
+            support.astype(np.int64),
+        )
         found = (self._thresholds.get(label, math.nan) for label in labels)
         thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
         rows = zip(labels, *(column.tolist() for column in columns), thresholds, strict=True)
-        common = sorted(self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or ""))[:PAIRS_SHOWN]
+        common = sorted(
+            self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or "")
+        )[:PAIRS_SHOWN]
         return Evaluation(
-            documents=totals.n_documents, unlabeled=totals.n_documents - totals.n_labeled,
+            documents=totals.n_documents,
+            unlabeled=totals.n_documents - totals.n_labeled,
             unknown_label=(totals.n_documents - totals.n_known) or None,
-            unanswered=totals.n_documents - totals.n_answered, metrics=compute_metrics(totals, MULTILABEL_METRICS),
-            labels=labels, per_label=tuple(ThresholdScore(*row) for row in rows),
+            unanswered=totals.n_documents - totals.n_answered,
+            metrics=compute_metrics(totals, MULTILABEL_METRICS),
+            labels=labels,
+            per_label=tuple(ThresholdScore(*row) for row in rows),
             label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
-        )  # fmt: skip
+        )
 
 
 def parse_thresholds(text: str) -> dict[str, float]:
@@ -428,7 +498,11 @@ def _find_value(evaluation: Evaluation, name: str) -> float:
     if name in ALL_METRICS:
         if name not in evaluation.metrics:
             needed = ALL_METRICS[name].needs
-            kinds = "several labels for a document" if name in MULTILABEL_METRICS else "one label for each document"
+            kinds = (
+                "several labels for a document"
+                if name in MULTILABEL_METRICS
+                else "one label for each document"
+            )
             hint = f"give {needed} too" if needed else f"it is a metric of {kinds}"
             if evaluation.unknown_label == evaluation.documents:
                 hint = "each document has a label that the model does not know"

@@ -69,10 +69,15 @@ class LearningCurves(NamedTuple):
 
 
 def compute_learning_curves(
-    corpus: CorpusCounts, settings: CurveSettings, *, features: FeatureSettings,
-    model_settings: Sequence[ModelSettings], test: CorpusCounts | None = None, jobs: int = 1,
+    corpus: CorpusCounts,
+    settings: CurveSettings,
+    *,
+    features: FeatureSettings,
+    model_settings: Sequence[ModelSettings],
+    test: CorpusCounts | None = None,
+    jobs: int = 1,
     track: Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]] | None = None,
-) -> LearningCurves:  # fmt: skip
+) -> LearningCurves:
     """Train models on growing parts of a corpus, and test each on documents that are in no part.
 
     The parts of a seed are nested and stratified. Vocabulary, weights, smoothing and calibration
@@ -119,7 +124,9 @@ def compute_learning_curves(
         for each in model_settings:
             evaluator = Evaluator()
             sets = [(label,) for label in labels]
-            evaluator.add_all(predict_documents(training, held_out, sets, features=features, model_settings=each))
+            evaluator.add_all(
+                predict_documents(training, held_out, sets, features=features, model_settings=each)
+            )
             evaluations.append(evaluator.evaluation())
         return evaluations
 
@@ -137,10 +144,14 @@ def compute_learning_curves(
             of_model = [of_seed[number] for of_seed in of_size]
             values = {}
             for name in (metric.name for metric in CURVES):
-                values[name] = tuple(each.metrics[name] for each in of_model if name in each.metrics)
+                values[name] = tuple(
+                    each.metrics[name] for each in of_model if name in each.metrics
+                )
             unknown = tuple(each.unknown_label or 0 for each in of_model)
             points.append(Point(model, size, values, unknown))
-    return LearningCurves(n_documents, len(others), everything.labels, settings.seeds, tuple(points))
+    return LearningCurves(
+        n_documents, len(others), everything.labels, settings.seeds, tuple(points)
+    )
 
 
 def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]:
@@ -164,11 +175,17 @@ def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) 
     """Return the sizes of the parts, ascending."""
     maximum = n_documents if has_test else n_documents - 1
     if n_documents < 2:
-        raise InputError(f"a learning curve needs at least 2 documents; found {number_of(n_documents, 'document')}")
+        raise InputError(
+            f"a learning curve needs at least 2 documents; found {number_of(n_documents, 'document')}"
+        )
     if wanted is not None:
         if max(wanted) > maximum:
             what = f"{max(wanted):,} is more than the {number_of(maximum, 'document')} that can be used for training"
-            hint = "leave some for the test, or give test documents with --test" if not has_test else ""
+            hint = (
+                "leave some for the test, or give test documents with --test"
+                if not has_test
+                else ""
+            )
             raise SettingsError(what, where="--sizes", hint=hint)
         return sorted(set(wanted))
     largest = n_documents if has_test else max(1, int(LARGEST_SHARE * n_documents))

@@ -153,7 +153,9 @@ class MultilabelTotals(NamedTuple):
     sets: SetCounts | None = None
 
 
-def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | slice = slice(None)) -> MultilabelTotals:
+def sum_outcomes(
+    outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | slice = slice(None)
+) -> MultilabelTotals:
     """Return the totals of some documents, without what depends on single labels."""
     true = outcomes.n_true[rows]
     predicted = outcomes.n_predicted[rows]
@@ -161,10 +163,19 @@ def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | s
     is_known = outcomes.is_known[rows]
     f1 = np.where(true + predicted == 0, 1.0, 2 * correct / np.maximum(true + predicted, 1))
     return MultilabelTotals(
-        len(true), int((predicted > 0).sum()), int((true > 0).sum()), int(true.sum()), int(predicted.sum()),
-        int(correct.sum()), int(outcomes.is_correct[rows].sum()), int(is_known.sum()), float(f1.sum()),
-        outcomes.hits[rows].sum(axis=0) / np.array(RANKS), float(outcomes.ranking[rows][is_known].sum()), n_labels,
-    )  # fmt: skip
+        len(true),
+        int((predicted > 0).sum()),
+        int((true > 0).sum()),
+        int(true.sum()),
+        int(predicted.sum()),
+        int(correct.sum()),
+        int(outcomes.is_correct[rows].sum()),
+        int(is_known.sum()),
+        float(f1.sum()),
+        outcomes.hits[rows].sum(axis=0) / np.array(RANKS),
+        float(outcomes.ranking[rows][is_known].sum()),
+        n_labels,
+    )
 
 
 def mean_f1(f1: Floats, occurrences: Floats) -> float:
@@ -230,52 +241,154 @@ def _by_name(*metrics: Metric[T]) -> dict[str, Metric[T]]:
 
 
 SET_METRICS = (
-    Metric[Any]("coverage", "coverage", lambda totals: totals.sets and totals.sets.covered / max(1, totals.sets.true),
-                needs="--coverage"),
-    Metric[Any]("mean_set_size", "mean set size", lambda totals: totals.sets and totals.sets.labels / totals.sets.sets,
-                is_loss=True, needs="--coverage"),
-)  # fmt: skip
+    Metric[Any](
+        "coverage",
+        "coverage",
+        lambda totals: totals.sets and totals.sets.covered / max(1, totals.sets.true),
+        needs="--coverage",
+    ),
+    Metric[Any](
+        "mean_set_size",
+        "mean set size",
+        lambda totals: totals.sets and totals.sets.labels / totals.sets.sets,
+        is_loss=True,
+        needs="--coverage",
+    ),
+)
 METRICS: dict[str, Metric[Totals]] = _by_name(
-    Metric("accuracy", "accuracy", lambda totals: totals.n_correct / totals.n_documents,
-           note="share of documents with the right label", is_compared=True, is_curve=True),
-    Metric("answered", "answered", lambda totals: totals.n_answered / totals.n_documents, is_abstention=True),
-    Metric("accuracy_among_answered", "accuracy among answered",
-           lambda totals: totals.n_correct / max(1, totals.n_answered), is_abstention=True),
-    Metric("macro_f1", "macro F1", lambda totals: totals.macro_f1, note="mean F1 over the labels that occur",
-           is_compared=True),
-    Metric("weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents)),
-    Metric("log_loss", "log-loss", lambda totals: mean_of_known(totals.log_loss, totals), is_loss=True,
-           note="in nats; lower is better", is_compared=True, is_curve=True, of_probability=True),
-    Metric("brier_score", "Brier score", lambda totals: mean_of_known(totals.squared_error, totals), is_loss=True,
-           note="from 0 to 2; lower is better", of_probability=True),
-    Metric("expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
-           is_loss=True, note="mean gap between probability and accuracy", of_probability=True),
+    Metric(
+        "accuracy",
+        "accuracy",
+        lambda totals: totals.n_correct / totals.n_documents,
+        note="share of documents with the right label",
+        is_compared=True,
+        is_curve=True,
+    ),
+    Metric(
+        "answered",
+        "answered",
+        lambda totals: totals.n_answered / totals.n_documents,
+        is_abstention=True,
+    ),
+    Metric(
+        "accuracy_among_answered",
+        "accuracy among answered",
+        lambda totals: totals.n_correct / max(1, totals.n_answered),
+        is_abstention=True,
+    ),
+    Metric(
+        "macro_f1",
+        "macro F1",
+        lambda totals: totals.macro_f1,
+        note="mean F1 over the labels that occur",
+        is_compared=True,
+    ),
+    Metric(
+        "weighted_f1",
+        "weighted F1",
+        lambda totals: float(totals.f1 @ totals.support / totals.n_documents),
+    ),
+    Metric(
+        "log_loss",
+        "log-loss",
+        lambda totals: mean_of_known(totals.log_loss, totals),
+        is_loss=True,
+        note="in nats; lower is better",
+        is_compared=True,
+        is_curve=True,
+        of_probability=True,
+    ),
+    Metric(
+        "brier_score",
+        "Brier score",
+        lambda totals: mean_of_known(totals.squared_error, totals),
+        is_loss=True,
+        note="from 0 to 2; lower is better",
+        of_probability=True,
+    ),
+    Metric(
+        "expected_calibration_error",
+        "expected calibration error",
+        lambda totals: totals.reliability.error,
+        is_loss=True,
+        note="mean gap between probability and accuracy",
+        of_probability=True,
+    ),
     *SET_METRICS,
-    Metric("mean_cost", "mean cost", lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
-           is_loss=True, needs="--cost"),
+    Metric(
+        "mean_cost",
+        "mean cost",
+        lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
+        is_loss=True,
+        needs="--cost",
+    ),
     Metric("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
-)  # fmt: skip
+)
 MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
-    Metric("micro_f1", "micro F1", lambda totals: 2 * totals.n_correct / max(1, totals.n_true + totals.n_predicted),
-           note="F1 of all pairs of a document and a label", is_compared=True, is_curve=True),
-    Metric("micro_precision", "micro precision", lambda totals: totals.n_correct / max(1, totals.n_predicted)),
+    Metric(
+        "micro_f1",
+        "micro F1",
+        lambda totals: 2 * totals.n_correct / max(1, totals.n_true + totals.n_predicted),
+        note="F1 of all pairs of a document and a label",
+        is_compared=True,
+        is_curve=True,
+    ),
+    Metric(
+        "micro_precision",
+        "micro precision",
+        lambda totals: totals.n_correct / max(1, totals.n_predicted),
+    ),
     Metric("micro_recall", "micro recall", lambda totals: totals.n_correct / max(1, totals.n_true)),
-    Metric("macro_f1", "macro F1", lambda totals: totals.macro_f1, note="mean F1 over the labels that occur"),
-    Metric("macro_f1_all", "macro F1 of all labels",
-           lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None),
-    Metric("example_f1", "example F1", lambda totals: totals.example_f1 / totals.n_documents,
-           note="mean F1 of a document's labels"),
-    Metric("subset_accuracy", "subset accuracy", lambda totals: totals.n_exact / totals.n_documents,
-           note="share of documents with exactly the right labels", is_compared=True),
-    *(Metric[MultilabelTotals](f"precision_at_{k}", f"precision at {k}", partial(_precision_at, place),
-                               is_compared=k == 1, of_probability=True)
-      for place, k in enumerate(RANKS)),
-    Metric("label_ranking_average_precision", "label-ranking average precision",
-           lambda totals: mean_of_known(totals.ranking, totals), of_probability=True),
-    Metric("classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
-           is_loss=True, note="mean over labels of the gap between probability and frequency", of_probability=True),
+    Metric(
+        "macro_f1",
+        "macro F1",
+        lambda totals: totals.macro_f1,
+        note="mean F1 over the labels that occur",
+    ),
+    Metric(
+        "macro_f1_all",
+        "macro F1 of all labels",
+        lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None,
+    ),
+    Metric(
+        "example_f1",
+        "example F1",
+        lambda totals: totals.example_f1 / totals.n_documents,
+        note="mean F1 of a document's labels",
+    ),
+    Metric(
+        "subset_accuracy",
+        "subset accuracy",
+        lambda totals: totals.n_exact / totals.n_documents,
+        note="share of documents with exactly the right labels",
+        is_compared=True,
+    ),
+    *(
+        Metric[MultilabelTotals](
+            f"precision_at_{k}",
+            f"precision at {k}",
+            partial(_precision_at, place),
+            is_compared=k == 1,
+            of_probability=True,
+        )
+        for place, k in enumerate(RANKS)
+    ),
+    Metric(
+        "label_ranking_average_precision",
+        "label-ranking average precision",
+        lambda totals: mean_of_known(totals.ranking, totals),
+        of_probability=True,
+    ),
+    Metric(
+        "classwise_calibration_error",
+        "classwise calibration error",
+        lambda totals: totals.calibration,
+        is_loss=True,
+        note="mean over labels of the gap between probability and frequency",
+        of_probability=True,
+    ),
     *SET_METRICS,
-)  # fmt: skip
+)
 ALL_METRICS: dict[str, Metric[Any]] = METRICS | MULTILABEL_METRICS
 CURVES = tuple(metric for metric in METRICS.values() if metric.is_curve)
 LABEL_METRICS = ("precision", "recall", "f1")  # of one label, as `recall:spam`

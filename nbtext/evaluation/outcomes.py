@@ -130,7 +130,10 @@ class LabelNumbers:
 
     def add(self, labels: Iterable[str]) -> NDArray[np.int64]:
         """Return the number of each label; new labels get the next numbers."""
-        return np.array([self._numbers.setdefault(label, len(self._numbers)) for label in labels], dtype=np.int64)
+        return np.array(
+            [self._numbers.setdefault(label, len(self._numbers)) for label in labels],
+            dtype=np.int64,
+        )
 
     def sorted(self) -> tuple[str, ...]:
         """Return all labels, sorted."""
@@ -142,7 +145,9 @@ class LabelNumbers:
         return np.array([places[label] for label in self._numbers], dtype=np.int64)
 
 
-def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability: float = 0.0) -> Outcomes:
+def measure(
+    predictions: Predictions, numbers: LabelNumbers, *, min_probability: float = 0.0
+) -> Outcomes:
     """Compare a batch of predictions with the true labels of its documents.
 
     Parameters
@@ -168,13 +173,19 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
     typicality = predictions.typicality
     return Outcomes(
-        true=true.astype(np.int32), predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
-        best=best, is_known=is_known, of_true=of_true, squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
+        true=true.astype(np.int32),
+        predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
+        best=best,
+        is_known=is_known,
+        of_true=of_true,
+        squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
         is_answerable=is_answered | ((best < min_probability) & (predictions.known > 0)),
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
-        is_outlier=np.array(list(map(bool, predictions.outliers or [False] * len(true))), dtype=np.bool_),
-    )  # fmt: skip
+        is_outlier=np.array(
+            list(map(bool, predictions.outliers or [False] * len(true))), dtype=np.bool_
+        ),
+    )
 
 
 def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelOutcomes:
@@ -187,7 +198,9 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
     places = {label: place for place, label in enumerate(predictions.classes)}
     n_true = np.array(list(map(len, true)), dtype=np.int64)
     rows = np.repeat(np.arange(len(true)), n_true)
-    columns = np.array([places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64)
+    columns = np.array(
+        [places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64
+    )
     n_unknown = np.bincount(rows[columns < 0], minlength=len(true))
     is_known = n_unknown == 0
     is_ranked = is_known[rows]
@@ -197,13 +210,21 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
     for row, best in enumerate(predictions.most_probable(RANKS[-1])):
         is_hit = [predictions.classes[k] in own[row] for k in best]
         hits[row] = [sum(is_hit[:k]) for k in RANKS]
-    correct = [len(labels.intersection(found)) for labels, found in zip(own, predictions.labels, strict=True)]
-    ranking = _ranking_precision(probabilities, rows[is_ranked], columns[is_ranked]) / np.maximum(n_true, 1)
+    correct = [
+        len(labels.intersection(found))
+        for labels, found in zip(own, predictions.labels, strict=True)
+    ]
+    ranking = _ranking_precision(probabilities, rows[is_ranked], columns[is_ranked]) / np.maximum(
+        n_true, 1
+    )
     return MultilabelOutcomes(
-        n_true=n_true, n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
-        n_correct=np.array(correct, dtype=np.int64), is_known=is_known,
-        hits=hits, ranking=np.where(n_true > 0, ranking, 1.0),
-    )  # fmt: skip
+        n_true=n_true,
+        n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
+        n_correct=np.array(correct, dtype=np.int64),
+        is_known=is_known,
+        hits=hits,
+        ranking=np.where(n_true > 0, ranking, 1.0),
+    )
 
 
 def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers) -> Floats:
@@ -227,7 +248,9 @@ def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers)
         ranks[part] = (probabilities[rows[part]] >= own[part, None]).sum(axis=1)
     order = np.lexsort((-own, rows))
     starts = np.searchsorted(rows, np.arange(n_documents))
-    is_last = np.append((np.diff(own[order]) != 0) | (np.diff(rows[order]) != 0), True)[: len(order)]
+    is_last = np.append((np.diff(own[order]) != 0) | (np.diff(rows[order]) != 0), True)[
+        : len(order)
+    ]
     ends = np.flatnonzero(is_last)
     last = ends[np.searchsorted(ends, np.arange(len(order)))]  # the last pair that is as probable
     n_own = last + 1 - starts[rows[order]]
@@ -253,15 +276,21 @@ def mark_true(predictions: Predictions) -> NDArray[np.bool_]:
 def join_columns(parts: list[Columns]) -> Columns:
     """Concatenate the outcomes of batches."""
     names = [field.name for field in fields(parts[0]) if field.name != "labels"]
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in names
+    }
     return type(parts[0])(**columns)
 
 
-def join_outcomes(parts: list[Outcomes], numbers: LabelNumbers, labels: tuple[str, ...]) -> Outcomes:
+def join_outcomes(
+    parts: list[Outcomes], numbers: LabelNumbers, labels: tuple[str, ...]
+) -> Outcomes:
     """Concatenate the outcomes of batches; `labels` are all labels, in the order that their
     positions should have.
     """
     whole = join_columns(parts)
     positions = numbers.positions(labels)
     predicted = np.append(positions, UNANSWERED)[whole.predicted].astype(np.int32)
-    return replace(whole, labels=labels, true=positions[whole.true].astype(np.int32), predicted=predicted)
+    return replace(
+        whole, labels=labels, true=positions[whole.true].astype(np.int32), predicted=predicted
+    )

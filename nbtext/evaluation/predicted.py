@@ -55,9 +55,13 @@ _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
 
 def predict_by_model(
-    model: FittedModel, source: Source, *, jobs: int, decisions: DecisionSettings = MOST_PROBABLE,
+    model: FittedModel,
+    source: Source,
+    *,
+    jobs: int,
+    decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
-) -> Iterator[PredictedBatch]:  # fmt: skip
+) -> Iterator[PredictedBatch]:
     """Predict every document of a source with a trained model, in order, as `predict_source` does."""
     model.task.check(decisions, model.labels)
     predictor = Predictor(model)
@@ -65,15 +69,21 @@ def predict_by_model(
     def predict(batch: Batch) -> PredictedBatch:
         TASKS[model.task.name].check(batch)
         scores = predictor.score_batch(batch)
-        return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.texts, scores.scores)
+        return PredictedBatch(
+            predictor.predict_batch(batch, decisions, scores), batch.texts, scores.scores
+        )
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
 
-def evaluate_model(model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None) -> Evaluation:
+def evaluate_model(
+    model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> Evaluation:
     """Return the metrics of a trained model on the labeled documents of a source."""
     evaluator = TASKS[model.task.name].evaluator()
-    evaluator.add_all(batch.predictions for batch in predict_by_model(model, source, jobs=jobs, on_batch=on_batch))
+    evaluator.add_all(
+        batch.predictions for batch in predict_by_model(model, source, jobs=jobs, on_batch=on_batch)
+    )
     return cast("Evaluation", evaluator.evaluation())
 
 
@@ -190,7 +200,9 @@ class PredictionsFile:
     def read(self, batches: Iterable[Batch]) -> None:
         """Read the predictions of documents whose fields were read."""
         self._rows = _remove_quotes(list(_list_rows(batches, self._fields.id, is_tsv=self._is_tsv)))
-        self._is_in_order = self._path == "SOURCE" or any(identity is None for _, identity, _ in self._rows)
+        self._is_in_order = self._path == "SOURCE" or any(
+            identity is None for _, identity, _ in self._rows
+        )
         self._separator = _find_separator(self._rows)
         kind = self._find_kind()
         self._has_kind = kind is not None
@@ -208,14 +220,18 @@ class PredictionsFile:
                 kinds.add(None)
                 continue
             name = self._name(row)
-            is_several = isinstance(_find(row, name), list) or (name.endswith("labels") and self._fields.label is None)
+            is_several = isinstance(_find(row, name), list) or (
+                name.endswith("labels") and self._fields.label is None
+            )
             is_one = name.endswith("label") and name.removesuffix("label") + "probability" in row
             kinds.add(True if is_several else False if is_one else None)
         return True if True in kinds else False if kinds == {False} else None
 
     def _name(self, row: dict[str, Any]) -> str:
         """Return the name of the field of the label."""
-        return self._fields.label or ("label" if "label" in row or "labels" not in row else "labels")
+        return self._fields.label or (
+            "label" if "label" in row or "labels" not in row else "labels"
+        )
 
     def _parse(self, *, is_several: bool) -> None:
         self._is_several = is_several
@@ -226,7 +242,9 @@ class PredictionsFile:
             try:
                 record = self._from_cells(row) if isinstance(row, list) else self._from_fields(row)
             except ERRORS:
-                raise InputError("is not a record of nbtext predict", where=place, hint=HINT) from None
+                raise InputError(
+                    "is not a record of nbtext predict", where=place, hint=HINT
+                ) from None
             except InputError as error:
                 raise error.locate(place) from None
             if record.is_several != is_several:
@@ -237,8 +255,12 @@ class PredictionsFile:
         self._n_records = len(self._rows)
         if self._has_kind:
             self._rows = []
-        self._is_ambiguous = any(record != same[0][1] for same in self._records.values() for _, record in same)
-        self._classes = tuple(sorted({label for record in self._all() for label in (*record.labels, *record.scores)}))
+        self._is_ambiguous = any(
+            record != same[0][1] for same in self._records.values() for _, record in same
+        )
+        self._classes = tuple(
+            sorted({label for record in self._all() for label in (*record.labels, *record.scores)})
+        )
 
     def _from_fields(self, row: dict[str, Any]) -> Record:
         """Return the record of the values of columns or keys; InputError, or one of ERRORS, if a
@@ -251,7 +273,9 @@ class PredictionsFile:
                 if given.label is None:
                     raise KeyError(wanted)
                 hint = "name it with --predicted-field or --probability-field"
-                raise InputError(f"no column or key `{wanted}`, found {format_names(list(row))}", hint=hint)
+                raise InputError(
+                    f"no column or key `{wanted}`, found {format_names(list(row))}", hint=hint
+                )
         stem = name.removesuffix("s")
         prefix = stem.removesuffix("label") if stem.endswith("label") else None
 
@@ -275,17 +299,27 @@ class PredictionsFile:
         sets = find("label_set" if name.endswith("labels") else "labels")
         label_set = None
         if sets is not None:
-            label_set = tuple(map(str, sets)) if isinstance(sets, list) else _split(sets, self._separator or ",")
+            label_set = (
+                tuple(map(str, sets))
+                if isinstance(sets, list)
+                else _split(sets, self._separator or ",")
+            )
         return Record(is_several, labels, scores, label_set)
 
     def _read_labels(self, value: Any) -> tuple[str, ...]:
         """Return the labels of a value: as they are read from a source, or as `nbtext predict` has
         joined them.
         """
-        if self._is_several and isinstance(value, str) and (self._separator or self._fields.separator is None):
+        if (
+            self._is_several
+            and isinstance(value, str)
+            and (self._separator or self._fields.separator is None)
+        ):
             return _split(value, self._separator)
         separator = self._fields.separator if self._is_several else None
-        found = read_label(value, self._fields.label or "label", InputSettings(label_separator=separator))
+        found = read_label(
+            value, self._fields.label or "label", InputSettings(label_separator=separator)
+        )
         return found if isinstance(found, tuple) else (found,) if found else ()
 
     def _from_cells(self, cells: list[str]) -> Record:
@@ -298,10 +332,17 @@ class PredictionsFile:
         label_set = None if joined is None else _split(joined, separator)
         pairs = zip(others[::2], others[1::2], strict=True)
         scores = {_unescape(name): _probability(share) for name, share in pairs if share}
-        labels = ((_unescape(label),) if probability else ()) if not self._is_several else _split(label, separator)
+        labels = (
+            ((_unescape(label),) if probability else ())
+            if not self._is_several
+            else _split(label, separator)
+        )
         shares = _split(probability, separator) if self._is_several else filter(None, [probability])
         return Record(
-            self._is_several, labels, scores | dict(zip(labels, map(_probability, shares), strict=True)), label_set
+            self._is_several,
+            labels,
+            scores | dict(zip(labels, map(_probability, shares), strict=True)),
+            label_set,
         )
 
     def _all(self) -> Iterator[Record]:
@@ -313,7 +354,9 @@ class PredictionsFile:
         """
         if self._is_in_order and self._n_documents != self._n_records:
             what = f"has no ids, and {self._n_records:,} predictions for {self._n_documents:,} documents"
-            raise InputError(what, where=self._path, hint="write SOURCE exactly as in the nbtext predict command")
+            raise InputError(
+                what, where=self._path, hint="write SOURCE exactly as in the nbtext predict command"
+            )
 
     def of(self, batch: Batch) -> Predictions:
         """Return the predictions for these documents.
@@ -332,28 +375,41 @@ class PredictionsFile:
             self._parse(is_several=batch.label_lists is not None)
         keys = batch.ids
         if self._is_in_order:
-            keys = [str(number) for number in range(self._n_documents, self._n_documents + len(batch))]
+            keys = [
+                str(number) for number in range(self._n_documents, self._n_documents + len(batch))
+            ]
         self._n_documents += len(batch)
         is_several = self._is_several
         records = [self._record(identity) for identity in keys]
         if not self._classes and not is_several:
             hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
-            raise InputError("no record of the file has a predicted label", where=self._path, hint=hint)
+            raise InputError(
+                "no record of the file has a predicted label", where=self._path, hint=hint
+            )
         places = {label: place for place, label in enumerate(self._classes)}
         n = len(batch)
         sets = [record.label_set for record in records if record.label_set is not None]
         best = [
-            record.labels[0] if record.labels else max(record.scores, key=record.scores.__getitem__, default="")
+            record.labels[0]
+            if record.labels
+            else max(record.scores, key=record.scores.__getitem__, default="")
             for record in records
         ]
         return Predictions(
-            "several" if is_several else "one", self._classes, batch.ids, [record.labels for record in records],
-            np.array([self._row(record) for record in records]).reshape(n, len(self._classes)), np.ones(n), [None] * n,
+            "several" if is_several else "one",
+            self._classes,
+            batch.ids,
+            [record.labels for record in records],
+            np.array([self._row(record) for record in records]).reshape(n, len(self._classes)),
+            np.ones(n),
+            [None] * n,
             batch.list_labels(),
-            decided=None if is_several else np.array([places.get(label, 0) for label in best], dtype=np.int64),
+            decided=None
+            if is_several
+            else np.array([places.get(label, 0) for label in best], dtype=np.int64),
             thresholds=np.full(len(self._classes), np.nan) if is_several else None,
             label_sets=sets if len(sets) == n else None,
-        )  # fmt: skip
+        )
 
     @property
     def has_probabilities(self) -> bool:
@@ -379,7 +435,11 @@ class PredictionsFile:
         self._n_taken[identity] += 1
         if number >= len(same):
             what = f"the id {identity} has {len(same)} predictions, and more documents"
-            raise InputError(what if same else f"there is no prediction for {identity}", where=self._path, hint=hint)
+            raise InputError(
+                what if same else f"there is no prediction for {identity}",
+                where=self._path,
+                hint=hint,
+            )
         place, record = same[number]
         # not a record that an earlier document has, too
         if self._is_ambiguous and n_taken == number:
@@ -406,14 +466,18 @@ def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, boo
     The suffix or the content tells the format, as of every source; but text without a suffix may be
     a table, too.
     """
-    settings = InputSettings(text_field=(), id_field=fields.id, reads_fields=True, keeps_rows=True, encoding="utf-8")
+    settings = InputSettings(
+        text_field=(), id_field=fields.id, reads_fields=True, keeps_rows=True, encoding="utf-8"
+    )
     suffix = content_suffix(path)
     first = "" if is_url(path) else peek(path).decode("utf-8-sig", "replace").partition("\n")[0]
     if suffix not in NOT_TSV and _own_tsv.match(first) and not parse_object(first):
         return replace(settings, input_format="tsv", header=False, is_quoted=False), True
     found = _header.match(first)
     names = fields.names or ((found[1],) if found else ())
-    return replace(settings, label_field=names[0] if names else "label", other_fields=tuple(names)), False
+    return replace(
+        settings, label_field=names[0] if names else "label", other_fields=tuple(names)
+    ), False
 
 
 def _find(row: dict[str, Any], name: str) -> Any:
@@ -448,11 +512,17 @@ def _remove_quotes(rows: list[Row]) -> list[Row]:
         if isinstance(row, list) or list(row)[:3] not in OWN_COLUMNS:
             return rows
         for cell in row.values():
-            if not isinstance(cell, str) or (re.match(FORMULA, cell) and not re.fullmatch(NUMBER, cell)):
+            if not isinstance(cell, str) or (
+                re.match(FORMULA, cell) and not re.fullmatch(NUMBER, cell)
+            ):
                 return rows
     found: list[Row] = []
     for place, identity, row in rows:
-        cells = {name: UNSAFE.sub("", cell) for name, cell in row.items()} if isinstance(row, dict) else row
+        cells = (
+            {name: UNSAFE.sub("", cell) for name, cell in row.items()}
+            if isinstance(row, dict)
+            else row
+        )
         found.append((place, UNSAFE.sub("", identity or "") or None, cells))
     return found
 
@@ -477,7 +547,11 @@ def _find_separator(rows: Sequence[Row]) -> str:
     if none has two.
     """
     for _, _, row in rows:
-        values = row if isinstance(row, list) else [v for name, v in row.items() if name.endswith("probabilities")]
+        values = (
+            row
+            if isinstance(row, list)
+            else [v for name, v in row.items() if name.endswith("probabilities")]
+        )
         texts = values[2:3] if isinstance(row, list) else values
         for text in texts:
             if isinstance(text, str) and (found := TWO_SHARES.match(text)):
@@ -491,7 +565,9 @@ def _split(text: str, separator: str) -> tuple[str, ...]:
     """
     part = rf"(?:\\.|(?!{re.escape(separator)})[^\\])+" if separator else r"(?:\\.|[^\\])+"
     return tuple(
-        re.sub(r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), found, flags=re.DOTALL)
+        re.sub(
+            r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), found, flags=re.DOTALL
+        )
         for found in re.findall(part, text, re.DOTALL)
     )
 

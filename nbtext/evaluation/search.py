@@ -125,7 +125,12 @@ class Candidate:
     def goalless_settings(self) -> ModelSettings:
         """The settings of the estimate: calibrated, and without decision offsets."""
         return replace(
-            self.model_settings, calibrate=True, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE
+            self.model_settings,
+            calibrate=True,
+            optimize=None,
+            min_recall=(),
+            min_precision=(),
+            confidence=CONFIDENCE,
         )
 
     @property
@@ -175,16 +180,24 @@ def list_candidates(
         for name in sets
         if name in (WORDS, PAIRS, CHARACTERS, GIVEN)
     ]
-    if (model_settings.smoothing, model_settings.prior, model_settings.class_weight) == (None, None, None):
+    if (model_settings.smoothing, model_settings.prior, model_settings.class_weight) == (
+        None,
+        None,
+        None,
+    ):
         for own_set in sets:
             for model in LINEAR_MODELS:
                 for name, weighting, C in LINEAR_MODELS[model].searched:
                     if own_set in (name, GIVEN):
-                        found.append(candidate(name, weighting, replace(model_settings, model=model, C=C)))
+                        found.append(
+                            candidate(name, weighting, replace(model_settings, model=model, C=C))
+                        )
     return list(dict.fromkeys(found))
 
 
-def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict[str, FeatureSettings]:
+def list_feature_sets(
+    features: FeatureSettings, given: Collection[str]
+) -> dict[str, FeatureSettings]:
     """Return the settings of each feature set by name; only `GIVEN` if the user set an option of
     OWN_FEATURES.
 
@@ -224,7 +237,9 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
     if share >= UNSPACED:
         return CHARACTERS, BOTH
-    return (LONG,) if pairs.statistics.n_documents >= SUBSET_SIZE and counts.sum() <= FEW_WORDS else ()
+    return (
+        (LONG,) if pairs.statistics.n_documents >= SUBSET_SIZE and counts.sum() <= FEW_WORDS else ()
+    )
 
 
 def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
@@ -240,8 +255,12 @@ def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
     has_several = pairs.vocabulary.offsets[1:] - starts > first_length
     counts = pairs.restrict(np.flatnonzero((n_spaces == 0) & has_several))
     assert counts.vocabulary is not None
-    hashes = document_hashes(counts.sample, vocabulary_hashes(counts.vocabulary)[counts.sample.indices])
-    return replace(counts, sample=replace(counts.sample, hashes=hashes).with_empty_last().smallest(None))
+    hashes = document_hashes(
+        counts.sample, vocabulary_hashes(counts.vocabulary)[counts.sample.indices]
+    )
+    return replace(
+        counts, sample=replace(counts.sample, hashes=hashes).with_empty_last().smallest(None)
+    )
 
 
 def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
@@ -292,9 +311,12 @@ class Corpora:
     """The corpus, counted for each feature set when a candidate needs it."""
 
     def __init__(
-        self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget,
+        self,
+        candidates: Sequence[Candidate],
+        count: Callable[[FeatureSettings], CorpusCounts],
+        budget: Budget,
         reading_seconds: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._count = count
         self._budget = budget
         self._corpora: dict[str, CorpusCounts] = {}
@@ -308,7 +330,9 @@ class Corpora:
         if self.n_documents < N_FOLDS:
             found = number_of(self.n_documents, "document")
             hint = "name a model with --model"
-            raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
+            raise InputError(
+                f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint
+            )
         self.task = TASKS[corpus.task]
         self._is_selective = is_selective(default.features)
 
@@ -339,7 +363,9 @@ class Corpora:
         before = self._seconds.get(WORDS if name == PAIRS else PAIRS)
         is_open = name not in self._corpora and self.is_promising(candidate)
         if name == WORDS and name not in self._corpora and PAIRS in self._corpora:
-            self._corpora[name] = select_words(self._corpora[PAIRS].with_class_sums(), candidate.features)
+            self._corpora[name] = select_words(
+                self._corpora[PAIRS].with_class_sums(), candidate.features
+            )
         elif is_open and before is not None and self._budget.allows(SECOND_READING * before):
             self._read(candidate)
         if name in self._corpora and not candidate.is_stacked:
@@ -353,7 +379,9 @@ class Corpora:
         if PAIRS in self._corpora:
             self._corpora.pop(WORDS, None)
         if self.task.task.is_exclusive and not self._is_selective:
-            self._corpora = {name: corpus.without_class_sums() for name, corpus in self._corpora.items()}
+            self._corpora = {
+                name: corpus.without_class_sums() for name, corpus in self._corpora.items()
+            }
 
     def _read(self, candidate: Candidate) -> CorpusCounts:
         name = candidate.feature_set
@@ -438,9 +466,13 @@ class Search:
 
 
 def search_model(
-    candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget, *,
-    reading_seconds: float = 0.0, jobs: int = 1,
-) -> tuple[TrainedModel, Search]:  # fmt: skip
+    candidates: Sequence[Candidate],
+    count: Callable[[FeatureSettings], CorpusCounts],
+    budget: Budget,
+    *,
+    reading_seconds: float = 0.0,
+    jobs: int = 1,
+) -> tuple[TrainedModel, Search]:
     """Train the most accurate candidate on all documents; return it, and the results of all.
 
     The first candidate is fitted whatever the budget is. If no candidate is left out for lack of
@@ -470,7 +502,11 @@ def search_model(
     best = search.fit(candidates[0], cast(CorpusCounts, corpora.get(candidates[0])))
     assert best is not None  # the first candidate is read and fitted whatever the budget is
     if best.fitted.estimate is not None:  # else there is nothing to choose by
-        found = [fit] if (fit := _fit_stack(candidates, corpora, search)) else _fit_others(listed, corpora, search)
+        found = (
+            [fit]
+            if (fit := _fit_stack(candidates, corpora, search))
+            else _fit_others(listed, corpora, search)
+        )
         # which is known better now
         listed = [each for each in candidates if corpora.is_promising(each)]
         if any(fit.candidate.is_stacked for fit in found):
@@ -478,7 +514,9 @@ def search_model(
         elif corpora.has_subset and sum(fit.candidate.is_linear for fit in found) == FINALISTS:
             listed = [each for each in listed if each in search.results or not each.is_linear]
         for fit in found:
-            if is_better(fit, best, corpora.n_documents, is_exclusive=corpora.task.task.is_exclusive):
+            if is_better(
+                fit, best, corpora.n_documents, is_exclusive=corpora.task.task.is_exclusive
+            ):
                 best = fit
     chosen = best.candidate
     fitted = best.fitted
@@ -487,20 +525,32 @@ def search_model(
     if size is not None:
         counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
     if chosen.model_settings != chosen.goalless_settings:
-        fitted = fit_model(counts, chosen.features, chosen.model_settings, jobs=jobs, has_other=True)
+        fitted = fit_model(
+            counts, chosen.features, chosen.model_settings, jobs=jobs, has_other=True
+        )
     fitted = add_other_estimate(fitted, counts, jobs=jobs)
     results = [search.results[each] for each in listed if each in search.results]
     untried = [each for each in listed if each not in search.results]
     return TrainedModel(fitted, counts.with_class_sums), Search(
-        tuple(results), search.results[chosen], tuple(untried), corpora.n_documents,
-        budget.elapsed, corpora.seconds,
-    )  # fmt: skip
+        tuple(results),
+        search.results[chosen],
+        tuple(untried),
+        corpora.n_documents,
+        budget.elapsed,
+        corpora.seconds,
+    )
 
 
 def search_source(
-    source: Source, candidates: Sequence[Candidate], budget: Budget, *, reading_seconds: float = 0.0, jobs: int = 1,
-    on_batch: OnBatch | None = None, executor: Executor | None = None,
-) -> tuple[TrainedModel, Search]:  # fmt: skip
+    source: Source,
+    candidates: Sequence[Candidate],
+    budget: Budget,
+    *,
+    reading_seconds: float = 0.0,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    executor: Executor | None = None,
+) -> tuple[TrainedModel, Search]:
     """Train the most accurate candidate on all documents of a source; see `search_model`.
 
     on_batch  is called while the documents are read for the first time
@@ -510,9 +560,13 @@ def search_source(
     first = iter([on_batch])
 
     def count(features: FeatureSettings) -> CorpusCounts:
-        return (executor or ThreadExecutor(jobs)).count(source, CountingTask(features, None), next(first, None))
+        return (executor or ThreadExecutor(jobs)).count(
+            source, CountingTask(features, None), next(first, None)
+        )
 
-    trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=jobs)
+    trained, found = search_model(
+        candidates, count, budget, reading_seconds=reading_seconds, jobs=jobs
+    )
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
 
 
@@ -546,11 +600,18 @@ class _Fitter:
         n_fits += candidate.model_settings != candidate.goalless_settings
         work = candidate.compute_work(corpus)
         known = [self._fits[candidate]] if candidate in self._fits else []
-        known = known or [fit for each, fit in self._fits.items() if each.is_linear == candidate.is_linear]
-        predicted = [seconds * min(work / before, max(1.0, work / before) ** GROWTH) for seconds, before in known]
+        known = known or [
+            fit for each, fit in self._fits.items() if each.is_linear == candidate.is_linear
+        ]
+        predicted = [
+            seconds * min(work / before, max(1.0, work / before) ** GROWTH)
+            for seconds, before in known
+        ]
         return self._budget.allows(n_fits * max(predicted, default=FIRST_RATE * work))
 
-    def fit(self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS) -> _Fit | None:
+    def fit(
+        self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS
+    ) -> _Fit | None:
         """Fit a candidate to a corpus; None if that fails, is not in time, or gives no estimate
         although others do.
         """
@@ -563,7 +624,12 @@ class _Fitter:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 fitted = fit_model(
-                    corpus, candidate.features, settings, jobs=self.jobs, check=self._budget.check, has_other=True
+                    corpus,
+                    candidate.features,
+                    settings,
+                    jobs=self.jobs,
+                    check=self._budget.check,
+                    has_other=True,
                 )
         except OutOfTime:
             return None
@@ -579,9 +645,16 @@ class _Fitter:
         how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
         earlier = self.results[candidate].seconds if candidate in self.results else 0.0
         self.results[candidate] = CandidateResult(
-            candidate, self._metric, estimate.metric, estimate.log_loss, len(corpus.sample),
-            estimate.documents, how, earlier + seconds, fitted.hyperparameters.parts,
-        )  # fmt: skip
+            candidate,
+            self._metric,
+            estimate.metric,
+            estimate.log_loss,
+            len(corpus.sample),
+            estimate.documents,
+            how,
+            earlier + seconds,
+            fitted.hyperparameters.parts,
+        )
         return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
 
 
@@ -608,14 +681,18 @@ def is_better(one: _Fit, other: _Fit, n_documents: int, *, is_exclusive: bool) -
     return gain >= 0 and -negative_loss < (1 - share) * -other_loss
 
 
-def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter) -> Candidate:
+def _choose_weighting(
+    stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter
+) -> Candidate:
     """Return the first stack of the same features, or the second if its log-loss on a subset is
     clearly lower.
     """
     size = min(WEIGHTING_SIZE, len(corpus.sample) // 2)
     if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
         part = take_documents(corpus, size)
-        fits = [search.fit(each, part) if search.has_time(each, part) else None for each in stacks[:2]]
+        fits = [
+            search.fit(each, part) if search.has_time(each, part) else None for each in stacks[:2]
+        ]
         if fits[0] and fits[1] and fits[1].quality[1] > LOWER * fits[0].quality[1]:
             return stacks[1]
     return stacks[0]
@@ -650,13 +727,21 @@ def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitt
     linear models.
     """
     read = {each: corpora.get(each) for each in candidates if not each.is_stacked}
-    small = {each: corpus for each, corpus in read.items() if corpus is not None and each.is_small(corpus)}
+    small = {
+        each: corpus
+        for each, corpus in read.items()
+        if corpus is not None and each.is_small(corpus)
+    }
     counting = [each for each in candidates[1:] if not each.is_linear and read[each] is not None]
     linear = [each for each in small if each.is_linear]
 
     def fit_subset(candidate: Candidate) -> _Fit | None:
         part = take_documents(small[candidate], SUBSET_SIZE)
-        return search.fit(candidate, part, folds=SUBSET_FOLDS) if search.has_time(candidate, part) else None
+        return (
+            search.fit(candidate, part, folds=SUBSET_FOLDS)
+            if search.has_time(candidate, part)
+            else None
+        )
 
     if corpora.task.task.is_exclusive:  # more features are better, and subsets do not show it
         sets = list(dict.fromkeys(each.feature_set for each in linear))

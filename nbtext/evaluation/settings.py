@@ -32,19 +32,27 @@ class FoldSettings(Settings):
     )
 
     folds: int | None = setting(
-        None, "Cross-validate on SOURCE with N folds, instead of using a model.",
-        low=2, metavar="N", wanted="2 or more; 10 is usual",
-    )  # fmt: skip
+        None,
+        "Cross-validate on SOURCE with N folds, instead of using a model.",
+        low=2,
+        metavar="N",
+        wanted="2 or more; 10 is usual",
+    )
     group_field: str | None = setting(
-        None, "Column, JSON key or mail header of a group, such as the author. A group stays in one fold.",
+        None,
+        "Column, JSON key or mail header of a group, such as the author. A group stays in one fold.",
         metavar="NAME",
-    )  # fmt: skip
+    )
     order_field: str | None = setting(
-        None, "Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
+        None,
+        "Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
         "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts that "
-        "are predicted, 10 by default; one more part, the earliest, is used for training only.", metavar="NAME",
-    )  # fmt: skip
-    seed: int = setting(1, "Seed of the random assignment of documents to folds.", low=0, metavar="N")
+        "are predicted, 10 by default; one more part, the earliest, is used for training only.",
+        metavar="NAME",
+    )
+    seed: int = setting(
+        1, "Seed of the random assignment of documents to folds.", low=0, metavar="N"
+    )
 
     def check_values(self) -> None:
         if self.split_field == "":
@@ -94,14 +102,21 @@ class CurveSettings(Settings):
     TITLE = "Models to train"
 
     models: tuple[str, ...] | None = setting(
-        None, "Models to train and compare, such as multinomial,svm (see `nbtext train`), or `best` alone for all "
-        "candidates of `nbtext train --model best`.", parse=parse_names, metavar="MODEL,…", complete="models",
+        None,
+        "Models to train and compare, such as multinomial,svm (see `nbtext train`), or `best` alone for all "
+        "candidates of `nbtext train --model best`.",
+        parse=parse_names,
+        metavar="MODEL,…",
+        complete="models",
         default_help="those that `update` can extend",
-    )  # fmt: skip
+    )
     sizes: tuple[int, ...] | None = setting(
-        None, "Sizes of the training set, in documents. Each training set contains the smaller ones.",
-        parse=_parse_sizes, metavar="N,N…", default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
-    )  # fmt: skip
+        None,
+        "Sizes of the training set, in documents. Each training set contains the smaller ones.",
+        parse=_parse_sizes,
+        metavar="N,N…",
+        default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
+    )
     seeds: int = setting(5, "Number of random splits.", low=1, metavar="N")
 
     @property
@@ -113,11 +128,15 @@ class CurveSettings(Settings):
         known = (*models_to_compare(), BEST)
         for name in self.models or ():
             if name not in known:
-                raise SettingsError(f"{name!r} is not a model", where="models", hint=suggest(name, known))
+                raise SettingsError(
+                    f"{name!r} is not a model", where="models", hint=suggest(name, known)
+                )
         if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
             raise SettingsError("name each model once", where="models")
         if not self.is_search and BEST in (self.models or ()):
-            raise SettingsError("best cannot be combined with other models", where="models", hint="use it alone")
+            raise SettingsError(
+                "best cannot be combined with other models", where="models", hint="use it alone"
+            )
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
             raise SettingsError("each size must be at least 1", where="sizes")
 
@@ -129,7 +148,13 @@ class SearchSettings(Settings):
     TITLE = "Model"
 
     budget: float = setting(
-        120.0, "Time limit of a search for `best`, such as 30s or 5m. The default model is always fitted; nothing else "
-        "is read or fitted that would exceed the limit.", parse=parse_time(SECONDS, "s", "30s or 5m"), metavar="TIME",
-        default_help="2m", low=0, high=1e9, wanted="a time, such as 30s or 5m",
-    )  # fmt: skip
+        120.0,
+        "Time limit of a search for `best`, such as 30s or 5m. The default model is always fitted; nothing else "
+        "is read or fitted that would exceed the limit.",
+        parse=parse_time(SECONDS, "s", "30s or 5m"),
+        metavar="TIME",
+        default_help="2m",
+        low=0,
+        high=1e9,
+        wanted="a time, such as 30s or 5m",
+    )

@@ -59,12 +59,27 @@ def _check_several_labels(batch: Batch) -> None:
 
 TASKS = {
     "one": EvaluatedTask(
-        OneLabel, METRICS, "accuracy", "accuracy", _check_one_label, measure, join_outcomes, totals_of,
-        Evaluator, ErrorLog,
+        OneLabel,
+        METRICS,
+        "accuracy",
+        "accuracy",
+        _check_one_label,
+        measure,
+        join_outcomes,
+        totals_of,
+        Evaluator,
+        ErrorLog,
     ),
     "several": EvaluatedTask(
-        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", _check_several_labels, measure_sets,
-        lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
-        MultilabelEvaluator, SetLog,
+        SeveralLabels,
+        MULTILABEL_METRICS,
+        "micro_f1",
+        "subset_accuracy",
+        _check_several_labels,
+        measure_sets,
+        lambda parts, numbers, labels: join_columns(parts),
+        partial(partial, sum_outcomes),
+        MultilabelEvaluator,
+        SetLog,
     ),
-}  # fmt: skip
+}

@@ -50,7 +50,9 @@ def check_c(model: FittedModel) -> None:
     if settings.strip_accents is not None:
         raise ModelError("--strip-accents cannot be exported to C", hint="export it as js")
     if any("\0" in name for name in (*exporter.named_features(model).terms, *model.labels)):
-        raise ModelError("a word or label with a NUL character cannot be exported to C", hint="export it as js")
+        raise ModelError(
+            "a word or label with a NUL character cannot be exported to C", hint="export it as js"
+        )
 
 
 def c_source(model: FittedModel) -> Iterator[bytes]:
@@ -67,29 +69,50 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     views = list(exporter.named_views(model))
     n_features = scorer.n_features
     weights = [
-        exporter.format_weight(view.weighting, log="log", maximum="fmax", count="(count)", length="(length)")
+        exporter.format_weight(
+            view.weighting, log="log", maximum="fmax", count="(count)", length="(length)"
+        )
         for view, _ in views
     ]
     # a nested conditional: the weight of view 0, of view 1, and so on
-    weigh = "".join(f"(view) == {place} ? {each} : " for place, each in enumerate(weights[:-1])) + weights[-1]
+    weigh = (
+        "".join(f"(view) == {place} ? {each} : " for place, each in enumerate(weights[:-1]))
+        + weights[-1]
+    )
     constants = {
-        "LOWERCASE": int(settings.lowercase), "LONGEST_TOKEN": LONGEST_TOKEN,
+        "LOWERCASE": int(settings.lowercase),
+        "LONGEST_TOKEN": LONGEST_TOKEN,
         "WEIGH(view, count, length)": f"({weigh})",
-    }  # fmt: skip
+    }
     several = exporter.several_labels_parameters(model)
     own: list[tuple[str, NDArray[np.float64] | None]]
     if several:
-        names_of = {"EXPONENT": "exponent", "INTERCEPT": "intercept", "PRIOR_WEIGHT": "prior_weight", "SLOPE": "slope"}
+        names_of = {
+            "EXPONENT": "exponent",
+            "INTERCEPT": "intercept",
+            "PRIOR_WEIGHT": "prior_weight",
+            "SLOPE": "slope",
+        }
         constants |= {"SEVERAL": 1} | {name: repr(several[key]) for name, key in names_of.items()}
-        tables = {"mixture": "weights", "priors": "priors", "biases": "biases", "thresholds": "thresholds"}
+        tables = {
+            "mixture": "weights",
+            "priors": "priors",
+            "biases": "biases",
+            "thresholds": "thresholds",
+        }
         own = [(name, np.array(several[key])) for name, key in tables.items()]
     else:
         constants |= {"A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"]}
         own = [
             ("prior", np.array(parameters["prior"])),
-            ("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets),
-        ]  # fmt: skip
-    idf = model.weighting.list_idf(n_features) if any(view.weighting.idf is not None for view, _ in views) else None
+            ("prior_adjustment", calibration.prior_adjustment),
+            ("shift", calibration.decision_offsets),
+        ]
+    idf = (
+        model.weighting.list_idf(n_features)
+        if any(view.weighting.idf is not None for view, _ in views)
+        else None
+    )
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
     for name, texts in (
@@ -100,17 +123,25 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     ):
         yield _format_table("char *const ", f"{name}[]", map(_quote, texts))
     for name, numbers in (
-        ("bias", scorer.bias), ("by_default", scorer.list_defaults(len(views))),
-        ("base", scorer.base), ("base_scale", scorer.base_scale),
-        ("deltas", scorer.deltas if scorer.scales is None else None), ("scales", scorer.scales), ("idf", idf), *own,
-    ):  # fmt: skip
-        yield _format_table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
+        ("bias", scorer.bias),
+        ("by_default", scorer.list_defaults(len(views))),
+        ("base", scorer.base),
+        ("base_scale", scorer.base_scale),
+        ("deltas", scorer.deltas if scorer.scales is None else None),
+        ("scales", scorer.scales),
+        ("idf", idf),
+        *own,
+    ):
+        yield _format_table(
+            "double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist())
+        )
     none = np.zeros(0, dtype=np.int32)
     for kind, name, places in (
-        ("int32_t ", "rows", none if scorer.rows is None else scorer.rows), ("int32_t ", "starts", scorer.indptr),
+        ("int32_t ", "rows", none if scorer.rows is None else scorer.rows),
+        ("int32_t ", "starts", scorer.indptr),
         ("int8_t ", "codes", none if scorer.scales is None else scorer.codes),
         ("uint8_t " if len(scorer.bias) <= MAX_BYTE else "int32_t ", "classes", scorer.classes),
-    ):  # fmt: skip
+    ):
         yield _format_table(kind, f"{name}[]", map(str, places.tolist()))
     yield _format_table("View ", "views[]", _list_views(views))
     yield _unicode_tables()
@@ -144,7 +175,11 @@ def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:
 def _quote(text: str) -> str:
     """Format a C string; all bytes but letters, digits and spaces are octal escapes."""
     encoded = text.encode("utf-8", "surrogatepass")
-    return '"' + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in encoded) + '"'
+    return (
+        '"'
+        + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in encoded)
+        + '"'
+    )
 
 
 @cache
@@ -157,25 +192,39 @@ def _unicode_tables() -> bytes:
     strings with a sigma.
     """
     characters = "".join(map(chr, range(sys.maxunicode + 1)))
-    pairs = [f"{{{ord(c)}, {ord(c.lower())}}}" for c in characters if c.lower() != c and c not in (SIGMA, DOTTED_I)]
+    pairs = [
+        f"{{{ord(c)}, {ord(c.lower())}}}"
+        for c in characters
+        if c.lower() != c and c not in (SIGMA, DOTTED_I)
+    ]
     same_length = characters.replace(DOTTED_I, "I")
     cased = "".join(f" {c}{SIGMA}" for c in same_length).lower()[2::3]
     after_letter = "".join(f" a{c}{SIGMA}" for c in same_length).lower()[3::4]
     pairs_of_sigmas = zip(after_letter, cased, strict=True)
-    ignorable = "".join(FINAL_SIGMA if after == FINAL_SIGMA != alone else " " for after, alone in pairs_of_sigmas)
+    ignorable = "".join(
+        FINAL_SIGMA if after == FINAL_SIGMA != alone else " " for after, alone in pairs_of_sigmas
+    )
     ranges = {
-        "word_characters": (r"\w", characters), "white_space": (r"\s", characters), "cased": (FINAL_SIGMA, cased),
+        "word_characters": (r"\w", characters),
+        "white_space": (r"\s", characters),
+        "cased": (FINAL_SIGMA, cased),
         "case_ignorable": (FINAL_SIGMA, ignorable),
-    }  # fmt: skip
+    }
     tables = [_format_table("uint32_t ", "lower_case[][2]", pairs)]
     for name, (pattern, text) in ranges.items():
-        runs = (f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{pattern})+", text))
+        runs = (
+            f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{pattern})+", text)
+        )
         tables.append(_format_table("Range ", f"{name}[]", runs))
     return b"".join(tables)
 
 
 C_SOURCE = exporter.Exporter(
-    "c", (".c",), "A C99 file without dependencies. As a program, it classifies each line "
+    "c",
+    (".c",),
+    "A C99 file without dependencies. As a program, it classifies each line "
     "of its input; in your own program, it provides the function nbtext_classify.",
-    check_c, c_source, has_several_labels=True,
-)  # fmt: skip
+    check_c,
+    c_source,
+    has_several_labels=True,
+)

@@ -57,7 +57,9 @@ def named_features(model: FittedModel) -> Vocabulary:
         what = f"{model.model_settings.model} models, which have several weights for each feature, cannot be exported"
         raise ModelError(what, hint="fit another one to its counts, such as --model multinomial")
     if model.vocabulary is None:
-        raise ModelError("hashed features have no names to export", hint="train without --hash-bits")
+        raise ModelError(
+            "hashed features have no names to export", hint="train without --hash-bits"
+        )
     return model.vocabulary
 
 
@@ -82,8 +84,12 @@ def check_dense(model: FittedModel) -> None:
     """Raise ModelError if there are too many weights to write each of them."""
     n_weights = len(named_features(model)) * len(model.labels)
     if n_weights > MAX_WEIGHTS:
-        hint = "export it as js, which omits default weights, or train with --min-df or --max-features"
-        raise ModelError(f"the model has {n_weights:,} weights, too many for this format", hint=hint)
+        hint = (
+            "export it as js, which omits default weights, or train with --min-df or --max-features"
+        )
+        raise ModelError(
+            f"the model has {n_weights:,} weights, too many for this format", hint=hint
+        )
 
 
 def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
@@ -97,7 +103,9 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     named_features(model)
     settings = model.feature_settings
     if settings.stem is not None:
-        raise ModelError("a model with --stem cannot be exported in this format", hint="train without --stem")
+        raise ModelError(
+            "a model with --stem cannot be exported in this format", hint="train without --stem"
+        )
     if settings.fields:
         what = "a model with --separate-fields cannot be exported in this format"
         raise ModelError(what, hint="train without --separate-fields")
@@ -123,11 +131,18 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
     bias = model.scorer.bias[None, : len(model.labels)]
     unknown = task.log_probabilities(bias, np.zeros(1), np.zeros(1, dtype=np.bool_))
     return {
-        "a": scaling.a, "b": scaling.b, "noise": scaling.noise,
-        "prior_adjustment": None if calibration.prior_adjustment is None else calibration.prior_adjustment.tolist(),
-        "prior": np.exp(unknown)[0].tolist(), "default_class": task.default_class,
-        "shift": None if calibration.decision_offsets is None else calibration.decision_offsets.tolist(),
-    }  # fmt: skip
+        "a": scaling.a,
+        "b": scaling.b,
+        "noise": scaling.noise,
+        "prior_adjustment": None
+        if calibration.prior_adjustment is None
+        else calibration.prior_adjustment.tolist(),
+        "prior": np.exp(unknown)[0].tolist(),
+        "default_class": task.default_class,
+        "shift": None
+        if calibration.decision_offsets is None
+        else calibration.decision_offsets.tolist(),
+    }
 
 
 def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
@@ -142,7 +157,12 @@ def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
     task: Any = model.task
     _, combination = task.fit.naive_bayes
     return {
-        "weights": list(combination.weights), "exponent": combination.exponent, "intercept": combination.intercept,
-        "prior_weight": combination.prior_weight, "slope": combination.slope, "priors": task.priors.tolist(),
-        "biases": combination.biases.tolist(), "thresholds": task.fit.thresholds.tolist(),
-    }  # fmt: skip
+        "weights": list(combination.weights),
+        "exponent": combination.exponent,
+        "intercept": combination.intercept,
+        "prior_weight": combination.prior_weight,
+        "slope": combination.slope,
+        "priors": task.priors.tolist(),
+        "biases": combination.biases.tolist(),
+        "thresholds": task.fit.thresholds.tolist(),
+    }

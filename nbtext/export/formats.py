@@ -66,28 +66,47 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         accents = _combining_characters()
     views = [
         {
-            "analyzer": view.settings.analyzer, "marks": has_marks(view.settings), "ngrams": view.settings.ngrams,
+            "analyzer": view.settings.analyzer,
+            "marks": has_marks(view.settings),
+            "ngrams": view.settings.ngrams,
             "features": [*_shorten(features.terms)] if is_small else features.terms,
-            "idf": _numbers(view.weighting.idf), "norm": view.weighting.norm,
+            "idf": _numbers(view.weighting.idf),
+            "norm": view.weighting.norm,
         }
         for view, features in named_views(model)
-    ]  # fmt: skip
+    ]
     data: dict[str, Any] = {
-        "labels": model.labels, "lowercase": settings.lowercase, "accents": accents, "longest_token": LONGEST_TOKEN,
-        "stop_words": settings.stop_words, "views": views, "bias": _numbers(scorer.bias),
-        "default": _numbers(scorer.list_defaults(len(views))), "base": _numbers(scorer.base),
-        "base_scale": _numbers(scorer.base_scale), "rows": _numbers(scorer.rows), "starts": _numbers(scorer.indptr),
-        "classes": _numbers(scorer.classes), "deltas": _numbers(scorer.deltas), **probability_parameters(model),
-    }  # fmt: skip
+        "labels": model.labels,
+        "lowercase": settings.lowercase,
+        "accents": accents,
+        "longest_token": LONGEST_TOKEN,
+        "stop_words": settings.stop_words,
+        "views": views,
+        "bias": _numbers(scorer.bias),
+        "default": _numbers(scorer.list_defaults(len(views))),
+        "base": _numbers(scorer.base),
+        "base_scale": _numbers(scorer.base_scale),
+        "rows": _numbers(scorer.rows),
+        "starts": _numbers(scorer.indptr),
+        "classes": _numbers(scorer.classes),
+        "deltas": _numbers(scorer.deltas),
+        **probability_parameters(model),
+    }
     if several := several_labels_parameters(model):
         data["several"] = several
     if is_small:
         data |= {"starts": None, "widths": _numbers(np.diff(scorer.indptr))}
         data |= {"deltas": None, "codes": _numbers(scorer.codes), "scales": _numbers(scorer.scales)}
-        packed = b64encode(zlib.compress(json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii"), 9))
+        packed = b64encode(
+            zlib.compress(
+                json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii"), 9
+            )
+        )
         yield UNPACKING.replace(b"SHARED", str(SHARED).encode("ascii")).replace(b"PACKED", packed)
     else:  # in an HTML page, no text of the model may end the script element
-        yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
+        yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace(
+            "<", "\\u003c"
+        ).encode("ascii")
     formulas = ", ".join(
         f"(count, length) => {format_weight(view.weighting, log='Math.log', maximum='Math.max')}"
         for view in model.views
@@ -101,7 +120,9 @@ def _shorten(features: Sequence[str]) -> Iterator[str]:
     number before it.
     """
     for last, own in pairwise(["", *features]):
-        n = len([*takewhile(lambda pair: pair[0] == pair[1], zip(last[:MAX_SHARED], own, strict=False))])
+        n = len(
+            [*takewhile(lambda pair: pair[0] == pair[1], zip(last[:MAX_SHARED], own, strict=False))]
+        )
         yield chr(SHARED + n) + own[n:]
 
 
@@ -119,9 +140,13 @@ def _combining_characters() -> str:
 
 
 JAVASCRIPT = Exporter(
-    "js", (".js", ".mjs"), "A JavaScript module without dependencies: classify(text) returns labels and probabilities.",
-    check_analyzer, javascript, has_several_labels=True,
-)  # fmt: skip
+    "js",
+    (".js", ".mjs"),
+    "A JavaScript module without dependencies: classify(text) returns labels and probabilities.",
+    check_analyzer,
+    javascript,
+    has_several_labels=True,
+)
 
 
 def table(model: FittedModel) -> Iterator[bytes]:
@@ -136,7 +161,9 @@ def table(model: FittedModel) -> Iterator[bytes]:
     features = named_features(model)
     scorer = model.scorer
     idf = model.weighting.list_idf(len(features))
-    yield _lines([["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
+    yield _lines(
+        [["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]]
+    )
     if not model.model_settings.is_linear:
         yield _lines([["log_prior", "", 1.0, *model.log_prior.tolist()]])
     terms = features.terms
@@ -153,18 +180,29 @@ def _lines(rows: list[list[str | float]]) -> bytes:
     return text.getvalue().encode("utf-8", "backslashreplace")
 
 
-CSV = Exporter("csv", (".csv",), "A row for each feature with its weight for each label.", check_dense, table)
+CSV = Exporter(
+    "csv", (".csv",), "A row for each feature with its weight for each label.", check_dense, table
+)
 
 EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT, SKLEARN_JSON)}
 
 
 def format_of(path: str) -> str | None:
     """Return the name of the format with the suffix of a path; None if no format has it."""
-    return next((exporter.name for exporter in EXPORTERS.values() if path.lower().endswith(exporter.suffixes)), None)
+    return next(
+        (
+            exporter.name
+            for exporter in EXPORTERS.values()
+            if path.lower().endswith(exporter.suffixes)
+        ),
+        None,
+    )
 
 
 @in_python_terms
-def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes], bytes] | None = None) -> None:
+def export(
+    model: FittedModel, name: str, path: str, *, escape: Callable[[bytes], bytes] | None = None
+) -> None:
     """Write a trained model in the format of this name, completely or not at all.
 
     Parameters
@@ -187,10 +225,14 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
     if not model.task.is_exclusive:
         is_linear = model.model_settings.is_linear
         able = [
-            each for each in EXPORTERS.values() if (each.has_several_labels and not is_linear) or each.has_linear_labels
+            each
+            for each in EXPORTERS.values()
+            if (each.has_several_labels and not is_linear) or each.has_linear_labels
         ]
         if exporter not in able:
-            what = f"a {'linear ' if is_linear else ''}multi-label model cannot be exported as {name}"
+            what = (
+                f"a {'linear ' if is_linear else ''}multi-label model cannot be exported as {name}"
+            )
             raise ModelError(what, hint=f"export it as {', '.join(each.name for each in able)}")
     exporter.check(model)
     with atomic_output(path) as file:

@@ -28,12 +28,20 @@ def check_sklearn(model: FittedModel) -> None:
     exporter.check_dense(model)
     exporter.check_analyzer(model, has_regex=True)
     if model.feature_settings.view:
-        raise ModelError("a model with --view cannot be exported to scikit-learn", hint="export it as js, c or csv")
+        raise ModelError(
+            "a model with --view cannot be exported to scikit-learn",
+            hint="export it as js, c or csv",
+        )
     same = sklearn_class(model)
     if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
-        raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")
+        raise ModelError(
+            f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10"
+        )
     if same is None and model.task.is_exclusive and len(model.labels) == 1:
-        raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
+        raise ModelError(
+            "scikit-learn has no linear model with a single label",
+            hint="train with two labels or more",
+        )
 
 
 def sklearn_json(model: FittedModel) -> Iterator[bytes]:
@@ -59,11 +67,14 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
         probabilities = _label_probabilities(model)
     settings = model.feature_settings
     counting = {
-        "analyzer": settings.analyzer, "ngram_range": list(settings.ngrams),
-        "token_pattern": settings.token_pattern or TOKEN_PATTERN, "lowercase": settings.lowercase,
-        "strip_accents": settings.strip_accents, "stop_words": list(settings.stop_words) or None,
+        "analyzer": settings.analyzer,
+        "ngram_range": list(settings.ngrams),
+        "token_pattern": settings.token_pattern or TOKEN_PATTERN,
+        "lowercase": settings.lowercase,
+        "strip_accents": settings.strip_accents,
+        "stop_words": list(settings.stop_words) or None,
         "vocabulary": exporter.named_features(model).terms,
-    }  # fmt: skip
+    }
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -74,7 +85,10 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
 
 
 def _step(name: str, params: dict[str, Any], **attributes: Any) -> Step:
-    plain = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in attributes.items()}
+    plain = {
+        key: value.tolist() if isinstance(value, np.ndarray) else value
+        for key, value in attributes.items()
+    }
     return {"class": name, "params": params, "attributes": plain}
 
 
@@ -84,14 +98,20 @@ def _transformers(model: FittedModel) -> list[Step]:
     fitted = {"n_features_in_": model.scorer.n_features}
     norm = None if weighting.norm == "none" else weighting.norm
     if not weighting.term_frequency.in_sklearn:
-        raise ModelError(f"scikit-learn has no term frequency {weighting.tf}", hint="export it as js")
+        raise ModelError(
+            f"scikit-learn has no term frequency {weighting.tf}", hint="export it as js"
+        )
     steps = []
     is_binary = not model.model_settings.is_linear and model.model_settings.event_model.is_binary
     if weighting.tf == "binary" and not is_binary:
         steps.append(_step("Binarizer", {}))
     if weighting.tf == "relative":
         steps.append(_step("TfidfTransformer", {"norm": "l1", "use_idf": False}, **fitted))
-    params = {"norm": norm, "use_idf": weighting.idf is not None, "sublinear_tf": weighting.tf == "log"}
+    params = {
+        "norm": norm,
+        "use_idf": weighting.idf is not None,
+        "sublinear_tf": weighting.tf == "log",
+    }
     if weighting.idf is not None:
         steps.append(_step("TfidfTransformer", params, **fitted, idf_=weighting.idf))
     elif weighting.tf == "log" or norm is not None:
@@ -106,10 +126,18 @@ def _estimator(model: FittedModel) -> Step:
     n_features = scorer.n_features
     shared: dict[str, Any] = {"classes_": np.array(model.labels), "n_features_in_": n_features}
     if same is not None and (same.has_prior or np.ptp(scorer.bias) == 0):
-        params = {name: getattr(model.model_settings, option) for name, option in same.parameters.items()}
+        params = {
+            name: getattr(model.model_settings, option) for name, option in same.parameters.items()
+        }
         parameters = {"alpha": model.hyperparameters.smoothing, **params}
         log_prob = same.feature_log_prob(weights)
-        return _step(same.name, parameters, class_log_prior_=model.log_prior, feature_log_prob_=log_prob, **shared)
+        return _step(
+            same.name,
+            parameters,
+            class_log_prior_=model.log_prior,
+            feature_log_prob_=log_prob,
+            **shared,
+        )
     bias = scorer.bias
     if len(bias) == 2:  # LogisticRegression has one weight vector for two labels
         weights = weights[-1:] - weights[:1]
@@ -130,15 +158,27 @@ def _label_estimators(model: FittedModel) -> Step:
         bias = fit.scale * bias + fit.intercept + fit.biases
     fitted = {"n_features_in_": model.scorer.n_features}
     binarizer = _step(
-        "LabelBinarizer", {"sparse_output": True}, y_type_="multilabel-indicator", sparse_input_=False,
+        "LabelBinarizer",
+        {"sparse_output": True},
+        y_type_="multilabel-indicator",
+        sparse_input_=False,
         classes_=np.array(model.labels),
-    )  # fmt: skip
+    )
     estimators = [
-        _step("LogisticRegression", {}, coef_=row[None], intercept_=value[None], classes_=[0, 1], **fitted)
+        _step(
+            "LogisticRegression",
+            {},
+            coef_=row[None],
+            intercept_=value[None],
+            classes_=[0, 1],
+            **fitted,
+        )
         for row, value in zip(weights, bias, strict=True)
     ]
     params = {"estimator": _step("LogisticRegression", {})}
-    return _step("OneVsRestClassifier", params, label_binarizer_=binarizer, estimators_=estimators, **fitted)
+    return _step(
+        "OneVsRestClassifier", params, label_binarizer_=binarizer, estimators_=estimators, **fitted
+    )
 
 
 def _label_probabilities(model: FittedModel) -> dict[str, Any]:
@@ -149,10 +189,13 @@ def _label_probabilities(model: FittedModel) -> dict[str, Any]:
     n_labels = len(model.labels)
     if len(parameters["weights"]) > 1:
         parameters["contrast"] = _step(
-            "MultinomialNB", {"fit_prior": False}, feature_log_prob_=model.scorer.weights()[n_labels:],
-            class_log_prior_=np.zeros(n_labels), classes_=np.array(model.labels),
+            "MultinomialNB",
+            {"fit_prior": False},
+            feature_log_prob_=model.scorer.weights()[n_labels:],
+            class_log_prior_=np.zeros(n_labels),
+            classes_=np.array(model.labels),
             n_features_in_=model.scorer.n_features,
-        )  # fmt: skip
+        )
     return parameters
 
 
@@ -163,7 +206,12 @@ def sklearn_class(model: FittedModel) -> SklearnClass | None:
 
 
 SKLEARN_JSON = exporter.Exporter(
-    "sklearn-json", (), "A JSON file with the steps of a scikit-learn pipeline, their parameters and fitted "
+    "sklearn-json",
+    (),
+    "A JSON file with the steps of a scikit-learn pipeline, their parameters and fitted "
     "attributes. To convert a pipeline into a model, call nbtext.export.from_sklearn in Python.",
-    check_sklearn, sklearn_json, has_several_labels=True, has_linear_labels=True,
-)  # fmt: skip
+    check_sklearn,
+    sklearn_json,
+    has_several_labels=True,
+    has_linear_labels=True,
+)

@@ -24,9 +24,7 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.sklearn_compat import label_texts
 from nbtext.model.training import train_on_counts
 
-SUPPORTED = (
-    "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB, ComplementNB"
-)
+SUPPORTED = "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB, ComplementNB"
 
 
 @in_python_terms
@@ -59,14 +57,20 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     ModelError
         The pipeline has other steps, or an option that nbtext does not support.
     """
-    steps = [step for _, step in getattr(pipeline, "steps", ()) if step is not None and step != "passthrough"]
+    steps = [
+        step
+        for _, step in getattr(pipeline, "steps", ())
+        if step is not None and step != "passthrough"
+    ]
     kinds = [type(step).__name__ for step in steps]
     shown = ", ".join(kinds) or f"{type(pipeline).__name__} instead of steps"
     _require(len(kinds) >= 2 and kinds[-1] in _models(), shown)
     if kinds[:-1] == ["TfidfVectorizer"]:
         transformer = steps[0]._tfidf
     else:
-        _require(kinds[:-1] in (["CountVectorizer"], ["CountVectorizer", "TfidfTransformer"]), shown)
+        _require(
+            kinds[:-1] in (["CountVectorizer"], ["CountVectorizer", "TfidfTransformer"]), shown
+        )
         transformer = steps[1] if len(steps) == 3 else None
     vectorizer = steps[0]
     estimator = steps[-1]
@@ -100,15 +104,21 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
         # it stores document frequencies, whatever the weights of the features
         features = replace(features, tf="binary", idf="none", norm="none")
         is_binary = True
-    statistics = _read_statistics(counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary)
+    statistics = _read_statistics(
+        counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary
+    )
     idf = None
     if features.idf != "none" and transformer is not None:
         idf = np.asarray(transformer.idf_, dtype=np.float64)[columns]
     weighting = None if is_binary else Weighting(features.tf, features.norm, idf)
     corpus = CorpusCounts(
-        tuple(labels[k] for k in classes), Vocabulary.from_sorted(features.vocabulary or ()), statistics,
-        concatenate(()), 0, weighting,
-    )  # fmt: skip
+        tuple(labels[k] for k in classes),
+        Vocabulary.from_sorted(features.vocabulary or ()),
+        statistics,
+        concatenate(()),
+        0,
+        weighting,
+    )
     trained = train_on_counts(corpus, features, model_settings)
     _, label_type = label_texts(estimator.classes_)
     return replace(trained, fitted=replace(trained.fitted, label_type=label_type))
@@ -119,7 +129,10 @@ def _require(is_supported: bool, feature: str) -> None:
     supported.
     """
     if not is_supported:
-        raise ModelError(f"the pipeline has {feature}, which nbtext does not support", hint=f"supported: {SUPPORTED}")
+        raise ModelError(
+            f"the pipeline has {feature}, which nbtext does not support",
+            hint=f"supported: {SUPPORTED}",
+        )
 
 
 def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureSettings:
@@ -130,27 +143,40 @@ def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureS
         _require(not callable(getattr(vectorizer, name)), f"a function for {name}")
     _require(vectorizer.input == "content", f"input={vectorizer.input!r}")
     is_word = vectorizer.analyzer == "word"
-    pattern = vectorizer.token_pattern if is_word and vectorizer.token_pattern != TOKEN_PATTERN else None
+    pattern = (
+        vectorizer.token_pattern if is_word and vectorizer.token_pattern != TOKEN_PATTERN else None
+    )
     idf = transformer is not None and transformer.use_idf
     _require(not idf or transformer is None or transformer.smooth_idf, "an idf that is not smooth")
     tf = "binary" if vectorizer.binary else "count"
     if transformer is not None and transformer.sublinear_tf and not vectorizer.binary:
         tf = "log"
     return FeatureSettings(
-        analyzer=vectorizer.analyzer, ngrams=tuple(vectorizer.ngram_range), token_pattern=pattern,
-        lowercase=vectorizer.lowercase, strip_accents=vectorizer.strip_accents,
+        analyzer=vectorizer.analyzer,
+        ngrams=tuple(vectorizer.ngram_range),
+        token_pattern=pattern,
+        lowercase=vectorizer.lowercase,
+        strip_accents=vectorizer.strip_accents,
         stop_words=tuple(sorted(vectorizer.get_stop_words() or ())) if is_word else (),
-        vocabulary=tuple(sorted(vectorizer.get_feature_names_out().tolist())), tf=tf, idf="smooth" if idf else "none",
+        vocabulary=tuple(sorted(vectorizer.get_feature_names_out().tolist())),
+        tf=tf,
+        idf="smooth" if idf else "none",
         norm="none" if transformer is None or transformer.norm is None else transformer.norm,
-    )  # fmt: skip
+    )
 
 
 def _models() -> dict[str, str]:
     """Return the event model for the name of each class of scikit-learn."""
-    return {record.sklearn.name: name for name, record in EVENT_MODELS.items() if record.sklearn is not None}
+    return {
+        record.sklearn.name: name
+        for name, record in EVENT_MODELS.items()
+        if record.sklearn is not None
+    }
 
 
-def _read_statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_binary: bool) -> ClassStatistics:
+def _read_statistics(
+    counts: NDArray[Any], class_documents: NDArray[Any], *, is_binary: bool
+) -> ClassStatistics:
     """Return class statistics; document frequencies that the pipeline does not store are 0.
 
     Parameters
@@ -166,7 +192,9 @@ def _read_statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_
     _require(bool((documents == class_documents).all()), "sample weights")
     features, classes = np.nonzero(counts.T)
     sums = counts.T[features, classes]
-    frequencies = np.rint(sums).astype(np.int64) if is_binary else np.zeros(len(sums), dtype=np.int64)
+    frequencies = (
+        np.rint(sums).astype(np.int64) if is_binary else np.zeros(len(sums), dtype=np.int64)
+    )
     _require(not is_binary or bool((frequencies == sums).all()), "sample weights")
     indptr = np.searchsorted(features, np.arange(counts.shape[1] + 1)).astype(np.int64)
     occurrences = frequencies if is_binary else sums.astype(np.float64)

@@ -45,10 +45,18 @@ class _Finder:
         self._lowercase = settings.lowercase
         self._strip_accents = ACCENTS[settings.strip_accents]
         self._pattern = compile_token_pattern(settings)
-        self.normalizer = Normalizer(settings) if settings.stop_words or settings.stem is not None else None
+        self.normalizer = (
+            Normalizer(settings) if settings.stop_words or settings.stem is not None else None
+        )
         views = zip(settings.view, settings.of_views, strict=False)
-        self._views: list[tuple[str, Any]] = [(name + VIEW_END, type(self)(each)) for name, each in views]
-        methods = {"word": "_word_features", "char": "_character_ngrams", "char_wb": "_bounded_ngrams"}
+        self._views: list[tuple[str, Any]] = [
+            (name + VIEW_END, type(self)(each)) for name, each in views
+        ]
+        methods = {
+            "word": "_word_features",
+            "char": "_character_ngrams",
+            "char_wb": "_bounded_ngrams",
+        }
         self._find: Callable[..., Any] = getattr(self, methods[settings.analyzer])
 
 
@@ -105,11 +113,17 @@ class Analyzer(_Finder):
     def document(self, texts: Sequence[str]) -> list[str]:
         """Return the features of a document; with several text fields, each as `field:feature`."""
         if self._views:
-            return [name + feature for name, view in self._views for feature in view.document(texts)]
+            return [
+                name + feature for name, view in self._views for feature in view.document(texts)
+            ]
         if not self._prefixes:
             (text,) = texts
             return self(text)
-        return [prefix + feature for prefix, text in zip(self._prefixes, texts, strict=True) for feature in self(text)]
+        return [
+            prefix + feature
+            for prefix, text in zip(self._prefixes, texts, strict=True)
+            for feature in self(text)
+        ]
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of a text that is already lowercased and stripped of accents."""
@@ -142,14 +156,21 @@ class Analyzer(_Finder):
 
     def _bounded_ngrams(self, text: str) -> list[str]:
         shortest, longest = self._ngrams
-        return [ngram for word in text.split() for ngram in _padded_ngrams(f" {word} ", shortest, longest)]
+        return [
+            ngram
+            for word in text.split()
+            for ngram in _padded_ngrams(f" {word} ", shortest, longest)
+        ]
 
 
 def is_too_long(token: str) -> bool:
     """Return whether a token has more than LONGEST_TOKEN bytes in UTF-8; lone surrogates have
     three.
     """
-    return len(token) > LONGEST_TOKEN // 4 and len(token.encode("utf-8", "surrogatepass")) > LONGEST_TOKEN
+    return (
+        len(token) > LONGEST_TOKEN // 4
+        and len(token.encode("utf-8", "surrogatepass")) > LONGEST_TOKEN
+    )
 
 
 def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
@@ -196,7 +217,9 @@ def compile_token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
     except FutureWarning as error:  # Python has no POSIX classes, and would match other characters
         what = str(error).replace("Possible", "possible")
         hint = "write \\[ for a bracket in a set, and \\w for letters and digits"
-        raise SettingsError(f"invalid regular expression: {what}", where="token_pattern", hint=hint) from None
+        raise SettingsError(
+            f"invalid regular expression: {what}", where="token_pattern", hint=hint
+        ) from None
     except (re.error, OverflowError, RecursionError) as error:
         raise SettingsError(f"invalid regular expression: {error}", where="token_pattern") from None
     if pattern.groups > 1:
@@ -259,7 +282,9 @@ def _stemmer(language: str) -> Any:
         raise MissingExtra("stemming", library="snowballstemmer", extra="stem") from None
     if language not in snowballstemmer.algorithms():
         languages = ", ".join(sorted(snowballstemmer.algorithms()))
-        raise SettingsError(f"no stemmer for {language}", where="stem", hint=f"choose one of {languages}")
+        raise SettingsError(
+            f"no stemmer for {language}", where="stem", hint=f"choose one of {languages}"
+        )
     return snowballstemmer.stemmer(language)
 
 
@@ -307,11 +332,15 @@ def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
     import signal
     import threading
 
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+    if threading.current_thread() is not threading.main_thread() or not hasattr(
+        signal, "setitimer"
+    ):
         yield
         return
     previous = signal.signal(signal.SIGVTALRM, _stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, MIN_SECONDS + SECONDS_PER_CHARACTER * sum(map(len, texts)))
+    signal.setitimer(
+        signal.ITIMER_VIRTUAL, MIN_SECONDS + SECONDS_PER_CHARACTER * sum(map(len, texts))
+    )
     try:
         yield
     finally:
@@ -345,7 +374,11 @@ class Locator(_Finder):
     def __call__(self, text: str) -> list[Occurrence]:
         """Return the features of one text."""
         if self._views:
-            return [each._replace(feature=name + each.feature) for name, view in self._views for each in view(text)]
+            return [
+                each._replace(feature=name + each.feature)
+                for name, view in self._views
+                for each in view(text)
+            ]
         return list(self._find(*self._normalize(text)))
 
     def _normalize(self, text: str) -> tuple[str, list[int]]:
@@ -358,7 +391,9 @@ class Locator(_Finder):
             if not (text.isascii() and len(changed) == len(text)):
                 # a character may become several or none, independently of its neighbors; only the
                 # lowercase of sigma depends on its position, and it is one letter in any case
-                origins = [origin for origin, c in zip(origins, text, strict=True) for _ in change(c)]
+                origins = [
+                    origin for origin, c in zip(origins, text, strict=True) for _ in change(c)
+                ]
             text = changed
         return text, origins
 

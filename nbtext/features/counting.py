@@ -19,10 +19,32 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern, regex_timeout
-from nbtext.features.csr import Floats, SparseWeights, join_bounds, join_columns, row_keys, run_starts, running_sums
+from nbtext.features.analyzer import (
+    ACCENTS,
+    MARKS_PATTERN,
+    Analyzer,
+    has_marks,
+    has_own_pattern,
+    regex_timeout,
+)
+from nbtext.features.csr import (
+    Floats,
+    SparseWeights,
+    join_bounds,
+    join_columns,
+    row_keys,
+    run_starts,
+    running_sums,
+)
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
-from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, join_hashes, vocabulary_hashes
+from nbtext.features.hashing import (
+    Hashes,
+    bucket_hashes,
+    buckets,
+    document_hashes,
+    join_hashes,
+    vocabulary_hashes,
+)
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
@@ -69,7 +91,11 @@ class Counter:
         return _sort_entries(self._rows(columns))
 
     def count(
-        self, columns: Columns, classes: NDArray[np.int32], keep_below: int, groups: NDArray[np.object_] | None = None
+        self,
+        columns: Columns,
+        classes: NDArray[np.int32],
+        keep_below: int,
+        groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
         """Add each document's counts to its class; return the documents with a hash below a bound,
         with their groups.
@@ -86,9 +112,15 @@ class Counter:
         rows = self._rows(columns)
         self._counts.add(rows, classes[labeled])
         hashes = document_hashes(rows, self._entry_hashes(rows))
-        kept = np.flatnonzero(hashes <= np.uint64(keep_below - 1)) if keep_below else np.empty(0, dtype=np.int64)
+        kept = (
+            np.flatnonzero(hashes <= np.uint64(keep_below - 1))
+            if keep_below
+            else np.empty(0, dtype=np.int64)
+        )
         groups = groups[labeled] if groups is not None else None
-        return replace(rows, classes=classes[labeled], hashes=hashes, groups=groups, n_tokens=None).take(kept)
+        return replace(
+            rows, classes=classes[labeled], hashes=hashes, groups=groups, n_tokens=None
+        ).take(kept)
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return the features so far, sorted, and the final column of each provisional one (-1 if
@@ -102,7 +134,9 @@ class Counter:
             return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
         if len(self._vocabulary) < len(self._numbers):
             terms = sorted(self._numbers)
-            numbers = np.fromiter(map(self._numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
+            numbers = np.fromiter(
+                map(self._numbers.__getitem__, terms), dtype=np.int64, count=len(terms)
+            )
             self._vocabulary = Vocabulary.from_sorted(terms)
             self._rank = np.argsort(numbers).astype(np.int32)
         return self._vocabulary, self._rank
@@ -134,7 +168,11 @@ class Counter:
         rows = self._rows(columns)
         weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
         known = np.diff(running_sums(rows.counts)[rows.indptr])
-        return score_rows(rows.indptr, rows.indices, weights, scorer), np.asarray(rows.n_tokens), known
+        return (
+            score_rows(rows.indptr, rows.indices, weights, scorer),
+            np.asarray(rows.n_tokens),
+            known,
+        )
 
     def _rows(self, columns: Columns) -> DocumentCounts:
         """Return the counts of documents, each in the order in which its features occur; of
@@ -145,11 +183,16 @@ class Counter:
             if self._hash_bits is not None:
                 numbers = _growing_numbers()  # for this batch only, so that memory stays bounded
                 rows = _count(documents, lambda terms: map(numbers.__getitem__, terms))
-                rows = _sort_entries(replace(rows, indices=buckets(numbers, self._hash_bits)[rows.indices]))
+                rows = _sort_entries(
+                    replace(rows, indices=buckets(numbers, self._hash_bits)[rows.indices])
+                )
                 starts = run_starts(row_keys(rows.indptr, rows.indices))
                 counts = _sums(rows.counts, starts).astype(np.int32)
                 return replace(
-                    rows, indptr=np.searchsorted(starts, rows.indptr), indices=rows.indices[starts], counts=counts
+                    rows,
+                    indptr=np.searchsorted(starts, rows.indptr),
+                    indices=rows.indices[starts],
+                    counts=counts,
                 )
             if self._is_fixed:
                 column_of = self._vocabulary.columns.get
@@ -163,7 +206,9 @@ class Counter:
             return bucket_hashes(rows.indices)
         n_new = len(self._numbers) - len(self._hashes)
         if n_new:
-            newest_first = vocabulary_hashes(Vocabulary.from_sorted(islice(reversed(self._numbers), n_new)))
+            newest_first = vocabulary_hashes(
+                Vocabulary.from_sorted(islice(reversed(self._numbers), n_new))
+            )
             self._hashes = np.concatenate((self._hashes, newest_first[::-1]))
         return self._hashes[rows.indices]
 
@@ -178,8 +223,14 @@ class ViewCounter:
     def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
         self._names = settings.view
         self._vocabulary = vocabulary
-        given = [None] * len(self._names) if vocabulary is None else split_views(vocabulary, self._names)
-        self._counters = [counter(each, own) for each, own in zip(settings.of_views, given, strict=True)]
+        given = (
+            [None] * len(self._names)
+            if vocabulary is None
+            else split_views(vocabulary, self._names)
+        )
+        self._counters = [
+            counter(each, own) for each, own in zip(settings.of_views, given, strict=True)
+        ]
         self._bounds = None if vocabulary is None else find_views(vocabulary, self._names)
         # the arrays of a scorer, by view
         self._prepared: tuple[SparseWeights | None, list[Any]] = None, []
@@ -190,14 +241,22 @@ class ViewCounter:
         return self._join([each.rows(columns) for each in self._counters])
 
     def count(
-        self, columns: Columns, classes: NDArray[np.int32], keep_below: int, groups: NDArray[np.object_] | None = None
+        self,
+        columns: Columns,
+        classes: NDArray[np.int32],
+        keep_below: int,
+        groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
         """See Counter. The hash of a document follows from its hashes in all views."""
         below = 1 << 64 if keep_below else 0
         parts = [each.count(columns, classes, below, groups) for each in self._counters]
         hashes = join_hashes(self._names, [part.hashes for part in parts])
         rows = replace(
-            self._join(parts), classes=parts[0].classes, hashes=hashes, groups=parts[0].groups, n_tokens=None
+            self._join(parts),
+            classes=parts[0].classes,
+            hashes=hashes,
+            groups=parts[0].groups,
+            n_tokens=None,
         )
         return rows.filter(hashes <= np.uint64(keep_below - 1)) if keep_below else rows
 
@@ -244,19 +303,36 @@ class ViewCounter:
         assert bounds is not None
         # they are prepared once, and set together, because several threads may score
         if prepared[0] is not scorer:
-            prepared = self._prepared = scorer, [*zip(weighting.split(bounds), scorer.split(bounds), strict=True)]
-        found = [each.scores(columns, *own) for each, own in zip(self._counters, prepared[1], strict=True)]
+            prepared = self._prepared = (
+                scorer,
+                [*zip(weighting.split(bounds), scorer.split(bounds), strict=True)],
+            )
+        found = [
+            each.scores(columns, *own)
+            for each, own in zip(self._counters, prepared[1], strict=True)
+        ]
         scores, n_tokens, n_known = (np.sum(values, axis=0) for values in zip(*found, strict=True))
         return scores, n_tokens, n_known
 
     def _join(self, parts: Sequence[DocumentCounts]) -> DocumentCounts:
         """Return the rows of all views as one, without hashes and classes."""
         if self._bounds is None:
-            indices = [part.indices * np.int32(len(parts)) + np.int32(view) for view, part in enumerate(parts)]
+            indices = [
+                part.indices * np.int32(len(parts)) + np.int32(view)
+                for view, part in enumerate(parts)
+            ]
         else:
-            indices = [part.indices + np.int32(start) for part, start in zip(parts, self._bounds, strict=False)]
-        rows = join_columns([(part.indptr, own, part.counts) for part, own in zip(parts, indices, strict=True)])
-        n_tokens = [np.zeros(len(parts[0]), np.int64) if part.n_tokens is None else part.n_tokens for part in parts]
+            indices = [
+                part.indices + np.int32(start)
+                for part, start in zip(parts, self._bounds, strict=False)
+            ]
+        rows = join_columns(
+            [(part.indptr, own, part.counts) for part, own in zip(parts, indices, strict=True)]
+        )
+        n_tokens = [
+            np.zeros(len(parts[0]), np.int64) if part.n_tokens is None else part.n_tokens
+            for part in parts
+        ]
         return DocumentCounts.from_texts(*rows, np.sum(n_tokens, axis=0))
 
 
@@ -285,9 +361,11 @@ def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts
         indptr.append(len(indices))
         n_tokens.append(len(features))
     return DocumentCounts.from_texts(
-        np.frombuffer(indptr, dtype=np.int64), np.frombuffer(indices, dtype=np.int32),
-        np.frombuffer(counts, dtype=np.int32), np.frombuffer(n_tokens, dtype=np.int64),
-    )  # fmt: skip
+        np.frombuffer(indptr, dtype=np.int64),
+        np.frombuffer(indices, dtype=np.int32),
+        np.frombuffer(counts, dtype=np.int32),
+        np.frombuffer(n_tokens, dtype=np.int64),
+    )
 
 
 class ClassCounter:
@@ -305,7 +383,9 @@ class ClassCounter:
     def add(self, rows: DocumentCounts, classes: NDArray[np.int32]) -> None:
         """Add each row to its class; classes (n_documents,) are >= 0."""
         entry_classes = np.repeat(classes, np.diff(rows.indptr))
-        self._waiting.append((rows.indices.astype(np.int64) << CLASS_BITS | entry_classes, rows.counts))
+        self._waiting.append(
+            (rows.indices.astype(np.int64) << CLASS_BITS | entry_classes, rows.counts)
+        )
         self._n_waiting += len(rows.indices)
         if self._n_waiting > max(BLOCK, len(self._keys)):  # so that the total time stays linear
             self._fold()
@@ -352,7 +432,10 @@ def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def merge_sorted(
-    blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
+    blob_a: NDArray[np.uint8],
+    offsets_a: NDArray[np.int64],
+    blob_b: NDArray[np.uint8],
+    offsets_b: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return the union of two sorted vocabularies (blob, offsets), and the column in it of each
     feature of either.
@@ -364,18 +447,26 @@ def merge_sorted(
 
 
 def score_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float64] | NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64] | NDArray[np.int32],
     scorer: SparseWeights,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Return scores (n_documents, n_classes) of rows by a sparse linear scorer."""
     from scipy.sparse import csr_array
 
     n_features = scorer.n_columns
-    rows = csr_array((values.astype(np.float64), indices, indptr), shape=(len(indptr) - 1, n_features))
+    rows = csr_array(
+        (values.astype(np.float64), indices, indptr), shape=(len(indptr) - 1, n_features)
+    )
     shape = len(scorer.indptr) - 1, len(scorer.bias)
     deltas = csr_array((scorer.deltas, scorer.classes, scorer.indptr), shape=shape)
     own = csr_array((rows.data, scorer.rows_of(indices), indptr), shape=(len(indptr) - 1, shape[0]))
-    scores: Floats = (own @ deltas).toarray() + np.outer(rows @ np.ones(n_features), scorer.default) + scorer.bias
+    scores: Floats = (
+        (own @ deltas).toarray()
+        + np.outer(rows @ np.ones(n_features), scorer.default)
+        + scorer.bias
+    )
     if scorer.base is not None and scorer.base_scale is not None:
         scores += np.outer(rows @ scorer.base, scorer.base_scale)
     return scores
@@ -402,10 +493,16 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
     normalizer = Analyzer(settings).normalizer
     compiled = CompiledCounter(
-        analyzer=settings.analyzer, marks=has_marks(settings), ngrams=settings.ngrams, lowercase=settings.lowercase,
-        fields=settings.fields, normalize=normalizer.normalize if normalizer is not None else None,
-        strip_accents=ACCENTS[settings.strip_accents], hash_bits=settings.hash_bits, vocabulary=vocabulary,
-    )  # fmt: skip
+        analyzer=settings.analyzer,
+        marks=has_marks(settings),
+        ngrams=settings.ngrams,
+        lowercase=settings.lowercase,
+        fields=settings.fields,
+        normalize=normalizer.normalize if normalizer is not None else None,
+        strip_accents=ACCENTS[settings.strip_accents],
+        hash_bits=settings.hash_bits,
+        vocabulary=vocabulary,
+    )
     return cast(Counter, compiled)
 
 
@@ -422,7 +519,9 @@ def _why_plain(settings: FeatureSettings) -> str:
         return f"the kernel supports the default --token-pattern and {MARKS_PATTERN} only"
     if has_marks(settings) and (settings.stop_words or settings.stem is not None):
         # a normal form may be a colon or a control character
-        return f"the kernel supports --token-pattern {MARKS_PATTERN} only without stop words and stems"
+        return (
+            f"the kernel supports --token-pattern {MARKS_PATTERN} only without stop words and stems"
+        )
     prefixes = [f"{name}:" for name in settings.fields]
     if any(one.startswith(other) for one, other in permutations(prefixes, 2)):
         return "the kernel needs --text-field names of which none begins another"

@@ -40,7 +40,9 @@ def row_sums(indptr: NDArray[Any], values: NDArray[Any]) -> Floats:
     return np.bincount(entry_rows(indptr), values, len(indptr) - 1).astype(np.float64, copy=False)
 
 
-def entries_of(indptr: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def entries_of(
+    indptr: NDArray[Any], rows: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the bounds of selected rows, concatenated, and the positions of their entries among
     all entries.
     """
@@ -56,7 +58,9 @@ def join_bounds(bounds: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
 
 def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
     """Return the start of each run of equal keys."""
-    return np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
+    return np.flatnonzero(
+        np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]))
+    )
 
 
 def row_keys(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -65,7 +69,10 @@ def row_keys(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[n
 
 
 def arrange_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[np.int32], columns: NDArray[np.int32]
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    columns: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr,
     indices, counts).
@@ -80,14 +87,18 @@ def arrange_rows(
 
 
 def take_rows(
-    parts: Sequence[tuple[Integers, Indices, NDArray[Any]]], selected: Integers, columns: Sequence[Indices] = ()
+    parts: Sequence[tuple[Integers, Indices, NDArray[Any]]],
+    selected: Integers,
+    columns: Sequence[Indices] = (),
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Return the rows with these numbers, counted from part to part, in this order: (indptr,
     indices, counts).
 
     columns  for each part, the new column of each feature; empty: features keep their columns
     """
-    indices = np.concatenate([columns[k][part[1]] if columns else part[1] for k, part in enumerate(parts)])
+    indices = np.concatenate(
+        [columns[k][part[1]] if columns else part[1] for k, part in enumerate(parts)]
+    )
     counts = np.concatenate([part[2] for part in parts])
     bounds, entries = entries_of(join_bounds(part[0] for part in parts), selected)
     return bounds, indices[entries], counts[entries]
@@ -104,7 +115,9 @@ def join_columns(
     starts = joined[:-1] + np.cumsum(lengths, axis=0) - lengths
     indices = np.empty(joined[-1], dtype=np.int32)
     counts = np.empty(joined[-1], dtype=parts[0][2].dtype)
-    for (indptr, own_indices, own_counts), own_starts, own_lengths in zip(parts, starts, lengths, strict=True):
+    for (indptr, own_indices, own_counts), own_starts, own_lengths in zip(
+        parts, starts, lengths, strict=True
+    ):
         places = np.repeat(own_starts - indptr[:-1], own_lengths) + np.arange(indptr[-1])
         indices[places] = own_indices
         counts[places] = own_counts
@@ -123,7 +136,11 @@ def split_columns(
 
 
 def select_class(
-    indptr: NDArray[np.int64], classes: NDArray[np.int32], values: NDArray[Any], features: NDArray[Any], k: int
+    indptr: NDArray[np.int64],
+    classes: NDArray[np.int32],
+    values: NDArray[Any],
+    features: NDArray[Any],
+    k: int,
 ) -> NDArray[Any]:
     """Return the values of some features in a class, from a feature-major list of entries; 0 where
     there is none.
@@ -203,15 +220,27 @@ class SparseWeights:
         found = []
         n_classes = len(self.bias)
         for view, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            own = slice(None) if self.bounds is None else slice(view * n_classes, (view + 1) * n_classes)
+            own = (
+                slice(None)
+                if self.bounds is None
+                else slice(view * n_classes, (view + 1) * n_classes)
+            )
             part = replace(
-                self, bias=self.bias if view == 0 else np.zeros(n_classes), default=self.default[own],
-                base=None if self.base is None else self.base[start:stop], bounds=None,
-            )  # fmt: skip
+                self,
+                bias=self.bias if view == 0 else np.zeros(n_classes),
+                default=self.default[own],
+                base=None if self.base is None else self.base[start:stop],
+                bounds=None,
+            )
             if self.rows is None:
                 indptr = self.indptr[start : stop + 1]
                 cells = slice(indptr[0], indptr[-1])
-                part = replace(part, indptr=indptr - indptr[0], classes=self.classes[cells], deltas=self.deltas[cells])
+                part = replace(
+                    part,
+                    indptr=indptr - indptr[0],
+                    classes=self.classes[cells],
+                    deltas=self.deltas[cells],
+                )
             else:
                 part = replace(part, rows=self.rows[start:stop])
             found.append(part)

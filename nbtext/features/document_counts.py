@@ -63,18 +63,24 @@ class DocumentCounts:
     groups: NDArray[Any] | None = None
     token_lengths: Floats | None = None
     n_tokens: NDArray[np.int64] | None = None
-    _located: tuple[NDArray[Any], NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
+    _located: tuple[NDArray[Any], NDArray[np.int64]] | None = field(
+        default=None, init=False, repr=False
+    )
     _transposed: Any = field(default=None, init=False, repr=False)  # a csr_array
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     @classmethod
-    def from_texts(cls, indptr: Integers, indices: Indices, counts: Indices, n_tokens: Integers) -> DocumentCounts:
+    def from_texts(
+        cls, indptr: Integers, indices: Indices, counts: Indices, n_tokens: Integers
+    ) -> DocumentCounts:
         """Return the counts of texts, without labels and hashes."""
         n = len(n_tokens)
         unlabeled = np.full(n, -1, dtype=np.int32)
-        return cls(indptr, indices, counts, unlabeled, np.zeros(n, dtype=np.uint64), n_tokens=n_tokens)
+        return cls(
+            indptr, indices, counts, unlabeled, np.zeros(n, dtype=np.uint64), n_tokens=n_tokens
+        )
 
     @property
     def is_counted(self) -> bool:
@@ -97,7 +103,9 @@ class DocumentCounts:
             rows = filled[start : start + SUMMED]
             first = self.indptr[rows[0]]
             last = self.indptr[rows[-1] + 1]
-            totals[rows] = np.add.reduceat(self.counts[first:last], self.indptr[rows] - first, dtype=np.int64)
+            totals[rows] = np.add.reduceat(
+                self.counts[first:last], self.indptr[rows] - first, dtype=np.int64
+            )
         return totals
 
     @property
@@ -132,7 +140,9 @@ class DocumentCounts:
 
     def weigh(self, weights: NDArray[Any]) -> DocumentCounts:
         """Return the same documents with other values for their entries; their lengths stay."""
-        return replace(self, counts=weights, token_lengths=self.lengths if self.has_lengths else None)
+        return replace(
+            self, counts=weights, token_lengths=self.lengths if self.has_lengths else None
+        )
 
     def binarize(self) -> DocumentCounts:
         """Return the same documents with binary counts."""
@@ -159,7 +169,9 @@ class DocumentCounts:
         (n_entries,).
         """
         indptr = np.searchsorted(np.flatnonzero(is_kept), self.indptr)
-        return replace(self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept])
+        return replace(
+            self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept]
+        )
 
     def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> DocumentCounts:
         """Return the same documents with other numbers for features (in the same order) and
@@ -172,7 +184,11 @@ class DocumentCounts:
         then EMPTY_HASH.
         """
         is_empty = self.hashes == 0
-        return replace(self, hashes=np.where(is_empty, np.uint64(EMPTY_HASH), self.hashes)) if is_empty.any() else self
+        return (
+            replace(self, hashes=np.where(is_empty, np.uint64(EMPTY_HASH), self.hashes))
+            if is_empty.any()
+            else self
+        )
 
     def arrange(self, columns: NDArray[np.int32]) -> DocumentCounts:
         """Return the same documents with feature j in column columns[j], sorted; a column below 0
@@ -185,7 +201,9 @@ class DocumentCounts:
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
-        return self._select(documents, *csr.take_rows([(self.indptr, self.indices, self.counts)], documents))
+        return self._select(
+            documents, *csr.take_rows([(self.indptr, self.indices, self.counts)], documents)
+        )
 
     def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the documents for which `is_kept`, (n_documents,), is true."""
@@ -197,18 +215,25 @@ class DocumentCounts:
         indptr = self.indptr[start : stop + 1] - self.indptr[start]
         return self._select(slice(start, stop), indptr, self.indices[entries], self.counts[entries])
 
-    def _select(self, rows: Any, indptr: NDArray[Any], indices: NDArray[Any], counts: NDArray[Any]) -> DocumentCounts:
+    def _select(
+        self, rows: Any, indptr: NDArray[Any], indices: NDArray[Any], counts: NDArray[Any]
+    ) -> DocumentCounts:
         """Return the documents that `rows` (numbers or a slice) selects, with these entries."""
         optional: list[Any] = [
-            None if column is None else column[rows] for column in (self.groups, self.token_lengths, self.n_tokens)
+            None if column is None else column[rows]
+            for column in (self.groups, self.token_lengths, self.n_tokens)
         ]
-        return DocumentCounts(indptr, indices, counts, self.classes[rows], self.hashes[rows], *optional)
+        return DocumentCounts(
+            indptr, indices, counts, self.classes[rows], self.hashes[rows], *optional
+        )
 
     def split(self, size: int) -> list[DocumentCounts]:
         """Return parts of at most `size` documents."""
         if len(self) <= size:
             return [self]
-        return [self.slice(start, min(start + size, len(self))) for start in range(0, len(self), size)]
+        return [
+            self.slice(start, min(start + size, len(self))) for start in range(0, len(self), size)
+        ]
 
     def matrix(self, n_features: int) -> csr_array:
         """Return the counts as a sparse matrix (n_documents, n_features)."""
@@ -230,7 +255,9 @@ class DocumentCounts:
         indptr, classes  of the class statistics of a corpus that includes these documents
         """
         if self._located is None or self._located[0] is not classes:
-            positions = csr.entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
+            positions = csr.entry_positions(
+                self.indptr, self.indices, self.classes, indptr, classes
+            )
             # a cache, not part of the value
             object.__setattr__(self, "_located", (classes, positions))
             return positions
@@ -264,7 +291,9 @@ class DocumentCounts:
         hashes = np.concatenate((self.hashes, others.hashes))
         classes = np.concatenate((self.classes, others.classes))
         order = np.lexsort((classes, hashes))
-        is_new = (np.diff(hashes[order], prepend=hashes[order][:1]) != 0) | (np.diff(classes[order], prepend=-1) != 0)
+        is_new = (np.diff(hashes[order], prepend=hashes[order][:1]) != 0) | (
+            np.diff(classes[order], prepend=-1) != 0
+        )
         kinds = np.empty(len(order), dtype=np.int64)
         kinds[order] = np.cumsum(is_new)
         mine = kinds[: len(self)]
@@ -337,17 +366,25 @@ def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
     )
 
 
-def _join_optional(columns: Sequence[NDArray[Any] | None], parts: Sequence[DocumentCounts]) -> NDArray[Any] | None:
+def _join_optional(
+    columns: Sequence[NDArray[Any] | None], parts: Sequence[DocumentCounts]
+) -> NDArray[Any] | None:
     """Return a column that the documents of all parts have, or those of none."""
     present = [column for column in columns if column is not None]
-    n_needed = sum(len(part) > 0 or column is not None for part, column in zip(parts, columns, strict=True))
+    n_needed = sum(
+        len(part) > 0 or column is not None for part, column in zip(parts, columns, strict=True)
+    )
     if present and len(present) != n_needed:
         raise ValueError(f"{len(present)} of {n_needed} parts have a column that the others lack")
     return np.concatenate(present) if present else None
 
 
 def take_smallest(
-    parts: Sequence[DocumentCounts], size: int | None, *, places: Indices | None = None, columns: Sequence[Indices] = ()
+    parts: Sequence[DocumentCounts],
+    size: int | None,
+    *,
+    places: Indices | None = None,
+    columns: Sequence[Indices] = (),
 ) -> DocumentCounts:
     """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by
     hash and class.
@@ -360,8 +397,13 @@ def take_smallest(
     """
     none = np.zeros(0, dtype=np.int32)
     parts = parts or [concatenate(())]
-    heads = [replace(part, indptr=np.zeros_like(part.indptr), indices=none, counts=none) for part in parts]
+    heads = [
+        replace(part, indptr=np.zeros_like(part.indptr), indices=none, counts=none)
+        for part in parts
+    ]
     documents = concatenate(heads)
-    order = documents.order(documents.classes if places is None else places[documents.classes])[:size]
+    order = documents.order(documents.classes if places is None else places[documents.classes])[
+        :size
+    ]
     rows = [(part.indptr, part.indices, part.counts) for part in parts]
     return documents._select(order, *csr.take_rows(rows, order, columns))

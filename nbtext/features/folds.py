@@ -9,9 +9,13 @@ NEVER_HELD_OUT = -1  # the fold of a document on which every model is trained
 
 
 def stratified_folds(
-    classes: NDArray[np.int32], n_folds: int, *, seed: int | None, contents: NDArray[np.integer] | None = None,
+    classes: NDArray[np.int32],
+    n_folds: int,
+    *,
+    seed: int | None,
+    contents: NDArray[np.integer] | None = None,
     class_documents: NDArray[np.integer] | None = None,
-) -> NDArray[np.int64]:  # fmt: skip
+) -> NDArray[np.int64]:
     """Return the fold of each document, 0 to n_folds - 1; each class is spread evenly.
 
     Parameters

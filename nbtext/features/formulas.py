@@ -86,9 +86,11 @@ WEIGHTINGS = {  # name: tf, idf, norm
 
 
 def evaluate(
-    formula: str, variables: Mapping[str, Value], operations: Mapping[str, Callable[..., Value]],
+    formula: str,
+    variables: Mapping[str, Value],
+    operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
-) -> Value:  # fmt: skip
+) -> Value:
     """Return the value of a formula; values can be numbers, arrays, source code, or nodes of a
     graph.
 
@@ -107,9 +109,11 @@ def evaluate(
 
 
 def _evaluate_node(
-    node: ast.expr, variables: Mapping[str, Value], operations: Mapping[str, Callable[..., Value]],
+    node: ast.expr,
+    variables: Mapping[str, Value],
+    operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
-) -> Value:  # fmt: skip
+) -> Value:
     """Return the value of a node. A closure that calls itself would keep large arrays alive, so
     this is a function.
     """

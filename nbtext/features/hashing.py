@@ -99,7 +99,11 @@ def join_hashes(names: Sequence[str], hashes: Sequence[Hashes]) -> Hashes:
 
 
 def count_matrix(
-    indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], classes: NDArray[Any], feature_hashes: Hashes
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    classes: NDArray[Any],
+    feature_hashes: Hashes,
 ) -> DocumentCounts:
     """Return the documents of a CSR matrix of counts or weights, with the hashes of their contents."""
     data = data.astype(np.int32 if data.dtype.kind in "iu" else np.float64)
@@ -118,5 +122,7 @@ def buckets(terms: Iterable[str], bits: int) -> NDArray[np.int32]:
 
     source  scikit-learn 1.9, FeatureHasher with alternate_sign=False
     """
-    signed = np.array([murmur3(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint32)
+    signed = np.array(
+        [murmur3(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint32
+    )
     return (np.abs(signed.view(np.int32).astype(np.int64)) % (1 << bits)).astype(np.int32)

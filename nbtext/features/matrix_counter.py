@@ -17,7 +17,13 @@ from nbtext.errors import InputError, ModelError, NbtextError
 from nbtext.features.counting import ClassCounter, merge_sorted
 from nbtext.features.csr import split_columns
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
-from nbtext.features.hashing import bucket_hashes, count_matrix, document_hashes, join_hashes, vocabulary_hashes
+from nbtext.features.hashing import (
+    bucket_hashes,
+    count_matrix,
+    document_hashes,
+    join_hashes,
+    vocabulary_hashes,
+)
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings, find_invalid_field
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
@@ -26,9 +32,17 @@ from nbtext.features.weighting import Weighting
 LARGEST_COUNT = np.iinfo(np.int32).max
 MAX_SUM = 2.0**62  # of the weights of a matrix, so that sums cannot overflow
 ANALYSIS = (  # settings that say what a feature is; the others select and weight features
-    "analyzer", "ngrams", "view", "token_pattern", "lowercase", "strip_accents", "stop_words", "stem", "fields",
+    "analyzer",
+    "ngrams",
+    "view",
+    "token_pattern",
+    "lowercase",
+    "strip_accents",
+    "stop_words",
+    "stem",
+    "fields",
     "hash_bits",
-)  # fmt: skip
+)
 WEIGHTS = ("tf", "idf", "norm")
 LIKE_HINT = "make it with nbtext vectorize SOURCE --like MODEL"
 COUNTS_HINT = "give the texts, or an .npz file of nbtext vectorize"
@@ -54,7 +68,9 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
             raise TypeError
         features = FeatureSettings(**settings)
         names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)
-        if matrix.n_features != (len(names) if features.hash_bits is None else 1 << features.hash_bits):
+        if matrix.n_features != (
+            len(names) if features.hash_bits is None else 1 << features.hash_bits
+        ):
             raise ValueError
         if features.view:
             find_views(names, features.view)
@@ -77,7 +93,9 @@ def matrix_settings(matrix: Matrix) -> dict[str, Any]:
     defaults: dict[str, Any] = {each.name: each.default for each in fields(FeatureSettings)}
     settings = defaults | {name: _freeze(value) for name, value in (matrix.settings or {}).items()}
     if settings["vocabulary"] == ():
-        settings["vocabulary"] = tuple(Vocabulary(matrix.feature_blob, matrix.feature_offsets).terms)
+        settings["vocabulary"] = tuple(
+            Vocabulary(matrix.feature_blob, matrix.feature_offsets).terms
+        )
     return settings
 
 
@@ -116,11 +134,14 @@ def matrix_weighting(matrix: Matrix) -> Weighting | None:
     parameters = matrix.parameters or [{} for _ in features.of_views]
     if len(parameters) != len(features.of_views):
         raise InputError(
-            "the matrix file does not contain valid feature settings", hint="make it with nbtext vectorize"
+            "the matrix file does not contain valid feature settings",
+            hint="make it with nbtext vectorize",
         )
     found = [
         Weighting(each.tf, each.norm, matrix.idf[start:stop] if each.idf != "none" else None, own)
-        for each, own, (start, stop) in zip(features.of_views, parameters, pairwise(bounds), strict=True)
+        for each, own, (start, stop) in zip(
+            features.of_views, parameters, pairwise(bounds), strict=True
+        )
     ]
     return Weighting.join_views(found, bounds)
 
@@ -142,13 +163,17 @@ def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> FeatureSettin
         values = getattr(mine, name), getattr(wanted, name)
         if values[0] != values[1]:
             option = "separate-fields" if name == "fields" else name.replace("_", "-")
-            shown = " and ".join("not given" if value in (None, ()) else str(value)[:40] for value in values)
+            shown = " and ".join(
+                "not given" if value in (None, ()) else str(value)[:40] for value in values
+            )
             what = f"the matrix and the model, or another SOURCE, have different settings: --{option} is {shown}"
             raise InputError(what, hint=LIKE_HINT)
     return own
 
 
-def document_rows(matrix: Matrix, vocabulary: Vocabulary | None, views: Sequence[str] = ()) -> DocumentCounts:
+def document_rows(
+    matrix: Matrix, vocabulary: Vocabulary | None, views: Sequence[str] = ()
+) -> DocumentCounts:
     """Return the rows of a matrix of counts or weights, with the hashes of their contents.
 
     vocabulary  of the matrix; None if features are hashed
@@ -160,10 +185,14 @@ def document_rows(matrix: Matrix, vocabulary: Vocabulary | None, views: Sequence
         raise InputError("the matrix contains negative numbers", hint=hint)
     is_whole = matrix.is_whole
     if is_whole and matrix.data.max(initial=0) > LARGEST_COUNT:
-        raise InputError(f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed")
+        raise InputError(
+            f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed"
+        )
     maximum = MAX_SUM / max(1, len(matrix.data))
     if not is_whole and matrix.data.max(initial=0) > maximum:
-        raise InputError(f"the matrix contains a weight above {maximum:g}, so that sums could overflow")
+        raise InputError(
+            f"the matrix contains a weight above {maximum:g}, so that sums could overflow"
+        )
     if vocabulary is not None:
         hashes = vocabulary_hashes(vocabulary)
     else:
@@ -174,7 +203,11 @@ def document_rows(matrix: Matrix, vocabulary: Vocabulary | None, views: Sequence
         return rows
     bounds = find_views(vocabulary, views)
     own_hashes = list[NDArray[np.uint64]]()
-    parts = zip(split_columns(rows.indptr, rows.indices, bounds), split_views(vocabulary, views), strict=True)
+    parts = zip(
+        split_columns(rows.indptr, rows.indices, bounds),
+        split_views(vocabulary, views),
+        strict=True,
+    )
     for (places, ends, indices), own in parts:
         part = replace(rows, indptr=ends, indices=indices, counts=rows.counts[places])
         own_hashes.append(document_hashes(part, vocabulary_hashes(own)[indices]))
@@ -213,7 +246,11 @@ class MatrixCounter:
         return replace(rows, indices=columns[rows.indices])
 
     def count(
-        self, matrix: Matrix, classes: NDArray[np.int32], keep_below: int, groups: NDArray[np.object_] | None = None
+        self,
+        matrix: Matrix,
+        classes: NDArray[np.int32],
+        keep_below: int,
+        groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
         """See Counter. The sums of weights are not those of `class_counts`."""
         names, columns = self._find(matrix, self._add_names)
@@ -224,9 +261,15 @@ class MatrixCounter:
         elif self.weighted is None:
             self.weighted = matrix
         elif not np.array_equal(self.weighted.feature_blob, matrix.feature_blob):
-            raise InputError("the matrices have weights of different features", hint="give texts, or counts")
+            raise InputError(
+                "the matrices have weights of different features", hint="give texts, or counts"
+            )
         self.is_numbered |= matrix.is_numbered
-        kept = np.flatnonzero(rows.hashes <= np.uint64(keep_below - 1)) if keep_below else np.zeros(0, dtype=np.int64)
+        kept = (
+            np.flatnonzero(rows.hashes <= np.uint64(keep_below - 1))
+            if keep_below
+            else np.zeros(0, dtype=np.int64)
+        )
         return rows.take(kept)
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -267,10 +310,14 @@ class MatrixCounter:
         """Return the column of the model for each column of a matrix; -1: there is none."""
         known = self._vocabulary
         if matrix.is_numbered:
-            check_width(matrix, 1 << (self._settings.hash_bits or 0) if known is None else len(known))
+            check_width(
+                matrix, 1 << (self._settings.hash_bits or 0) if known is None else len(known)
+            )
             return np.arange(matrix.n_features, dtype=np.int32)
         assert known is not None  # hashed features have no names, which was checked
-        _, offsets, mine, theirs = merge_sorted(known.blob, known.offsets, names.blob, names.offsets)
+        _, offsets, mine, theirs = merge_sorted(
+            known.blob, known.offsets, names.blob, names.offsets
+        )
         columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
         columns[mine] = np.arange(len(mine), dtype=np.int32)
         found = columns[theirs]
@@ -285,10 +332,12 @@ class MatrixCounter:
         """
         if matrix.is_numbered and self._columns and len(names) != len(self._names):
             what = f"the matrix has {len(names):,} columns without names, and another SOURCE has {len(self._names):,}"
-            raise InputError(what, hint="give matrices with the same columns, or .npz, which has their names")
+            raise InputError(
+                what, hint="give matrices with the same columns, or .npz, which has their names"
+            )
         blob, offsets, mine, theirs = merge_sorted(
             self._names.blob, self._names.offsets, names.blob, names.offsets
-        )  # fmt: skip
+        )
         numbers = np.full(len(offsets) - 1, -1, dtype=np.int32)
         numbers[mine] = self._numbers
         is_new = numbers < 0
@@ -322,7 +371,9 @@ def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
     columns are others.
     """
     check_width(matrix, len(names))
-    return replace(matrix, n_features=len(names), feature_blob=names.blob, feature_offsets=names.offsets)
+    return replace(
+        matrix, n_features=len(names), feature_blob=names.blob, feature_offsets=names.offsets
+    )
 
 
 def require_counts(matrix: Matrix, job: str) -> None:
@@ -332,7 +383,9 @@ def require_counts(matrix: Matrix, job: str) -> None:
     if not holds_counts(matrix):
         raise ModelError(f"{job} needs counts, and the matrix holds weights", hint=COUNTS_HINT)
     if matrix.is_partial and matrix_features(matrix).vocabulary is not None:
-        raise ModelError(f"{job} needs all words, and the matrix of an older nbtext holds some", hint=COUNTS_HINT)
+        raise ModelError(
+            f"{job} needs all words, and the matrix of an older nbtext holds some", hint=COUNTS_HINT
+        )
 
 
 def _freeze(value: Any) -> Any:

@@ -60,12 +60,16 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    _, first, numbers = np.unique(number_contents(documents), return_index=True, return_inverse=True)
+    _, first, numbers = np.unique(
+        number_contents(documents), return_index=True, return_inverse=True
+    )
     distinct = documents.take(np.sort(first))
     sizes = np.diff(distinct.indptr)
     found = [*_share_rare_features(distinct, n_features, sizes), *_link_buckets(distinct, sizes)]
     pairs, similarities = _verify(distinct, found, n_features)
-    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2)
+    graph = coo_array(
+        (np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2
+    )
     components = connected_components(graph, directed=False)[1]
     # the row of each document's content in `distinct`
     rows = np.argsort(np.argsort(first))[numbers]
@@ -85,7 +89,9 @@ def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: 
     """
     _, first = np.unique(number_contents(documents), return_index=True)
     distinct = documents.take(np.sort(first))
-    pairs, _ = _verify(distinct, _link_buckets(distinct, np.diff(distinct.indptr), n_bands=1), n_features)
+    pairs, _ = _verify(
+        distinct, _link_buckets(distinct, np.diff(distinct.indptr), n_bands=1), n_features
+    )
     found = np.unique(pairs)
     if not len(found):
         return 0.0
@@ -108,7 +114,9 @@ def _solve_others(mean: float, share: float) -> float:
     return low
 
 
-def _verify(documents: DocumentCounts, candidates: Iterable[Integers], n_features: int) -> tuple[Integers, Floats]:
+def _verify(
+    documents: DocumentCounts, candidates: Iterable[Integers], n_features: int
+) -> tuple[Integers, Floats]:
     """Return the pairs that are similar enough, (n_pairs, 2), and their similarities."""
     n = max(1, len(documents))
     sizes = np.diff(documents.indptr)
@@ -117,10 +125,14 @@ def _verify(documents: DocumentCounts, candidates: Iterable[Integers], n_feature
     shared = np.zeros(len(pairs))
     for start in range(0, len(pairs), VERIFIED):
         compared = pairs[start : start + VERIFIED]
-        keys = np.sort(np.concatenate([_number_entries(documents, rows, n_features) for rows in compared.T]))
+        keys = np.sort(
+            np.concatenate([_number_entries(documents, rows, n_features) for rows in compared.T])
+        )
         # a document has each feature once, and the other one has it, too
         is_shared = keys[1:] == keys[:-1]
-        shared[start : start + VERIFIED] = np.bincount(keys[1:][is_shared] // n_features, minlength=len(compared))
+        shared[start : start + VERIFIED] = np.bincount(
+            keys[1:][is_shared] // n_features, minlength=len(compared)
+        )
     similarities = shared / np.maximum(1, sizes[pairs].sum(axis=1) - shared)
     is_similar = similarities >= SIMILAR
     return pairs[is_similar], similarities[is_similar]
@@ -134,7 +146,9 @@ def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) 
     return entry_rows(bounds) * n_features + documents.indices[places]
 
 
-def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Integers) -> Iterator[Integers]:
+def _share_rare_features(
+    documents: DocumentCounts, n_features: int, sizes: Integers
+) -> Iterator[Integers]:
     """Yield pairs of documents that share at least SHARED of the rare features of the smaller one."""
     frequencies = np.bincount(documents.indices, minlength=n_features)
     is_rare = (frequencies >= 2) & (frequencies <= MAX_RARE)
@@ -152,14 +166,19 @@ def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Inte
         yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
 
 
-def _link_buckets(documents: DocumentCounts, sizes: Integers, n_bands: int = N_BANDS) -> Iterator[Integers]:
+def _link_buckets(
+    documents: DocumentCounts, sizes: Integers, n_bands: int = N_BANDS
+) -> Iterator[Integers]:
     """Yield pairs of documents with two equal minimum hashes, and of about the same size."""
     rows = np.flatnonzero(sizes)
     if len(rows) < 2:
         return
     starts = documents.indptr[rows]
     for band in range(n_bands):
-        keys = [np.minimum.reduceat(_hash(documents.indices, 2 * band + part), starts) for part in range(2)]
+        keys = [
+            np.minimum.reduceat(_hash(documents.indices, 2 * band + part), starts)
+            for part in range(2)
+        ]
         order = np.lexsort((rows, sizes[rows], keys[1], keys[0]))
         for distance in NEIGHBORS:
             one = order[:-distance]
@@ -184,5 +203,7 @@ def _hash(features: NDArray[np.int32], seed: int) -> NDArray[np.uint64]:
 
 def _of_similar_sizes(one: Integers, other: Integers, sizes: Integers) -> Integers:
     """Return the pairs whose sizes allow them to be near duplicates, shape (n_pairs, 2)."""
-    is_possible = np.minimum(sizes[one], sizes[other]) >= SIMILAR * np.maximum(sizes[one], sizes[other])
+    is_possible = np.minimum(sizes[one], sizes[other]) >= SIMILAR * np.maximum(
+        sizes[one], sizes[other]
+    )
     return np.stack((one[is_possible], other[is_possible]), axis=1)

@@ -44,10 +44,17 @@ def is_selective(settings: FeatureSettings) -> bool:
     """Return whether these settings can remove a feature that occurs."""
     has_lower_limit = not 0 <= settings.min_df <= (1 if isinstance(settings.min_df, int) else 0)
     has_upper_limit = isinstance(settings.max_df, int) or settings.max_df != 1
-    return has_lower_limit or has_upper_limit or settings.max_features is not None or settings.select is not None
+    return (
+        has_lower_limit
+        or has_upper_limit
+        or settings.max_features is not None
+        or settings.select is not None
+    )
 
 
-def select_columns(counts: ClassCounts, class_documents: Integers, settings: FeatureSettings) -> Integers:
+def select_columns(
+    counts: ClassCounts, class_documents: Integers, settings: FeatureSettings
+) -> Integers:
     """Return the columns to keep, ascending, after the limits of document frequency, max_features
     and select.
 
@@ -73,7 +80,9 @@ def select_columns(counts: ClassCounts, class_documents: Integers, settings: Fea
         columns = _best(columns, row_sums(counts.indptr, occurrences), settings.max_features)
     if settings.select is not None:
         criterion, n_best = settings.select
-        columns = _best(columns, _score_features(counts, occurrences, class_documents, criterion), n_best)
+        columns = _best(
+            columns, _score_features(counts, occurrences, class_documents, criterion), n_best
+        )
     return columns
 
 
@@ -104,7 +113,9 @@ def _score_features(
         return mutual_information(counts, class_documents)
     if criterion == "chi2":
         return chi_squared(counts, occurrences, class_documents)
-    raise SettingsError(f"unknown criterion {criterion}", where="--select", hint="write mi:N or chi2:N")
+    raise SettingsError(
+        f"unknown criterion {criterion}", where="--select", hint="write mi:N or chi2:N"
+    )
 
 
 def _best(columns: Integers, scores: Floats, n_best: int) -> Integers:
@@ -130,25 +141,35 @@ def mutual_information(counts: ClassCounts, class_documents: Integers) -> Floats
     holding = row_sums(counts.indptr, counts.documents)
     spread = np.repeat(holding, np.diff(counts.indptr))
     entries = _share_of_information(counts.documents, spread, in_class, n_documents)
-    entries += _share_of_information(in_class - counts.documents, n_documents - spread, in_class, n_documents)
+    entries += _share_of_information(
+        in_class - counts.documents, n_documents - spread, in_class, n_documents
+    )
     # if no document has the feature
     in_other_classes = n_documents - row_sums(counts.indptr, in_class)
-    others = _share_of_information(in_other_classes, n_documents - holding, in_other_classes, n_documents)
+    others = _share_of_information(
+        in_other_classes, n_documents - holding, in_other_classes, n_documents
+    )
     return np.maximum(row_sums(counts.indptr, entries) + others, 0.0)
 
 
-def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_documents: float) -> Floats:
+def _share_of_information(
+    both: NDArray[Any], one: Floats, other: Floats, n_documents: float
+) -> Floats:
     """Return P(a, b) ln(P(a, b) / (P(a) P(b))) from numbers of documents; 0 for no documents."""
     share = np.zeros(len(both))
     some = both > 0
     joint = both[some] / n_documents
     # logarithms of the numbers apart: a product of tiny numbers (of a model that decayed) would be
     # 0
-    share[some] = joint * (np.log(both[some]) - np.log(one[some]) - np.log(other[some]) + math.log(n_documents))
+    share[some] = joint * (
+        np.log(both[some]) - np.log(one[some]) - np.log(other[some]) + math.log(n_documents)
+    )
     return share
 
 
-def chi_squared(counts: ClassCounts, occurrences: NDArray[Any], class_documents: Integers) -> Floats:
+def chi_squared(
+    counts: ClassCounts, occurrences: NDArray[Any], class_documents: Integers
+) -> Floats:
     """Return the chi-squared statistic of each feature's occurrences and the label.
 
     χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the

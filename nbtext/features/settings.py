@@ -11,7 +11,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from nbtext.documents.settings import read_words
 from nbtext.errors import PARAMETERS, SettingsError
-from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
+from nbtext.features.formulas import (
+    INVERSE_DOCUMENT_FREQUENCIES,
+    NORMS,
+    TERM_FREQUENCIES,
+    WEIGHTINGS,
+)
 from nbtext.features.stop_words import ENGLISH, read_stop_words
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, Settings, choices_of, setting, shorthand
@@ -59,7 +64,9 @@ def _parse_document_frequency(text: str) -> int | float:
     try:
         return int(text) if text.isdecimal() else float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is neither a number of documents nor a proportion such as 0.5") from None
+        raise ValueError(
+            f"{text!r} is neither a number of documents nor a proportion such as 0.5"
+        ) from None
 
 
 def _parse_selection(text: str) -> tuple[str, int]:
@@ -77,7 +84,17 @@ def expand_weighting(name: str) -> Mapping[str, str]:
 
 
 # the settings of what is done with counts: features are selected and weighted
-AFTER_COUNTING = ("min_df", "max_df", "max_features", "vocabulary", "select", "tf", "idf", "norm", "weighting")
+AFTER_COUNTING = (
+    "min_df",
+    "max_df",
+    "max_features",
+    "vocabulary",
+    "select",
+    "tf",
+    "idf",
+    "norm",
+    "weighting",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,98 +106,139 @@ class FeatureSettings(Settings):
     TITLE = "Features"
     # hashed features have no columns of their own that could be selected
     RULES = (
-        *(Excludes("hash_bits", name) for name in ("vocabulary", "select", "max_features", "min_df", "max_df")),
+        *(
+            Excludes("hash_bits", name)
+            for name in ("vocabulary", "select", "max_features", "min_df", "max_df")
+        ),
         *(Excludes("view", name, because="each has its own") for name in ("analyzer", "ngrams")),
         Excludes("view", "hash_bits"),
     )
     SHORTHANDS = (
         shorthand(
-            "weighting", expand_weighting, "Weighting scheme, which sets --tf, --idf and --norm. The three kinds of "
+            "weighting",
+            expand_weighting,
+            "Weighting scheme, which sets --tf, --idf and --norm. The three kinds of "
             "tfidf differ in --tf (count, log, binary), with --idf smooth and --norm l2. `binary-l2` and `log-l2` are "
-            "--tf binary or log, and --norm l2.", choices=tuple(WEIGHTINGS), metavar="NAME", default_help="counts",
+            "--tf binary or log, and --norm l2.",
+            choices=tuple(WEIGHTINGS),
+            metavar="NAME",
+            default_help="counts",
         ),
-    )  # fmt: skip
+    )
 
     # what a feature is
     analyzer: str = setting(
-        "word", "Unit of features. `char_wb` forms character n-grams within words only.",
-        choices=ANALYZERS, metavar="NAME",
-    )  # fmt: skip
+        "word",
+        "Unit of features. `char_wb` forms character n-grams within words only.",
+        choices=ANALYZERS,
+        metavar="NAME",
+    )
     ngrams: tuple[int, int] = setting(
-        (1, 1), "Minimum and maximum n-gram length, such as 1,2 for words and pairs of words.", parse=_parse_ngrams,
+        (1, 1),
+        "Minimum and maximum n-gram length, such as 1,2 for words and pairs of words.",
+        parse=_parse_ngrams,
         metavar="N,N",
-    )  # fmt: skip
+    )
     view: tuple[str, ...] = setting(
-        (), "One of several ways to count a document; may be repeated. Each view has its own analyzer, n-gram lengths "
+        (),
+        "One of several ways to count a document; may be repeated. Each view has its own analyzer, n-gram lengths "
         "and, if it is given, weighting scheme. For example, --view word:1,2 --view char_wb:2,5 counts words, pairs of "
         "words, and character n-grams within words. All views are counted in one pass, for one model.",
-        parse=normalize_view, metavar="ANALYZER:N[,N][:WEIGHTING]", is_repeated=True,
-    )  # fmt: skip
+        parse=normalize_view,
+        metavar="ANALYZER:N[,N][:WEIGHTING]",
+        is_repeated=True,
+    )
     token_pattern: str | None = setting(
-        None, "Regular expression of a token.", metavar="REGEX", default_help=r"(?u)\b\w\w+\b",
-    )  # fmt: skip
+        None, "Regular expression of a token.", metavar="REGEX", default_help=r"(?u)\b\w\w+\b"
+    )
     lowercase: bool = setting(True, "Convert text to lower case.", default_help="--lowercase")
     strip_accents: str | None = setting(
-        None, "Remove accents. `ascii` also removes all remaining characters that are not ASCII.",
-        choices=("unicode", "ascii"), metavar="NAME",
-    )  # fmt: skip
+        None,
+        "Remove accents. `ascii` also removes all remaining characters that are not ASCII.",
+        choices=("unicode", "ascii"),
+        metavar="NAME",
+    )
     stop_words: tuple[str, ...] = setting(
-        (), "Words to ignore. `english` is a built-in list; a file has one word per line.",
-        in_python="Words to ignore; `english` is a built-in list.", file="input",
-        names=("english",), parse=lambda name: tuple(sorted(read_stop_words(name))),
-    )  # fmt: skip
+        (),
+        "Words to ignore. `english` is a built-in list; a file has one word per line.",
+        in_python="Words to ignore; `english` is a built-in list.",
+        file="input",
+        names=("english",),
+        parse=lambda name: tuple(sorted(read_stop_words(name))),
+    )
     stem: str | None = setting(
-        None, "Language of the Snowball stemmer, which reduces words to stems. Needs the extra nbtext[stem].",
+        None,
+        "Language of the Snowball stemmer, which reduces words to stems. Needs the extra nbtext[stem].",
         metavar="LANGUAGE",
-    )  # fmt: skip
+    )
     fields: tuple[str, ...] = setting(
-        (), "Text fields whose words are different features, as with --separate-fields.", is_option=False
+        (),
+        "Text fields whose words are different features, as with --separate-fields.",
+        is_option=False,
     )
 
     # which features are kept
     min_df: int | float = setting(
         1,
         "Minimum document frequency of a feature: a number of documents, or, with a decimal point, a proportion such "
-        "as 0.01.", parse=_parse_document_frequency, metavar="N",
-    )  # fmt: skip
+        "as 0.01.",
+        parse=_parse_document_frequency,
+        metavar="N",
+    )
     max_df: int | float = setting(
         1.0,
         "Maximum document frequency of a feature: a number of documents, or, with a decimal point, a proportion such "
-        "as 0.5.", parse=_parse_document_frequency, metavar="N",
-    )  # fmt: skip
+        "as 0.5.",
+        parse=_parse_document_frequency,
+        metavar="N",
+    )
     max_features: int | None = setting(
         None,
         "Maximum number of features: the N features with the most occurrences. Ties are broken by code point order.",
-        low=1, high=MAX_NUMBER, metavar="N",
-    )  # fmt: skip
+        low=1,
+        high=MAX_NUMBER,
+        metavar="N",
+    )
     vocabulary: tuple[str, ...] | None = setting(
-        None, "File with one feature per line. All other features are ignored.",
-        in_python="The features to count; all others are ignored.", file="input",
+        None,
+        "File with one feature per line. All other features are ignored.",
+        in_python="The features to count; all others are ignored.",
+        file="input",
         parse=lambda path: tuple(sorted(set(read_words(path)))),
-    )  # fmt: skip
+    )
     hash_bits: int | None = setting(
-        None, "Hash features into 2^N columns instead of storing a vocabulary; N is from 1 to 24.", low=1, high=30,
+        None,
+        "Hash features into 2^N columns instead of storing a vocabulary; N is from 1 to 24.",
+        low=1,
+        high=30,
         wanted=f"a number from 1 to {MAX_HASH_BITS}",
         metavar="N",
-    )  # fmt: skip
+    )
     select: tuple[str, int] | None = setting(
         None,
         "Keep the N features with the highest score. The score is the mutual information (`mi`) or the chi-squared "
-        "statistic (`chi2`) of the feature and the label.", parse=_parse_selection, metavar="mi:N|chi2:N",
-    )  # fmt: skip
+        "statistic (`chi2`) of the feature and the label.",
+        parse=_parse_selection,
+        metavar="mi:N|chi2:N",
+    )
 
     # the weights of features
     tf: str = setting(
-        "count", "Term-frequency scaling. `relative` is count / document length; `log` is 1 + ln(count).",
-        choices=tuple(TERM_FREQUENCIES), metavar="NAME",
-    )  # fmt: skip
+        "count",
+        "Term-frequency scaling. `relative` is count / document length; `log` is 1 + ln(count).",
+        choices=tuple(TERM_FREQUENCIES),
+        metavar="NAME",
+    )
     idf: str = setting(
         "none",
         "Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is ln(n/df); "
-        "`plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1.", choices=tuple(INVERSE_DOCUMENT_FREQUENCIES),
+        "`plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1.",
+        choices=tuple(INVERSE_DOCUMENT_FREQUENCIES),
         metavar="NAME",
-    )  # fmt: skip
-    norm: str = setting("none", "Norm by which each document vector is divided.", choices=NORMS, metavar="NAME")
+    )
+    norm: str = setting(
+        "none", "Norm by which each document vector is divided.", choices=NORMS, metavar="NAME"
+    )
 
     def check_values(self) -> None:
         for option in ("min_df", "max_df"):
@@ -192,18 +250,28 @@ class FeatureSettings(Settings):
                 hint = "give a whole number from 1, or a proportion from 0.0 to 1.0 with a decimal point"
                 raise SettingsError(what, where=option, hint=hint)
         if self.select is not None and not 1 <= self.select[1] <= MAX_NUMBER:
-            raise SettingsError(f"{self.select[1]} is not a number from 1 to {MAX_NUMBER:,}", where="select")
+            raise SettingsError(
+                f"{self.select[1]} is not a number from 1 to {MAX_NUMBER:,}", where="select"
+            )
         _check_ngrams(self.ngrams, "ngrams")
         if len(self.token_pattern or "") > LONGEST_PATTERN:
-            raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
+            raise SettingsError(
+                f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern"
+            )
         try:
             names = sorted(map(normalize_view, self.view), key=lambda name: name + VIEW_END)
         except ValueError as error:
-            raise SettingsError(str(error), where="view", hint="write word:1,2 or char_wb:2,5:tfidf") from None
+            raise SettingsError(
+                str(error), where="view", hint="write word:1,2 or char_wb:2,5:tfidf"
+            ) from None
         if len(set(names)) < len(names):
             raise SettingsError("a view is given twice", where="view", hint="leave out one of them")
         if len(names) > MAX_VIEWS:
-            raise SettingsError(f"{len(names)} views are more than {MAX_VIEWS}", where="view", hint="use fewer views")
+            raise SettingsError(
+                f"{len(names)} views are more than {MAX_VIEWS}",
+                where="view",
+                hint="use fewer views",
+            )
         # views are spelled in one way, in the order of their features
         if tuple(names) != self.view:
             object.__setattr__(self, "view", tuple(names))
@@ -239,7 +307,11 @@ class FeatureSettings(Settings):
         found = []
         for name in self.view:
             analyzer, ngrams, *weighting = name.split(":")
-            own: dict[str, Any] = {"view": (), "analyzer": analyzer, "ngrams": _parse_ngrams(ngrams)}
+            own: dict[str, Any] = {
+                "view": (),
+                "analyzer": analyzer,
+                "ngrams": _parse_ngrams(ngrams),
+            }
             own |= expand_weighting(weighting[0]) if weighting else {}
             if has_words and analyzer != "word":  # these options are for the views of words
                 own |= {"token_pattern": None, "stop_words": (), "stem": None}
@@ -254,7 +326,9 @@ class FeatureSettings(Settings):
     @property
     def is_linear(self) -> bool:
         """Whether the weights of documents add up as their counts, or binary counts, do."""
-        return all(TERM_FREQUENCIES[each.tf].is_linear and each.norm == "none" for each in self.of_views)
+        return all(
+            TERM_FREQUENCIES[each.tf].is_linear and each.norm == "none" for each in self.of_views
+        )
 
 
 PARAMETERS.update(each.name for each in fields(FeatureSettings))
@@ -292,9 +366,13 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
             continue
         choices = choices_of(known[name])
         if choices and value is not None and value not in choices:
-            raise ParameterError(f"unknown value {value!r}", where=name, hint=f"choose one of {', '.join(choices)}")
+            raise ParameterError(
+                f"unknown value {value!r}", where=name, hint=f"choose one of {', '.join(choices)}"
+            )
         if not _has_type(value, hints[name]):
-            raise ParameterError(f"{value!r} has the wrong type, expected {known[name].type}", where=name)
+            raise ParameterError(
+                f"{value!r} has the wrong type, expected {known[name].type}", where=name
+            )
     return converted
 
 
@@ -306,7 +384,9 @@ def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
     for each in fields(record):
         value = values.get(each.name, ...)
         choices = choices_of(each)
-        if not _has_type(value, hints[each.name]) or (choices and value is not None and value not in choices):
+        if not _has_type(value, hints[each.name]) or (
+            choices and value is not None and value not in choices
+        ):
             return each.name
     return None
 
@@ -315,7 +395,9 @@ def _resolve_name(name: str, value: Any) -> Any:
     """Return the value of a named choice, as on the command line."""
     if name == "smoothing" and isinstance(value, str) and value == "auto":
         return None
-    return ENGLISH if name == "stop_words" and isinstance(value, str) and value == "english" else value
+    return (
+        ENGLISH if name == "stop_words" and isinstance(value, str) and value == "english" else value
+    )
 
 
 def _convert(value: Any, hint: Any) -> Any:

@@ -41,7 +41,9 @@ _ENGLISH = {
         what's who's""",
 }
 
-ENGLISH: tuple[str, ...] = tuple(sorted({word for words in _ENGLISH.values() for word in words.split()}))
+ENGLISH: tuple[str, ...] = tuple(
+    sorted({word for words in _ENGLISH.values() for word in words.split()})
+)
 
 
 def read_stop_words(name: str) -> tuple[str, ...]:
@@ -53,4 +55,8 @@ def read_stop_words(name: str) -> tuple[str, ...]:
     raises  InputError: see `read_words`
     """
     hint = "give --stop-words english, or a file with one word per line"
-    return ENGLISH if name == "english" else tuple(word for line in read_words(name, hint) if (word := line.strip()))
+    return (
+        ENGLISH
+        if name == "english"
+        else tuple(word for line in read_words(name, hint) if (word := line.strip()))
+    )

@@ -87,7 +87,9 @@ class ArrayFile:
     def close(self) -> None:
         self._file.close()
 
-    def _transfer(self, start: int, array: NDArray[Any], function: Callable[[memoryview], int | None]) -> None:
+    def _transfer(
+        self, start: int, array: NDArray[Any], function: Callable[[memoryview], int | None]
+    ) -> None:
         rest = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         with convert_errors(self._where):
             self._file.seek(start)
@@ -112,7 +114,10 @@ class MappedArrays:
     def __init__(self, folder: str, groups: Sequence[Sequence[tuple[Any, int]]]) -> None:
         import mmap
 
-        sizes = [[-(-np.dtype(dtype).itemsize * length // 64) * 64 for dtype, length in group] for group in groups]
+        sizes = [
+            [-(-np.dtype(dtype).itemsize * length // 64) * 64 for dtype, length in group]
+            for group in groups
+        ]
         pages = running_sums([-(-sum(own) // mmap.PAGESIZE) for own in sizes])
         self._bounds = (pages * mmap.PAGESIZE).tolist()
         size = max(self._bounds[-1], mmap.PAGESIZE)
@@ -125,7 +130,9 @@ class MappedArrays:
         self.groups = [
             tuple(
                 np.frombuffer(self._memory, dtype, length, int(start))
-                for (dtype, length), start in zip(group, first + running_sums(own)[:-1], strict=True)
+                for (dtype, length), start in zip(
+                    group, first + running_sums(own)[:-1], strict=True
+                )
             )
             for group, own, first in zip(groups, sizes, self._bounds[:-1], strict=True)
         ]
@@ -174,7 +181,9 @@ class Spill:
     raises  OutputError: the folder has too little space, or a file cannot be written
     """
 
-    def __init__(self, folder: str, size: int | None = None, announce: Callable[..., None] = lambda *_: None) -> None:
+    def __init__(
+        self, folder: str, size: int | None = None, announce: Callable[..., None] = lambda *_: None
+    ) -> None:
         self.folder = folder
         self._size = size
         self._announce = announce
@@ -207,14 +216,18 @@ class Spill:
 
         needed = None
         if self._size is not None and self._n_read:
-            by_document = DOCUMENT_BYTES + DUAL_BYTES * (self._n_classes if self._n_classes > 2 else 1)
+            by_document = DOCUMENT_BYTES + DUAL_BYTES * (
+                self._n_classes if self._n_classes > 2 else 1
+            )
             so_far = ENTRY_BYTES * self._n_entries + by_document * self._n_documents
             needed = so_far * max(1.0, self._size / self._n_read)
         self._announce(needed, self.folder)
         free = shutil.disk_usage(self.folder).free
         if needed is not None and needed > free:
             what = f"the documents need about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free"
-            raise OutputError(what, where=self.folder, hint="free some space, or set TMPDIR to another folder")
+            raise OutputError(
+                what, where=self.folder, hint="free some space, or set TMPDIR to another folder"
+            )
         self._files.append(ArrayFile(self.folder))
 
     def store(self, documents: DocumentCounts) -> Run:
@@ -223,9 +236,12 @@ class Spill:
         largest = documents.counts.max(initial=0)
         counts = documents.counts.astype(np.min_scalar_type(largest))
         return Run(
-            file.append(documents.indices), file.append(counts),
-            np.diff(documents.indptr).astype(np.int32), documents.classes, documents.hashes,
-        )  # fmt: skip
+            file.append(documents.indices),
+            file.append(counts),
+            np.diff(documents.indptr).astype(np.int32),
+            documents.classes,
+            documents.hashes,
+        )
 
     def load(self, run: Run, first: int, last: int, start: int) -> DocumentCounts:
         """Return the documents of a run from `first` up to `last`; `start` is the first one's first
@@ -233,8 +249,12 @@ class Spill:
         """
         indptr = running_sums(run.sizes[first:last])
         places = (each.part(start, start + int(indptr[-1])) for each in (run.indices, run.counts))
-        indices, counts = (self._files[0].read(place).astype(np.int32, copy=False) for place in places)
-        return DocumentCounts(indptr, indices, counts, run.classes[first:last], run.hashes[first:last])
+        indices, counts = (
+            self._files[0].read(place).astype(np.int32, copy=False) for place in places
+        )
+        return DocumentCounts(
+            indptr, indices, counts, run.classes[first:last], run.hashes[first:last]
+        )
 
     def load_features(self, run: Run) -> NDArray[np.int32]:
         """Return the features of all documents of a run, (n_entries,), one document after the
@@ -266,7 +286,9 @@ class StoredDocuments:
         self._parts = tuple(parts)
 
     @classmethod
-    def of(cls, spill: Spill, documents: DocumentCounts, n_features: int, n_classes: int) -> StoredDocuments:
+    def of(
+        cls, spill: Spill, documents: DocumentCounts, n_features: int, n_classes: int
+    ) -> StoredDocuments:
         """Store sorted documents in memory."""
         same = np.arange(max(n_features, n_classes), dtype=np.int32)
         return cls(spill, [Part((spill.store(documents),), same[:n_features], same[:n_classes])])
@@ -281,7 +303,8 @@ class StoredDocuments:
         """Return the same documents with other numbers for features (below 0: removed) and classes."""
         columns = np.append(columns, np.int32(-1))  # of features that were removed before
         return StoredDocuments(
-            self.spill, [Part(runs, columns[mine], classes[of_mine]) for runs, mine, of_mine in self._parts]
+            self.spill,
+            [Part(runs, columns[mine], classes[of_mine]) for runs, mine, of_mine in self._parts],
         )
 
     def restrict(self, columns: NDArray[np.int64], n_features: int) -> StoredDocuments:
@@ -297,19 +320,25 @@ class StoredDocuments:
         hashes = np.concatenate([run.hashes for run, _ in runs])
         classes = np.concatenate([part.classes[run.classes] for run, part in runs])
         order = np.lexsort((classes, hashes))
-        owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(run.sizes) for run, _ in runs])[order]
+        owners = np.repeat(
+            np.arange(len(runs), dtype=np.int32), [len(run.sizes) for run, _ in runs]
+        )[order]
         sizes = np.concatenate([run.sizes for run, _ in runs])[order]
         ends = np.cumsum(sizes, dtype=np.int64)
         bounds = [0]
         while bounds[-1] < len(order):
             first = bounds[-1]
-            last = int(np.searchsorted(ends, ends[first] - sizes[first] + BLOCK_ENTRIES, side="right"))
+            last = int(
+                np.searchsorted(ends, ends[first] - sizes[first] + BLOCK_ENTRIES, side="right")
+            )
             bounds.append(min(max(last, first + 1), first + BLOCK_DOCUMENTS, len(order)))
         # the documents of each run that the blocks up to each one hold: runs have the same order
         taken = [np.zeros(len(runs), dtype=np.int64)]
         for first, last in pairwise(bounds):
             taken.append(taken[-1] + np.bincount(owners[first:last], minlength=len(runs)))
-        return Blocks(self.spill, runs, hashes[order], classes[order], owners, bounds, np.array(taken))
+        return Blocks(
+            self.spill, runs, hashes[order], classes[order], owners, bounds, np.array(taken)
+        )
 
 
 class Blocks:
@@ -319,9 +348,15 @@ class Blocks:
     """
 
     def __init__(
-        self, spill: Spill, runs: list[tuple[Run, Part]], hashes: NDArray[np.uint64], classes: NDArray[np.int32],
-        owners: NDArray[np.int32], bounds: list[int], taken: NDArray[np.int64],
-    ) -> None:  # fmt: skip
+        self,
+        spill: Spill,
+        runs: list[tuple[Run, Part]],
+        hashes: NDArray[np.uint64],
+        classes: NDArray[np.int32],
+        owners: NDArray[np.int32],
+        bounds: list[int],
+        taken: NDArray[np.int64],
+    ) -> None:
         self.spill = spill
         self.hashes = hashes
         self.classes = classes
@@ -329,7 +364,9 @@ class Blocks:
         self._runs = runs
         self._owners = owners
         self._taken = taken
-        self._starts = [running_sums(run.sizes)[taken[:, number]] for number, (run, _) in enumerate(runs)]
+        self._starts = [
+            running_sums(run.sizes)[taken[:, number]] for number, (run, _) in enumerate(runs)
+        ]
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -341,7 +378,11 @@ class Blocks:
             first, last = self._taken[block : block + 2, number].tolist()
             if first < last:
                 documents = self.spill.load(run, first, last, int(self._starts[number][block]))
-                found.append(replace(documents.arrange(part.columns), classes=part.classes[documents.classes]))
+                found.append(
+                    replace(
+                        documents.arrange(part.columns), classes=part.classes[documents.classes]
+                    )
+                )
         return take_smallest(found, None)
 
     def count(self, is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -350,7 +391,10 @@ class Blocks:
         """
         found = np.empty(len(self.hashes), dtype=np.int64)
         is_counted = np.append(is_counted, False)
-        places = np.split(np.argsort(self._owners, kind="stable"), np.cumsum([len(run.sizes) for run, _ in self._runs]))
+        places = np.split(
+            np.argsort(self._owners, kind="stable"),
+            np.cumsum([len(run.sizes) for run, _ in self._runs]),
+        )
         for (run, part), own in zip(self._runs, places, strict=False):
             is_own = is_counted[part.columns][self.spill.load_features(run)]
             found[own] = np.diff(running_sums(is_own)[running_sums(run.sizes)])
@@ -400,7 +444,11 @@ def scratch_folder(output: str) -> str:
     """Return where temporary files go: to $TMPDIR if it is set, else beside the output, if that is
     a file.
     """
-    if os.environ.get("TMPDIR") or output == "-" or (os.path.exists(output) and not os.path.isfile(output)):
+    if (
+        os.environ.get("TMPDIR")
+        or output == "-"
+        or (os.path.exists(output) and not os.path.isfile(output))
+    ):
         import tempfile
 
         return tempfile.gettempdir()

@@ -54,11 +54,15 @@ class Vectorizer:
     n_too_long_: int
 
     def __init__(self, settings: FeatureSettings | None = None, **options: Any) -> None:
-        self.settings = replace(settings or FeatureSettings(), **convert_parameters(FeatureSettings, options))
+        self.settings = replace(
+            settings or FeatureSettings(), **convert_parameters(FeatureSettings, options)
+        )
         self._counter: Counter | None = None  # over the fitted features
 
     @classmethod
-    def fitted(cls, settings: FeatureSettings, features: Vocabulary | None, weighting: Weighting) -> Vectorizer:
+    def fitted(
+        cls, settings: FeatureSettings, features: Vocabulary | None, weighting: Weighting
+    ) -> Vectorizer:
         """Return a fitted vectorizer with these features and this weighting."""
         vectorizer = cls(settings)
         vectorizer.features_ = features
@@ -91,9 +95,12 @@ class Vectorizer:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())
         frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
         self.weighting_ = Weighting.of_counts(
-            self.settings, features, frequencies, lambda: np.bincount(rows.indices, rows.counts, len(frequencies)),
+            self.settings,
+            features,
+            frequencies,
+            lambda: np.bincount(rows.indices, rows.counts, len(frequencies)),
             n_documents=len(rows),
-        )  # fmt: skip
+        )
         self.features_ = features
         self._counter = None
         return self._matrix(rows)
@@ -158,25 +165,35 @@ class Vectorizer:
         if hasattr(self, "weighting_"):
             return
         is_fixed = self.settings.vocabulary is not None or self.settings.hash_bits is not None
-        needs_corpus = self.settings.idf != "none" or TERM_FREQUENCIES[self.settings.tf].needs_mean_length
+        needs_corpus = (
+            self.settings.idf != "none" or TERM_FREQUENCIES[self.settings.tf].needs_mean_length
+        )
         if not is_fixed or needs_corpus:
             raise ModelError("the vectorizer is not fitted", hint="call fit first")
         self.features_ = self._given_vocabulary()
-        self.weighting_ = Weighting.fitted(self.settings, np.zeros(0, dtype=np.int64), n_documents=0)
+        self.weighting_ = Weighting.fitted(
+            self.settings, np.zeros(0, dtype=np.int64), n_documents=0
+        )
 
     def _classes(self, labels: list[Any], n_documents: int) -> NDArray[np.int32]:
         """Return the class of each document; 0 for all of them if no feature is selected by class."""
         if self.settings.select is None:
             return np.zeros(n_documents, dtype=np.int32)
         if len(labels) != n_documents:
-            raise InputError(f"{number_of(len(labels), 'label')} for {number_of(n_documents, 'document')}")
+            raise InputError(
+                f"{number_of(len(labels), 'label')} for {number_of(n_documents, 'document')}"
+            )
         if None in labels:
             what = f"document {labels.index(None) + 1} has no label"
             raise InputError(what, hint="--select needs the label of each document")
         return np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
 
     def _select_features(
-        self, rows: DocumentCounts, classes: NDArray[np.int32], vocabulary: Vocabulary, rank: NDArray[np.int32]
+        self,
+        rows: DocumentCounts,
+        classes: NDArray[np.int32],
+        vocabulary: Vocabulary,
+        rank: NDArray[np.int32],
     ) -> tuple[Vocabulary, DocumentCounts]:
         """Return the selected features, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
@@ -215,7 +232,9 @@ def _columns(
     """Yield documents as columns of texts, some at a time, with their labels."""
     if isinstance(raw_documents, str | bytes):
         raise InputError("expected a list of texts, found one text")
-    documents: Iterable[Any] = [raw_documents] if isinstance(raw_documents, Batch) else raw_documents
+    documents: Iterable[Any] = (
+        [raw_documents] if isinstance(raw_documents, Batch) else raw_documents
+    )
     for are_batches, run in groupby(documents, lambda document: isinstance(document, Batch)):
         if not are_batches:
             while texts := list(map(_texts, islice(run, AT_ONCE))):
@@ -232,5 +251,7 @@ def _texts(document: object) -> Sequence[str]:
     """Return the texts of a document, which is one text or a tuple of fields."""
     texts = (document,) if isinstance(document, str) else document
     if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"a document is {type(document).__name__}, not text", hint="decode or convert it before")
+        raise InputError(
+            f"a document is {type(document).__name__}, not text", hint="decode or convert it before"
+        )
     return texts

@@ -28,8 +28,12 @@ MARKED = 0.2
 # Myanmar and Khmer at vowel signs, so tokens of any length count. A Chinese or Japanese token of
 # five characters is usually a run: segmented words are rarely so long.
 UNSPACED_SCRIPTS = (
-    (0xE0B8, 0xE0BF, 0), (0xE180, 0xE182, 0), (0xE19E, 0xE19F, 0), (0xE2BA, 0xE9BF, 15), (0xF0A0, 0xF0B3, 20),
-)  # fmt: skip
+    (0xE0B8, 0xE0BF, 0),
+    (0xE180, 0xE182, 0),
+    (0xE19E, 0xE19F, 0),
+    (0xE2BA, 0xE9BF, 15),
+    (0xF0A0, 0xF0B3, 20),
+)
 
 
 class Vocabulary:
@@ -84,7 +88,11 @@ class Vocabulary:
 
     def term(self, column: int) -> str:
         """Return the name of one feature."""
-        return self.blob[self.offsets[column] : self.offsets[column + 1]].tobytes().decode("utf-8", "surrogatepass")
+        return (
+            self.blob[self.offsets[column] : self.offsets[column + 1]]
+            .tobytes()
+            .decode("utf-8", "surrogatepass")
+        )
 
     @cached_property
     def terms(self) -> list[str]:
@@ -144,7 +152,9 @@ def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary
             part = own[first : first + AT_ONCE + 1]
             ends = offsets[first : first + AT_ONCE + 1]
             letters = vocabulary.blob[part[0] : part[-1]]
-            blob[ends[0] : ends[-1]] = letters[~_mark_starts(part[:-1] - part[0], size, len(letters))]
+            blob[ends[0] : ends[-1]] = letters[
+                ~_mark_starts(part[:-1] - part[0], size, len(letters))
+            ]
         found.append(Vocabulary(blob, offsets))
     return found
 
@@ -154,7 +164,10 @@ def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     `split_views`.
     """
     prefixes = [np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8) for name in names]
-    n_letters = sum(len(part.blob) + len(prefix) * len(part) for part, prefix in zip(parts, prefixes, strict=True))
+    n_letters = sum(
+        len(part.blob) + len(prefix) * len(part)
+        for part, prefix in zip(parts, prefixes, strict=True)
+    )
     blob = np.empty(n_letters, dtype=np.uint8)
     offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
     n_before = 0
@@ -165,7 +178,9 @@ def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
             own[1:] = own[0] + np.cumsum(np.diff(given) + len(prefix))
             letters = blob[own[0] : own[-1]]
             starts = own[:-1] - own[0]
-            letters[~_mark_starts(starts, len(prefix), len(letters))] = part.blob[given[0] : given[-1]]
+            letters[~_mark_starts(starts, len(prefix), len(letters))] = part.blob[
+                given[0] : given[-1]
+            ]
             for place, letter in enumerate(prefix):
                 letters[starts + place] = letter
             n_before += len(given) - 1
@@ -180,7 +195,9 @@ def _mark_starts(starts: NDArray[np.int64], size: int, n_letters: int) -> NDArra
     return marks
 
 
-def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def find_first_words(
+    vocabulary: Vocabulary, fields: tuple[str, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the first word of each feature begins, after the name of its field, and how many
     words follow it.
     """
@@ -197,7 +214,9 @@ def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[N
     return starts, np.searchsorted(spaces, offsets[1:]) - np.searchsorted(spaces, starts)
 
 
-def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fields: tuple[str, ...]) -> float:
+def compute_unspaced_share(
+    vocabulary: Vocabulary, counts: NDArray[np.int64], fields: tuple[str, ...]
+) -> float:
     """Return the share of the words that are runs of a script without spaces, such as Chinese,
     Japanese and Thai.
 
@@ -221,7 +240,9 @@ def compute_mark_share(text: str) -> float:
     return kinds["M"] / max(1, kinds["L"] + kinds["M"])
 
 
-def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> NDArray[np.int64] | None:
+def find_words(
+    vocabulary: Vocabulary | None, settings: FeatureSettings
+) -> NDArray[np.int64] | None:
     """Return the features that are single words, in all views; None if there are none, or features
     are hashed.
     """

@@ -15,15 +15,24 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.csr import Floats, row_sums, split_columns
-from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, TERM_FREQUENCIES, TermFrequency, evaluate
+from nbtext.features.formulas import (
+    INVERSE_DOCUMENT_FREQUENCIES,
+    TERM_FREQUENCIES,
+    TermFrequency,
+    evaluate,
+)
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.records import dataclass
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
-    "log": np.log, "max": np.maximum,
-}  # fmt: skip
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "log": np.log,
+    "max": np.maximum,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +58,13 @@ class Weighting:
 
     @classmethod
     def fitted(
-        cls, settings: FeatureSettings, document_frequencies: NDArray[np.int64], *, n_documents: int,
+        cls,
+        settings: FeatureSettings,
+        document_frequencies: NDArray[np.int64],
+        *,
+        n_documents: int,
         mean_length: float | None = None,
-    ) -> Weighting:  # fmt: skip
+    ) -> Weighting:
         """Fit the weighting of the settings to a corpus.
 
         Parameters
@@ -69,20 +82,32 @@ class Weighting:
         """
         idf = None
         if settings.idf != "none":
-            idf = inverse_document_frequencies(document_frequencies, n_documents=n_documents, idf=settings.idf)
-        parameters = {name: float(getattr(settings, name)) for name in TERM_FREQUENCIES[settings.tf].parameters}
+            idf = inverse_document_frequencies(
+                document_frequencies, n_documents=n_documents, idf=settings.idf
+            )
+        parameters = {
+            name: float(getattr(settings, name))
+            for name in TERM_FREQUENCIES[settings.tf].parameters
+        }
         if TERM_FREQUENCIES[settings.tf].needs_mean_length:
             if mean_length is None:
                 hint = "make the matrix with nbtext vectorize --weighting counts"
-                raise ModelError(f"--tf {settings.tf} cannot be applied to a matrix of weights", hint=hint)
+                raise ModelError(
+                    f"--tf {settings.tf} cannot be applied to a matrix of weights", hint=hint
+                )
             parameters["mean_length"] = mean_length
         return cls(settings.tf, settings.norm, idf, parameters)
 
     @classmethod
     def of_counts(
-        cls, settings: FeatureSettings, vocabulary: Vocabulary | None, frequencies: NDArray[np.int64],
-        count_occurrences: Callable[[], NDArray[Any]], *, n_documents: int,
-    ) -> Weighting:  # fmt: skip
+        cls,
+        settings: FeatureSettings,
+        vocabulary: Vocabulary | None,
+        frequencies: NDArray[np.int64],
+        count_occurrences: Callable[[], NDArray[Any]],
+        *,
+        n_documents: int,
+    ) -> Weighting:
         """Fit the weighting of each view of the settings to the counts of a corpus.
 
         Parameters
@@ -99,18 +124,24 @@ class Weighting:
         for each, (start, stop) in zip(settings.of_views, pairwise(bounds), strict=True):
             has_length = TERM_FREQUENCIES[each.tf].needs_mean_length
             mean = int(count_occurrences()[start:stop].sum()) / n_documents if has_length else None
-            found.append(cls.fitted(each, frequencies[start:stop], n_documents=n_documents, mean_length=mean))
+            found.append(
+                cls.fitted(each, frequencies[start:stop], n_documents=n_documents, mean_length=mean)
+            )
         return cls.join_views(found, bounds)
 
     @classmethod
     def join_views(cls, views: Sequence[Weighting], bounds: Sequence[int]) -> Weighting:
         """Return the weighting of the features of all views; `bounds` are those of their columns."""
-        is_one = len(views) == 1 or (len({each.tf for each in views}) == 1 and all(each.is_counting for each in views))
+        is_one = len(views) == 1 or (
+            len({each.tf for each in views}) == 1 and all(each.is_counting for each in views)
+        )
         return views[0] if is_one else WeightingOfViews(views=tuple(views), bounds=np.array(bounds))
 
     def split(self, bounds: NDArray[np.int64]) -> tuple[Weighting, ...]:
         """Return the weighting of the columns bounds[i]:bounds[i + 1] for each view i."""
-        return tuple(self.restrict(np.arange(start, stop)) for start, stop in pairwise(bounds.tolist()))
+        return tuple(
+            self.restrict(np.arange(start, stop)) for start, stop in pairwise(bounds.tolist())
+        )
 
     @property
     def is_compiled(self) -> bool:
@@ -134,7 +165,9 @@ class Weighting:
         """
         return self.term_frequency.is_linear and self.norm == "none"
 
-    def weights(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
+    def weights(
+        self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]
+    ) -> NDArray[Any]:
         """Return the weight of each entry of compressed sparse rows, in the type of `counts` if
         they stay whole.
         """
@@ -151,7 +184,11 @@ class Weighting:
 
     def restrict(self, columns: NDArray[np.int64]) -> Weighting:
         """Return the weighting of these columns only."""
-        return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns], self.parameters)
+        return (
+            self
+            if self.idf is None
+            else Weighting(self.tf, self.norm, self.idf[columns], self.parameters)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,16 +226,22 @@ class WeightingOfViews(Weighting):
         """See Weighting."""
         return all(each.is_linear for each in self.views)
 
-    def weights(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
+    def weights(
+        self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]
+    ) -> NDArray[Any]:
         """See Weighting."""
         values = np.empty(len(counts), dtype=counts.dtype if self.is_counting else np.float64)
-        for each, (places, ends, own) in zip(self.views, split_columns(indptr, indices, self.bounds), strict=True):
+        for each, (places, ends, own) in zip(
+            self.views, split_columns(indptr, indices, self.bounds), strict=True
+        ):
             values[places] = each.weights(ends, own, counts[places])
         return values
 
     def list_idf(self, n_features: int) -> Floats:
         """See Weighting."""
-        return np.concatenate([each.list_idf(n) for each, n in zip(self.views, np.diff(self.bounds), strict=True)])
+        return np.concatenate(
+            [each.list_idf(n) for each, n in zip(self.views, np.diff(self.bounds), strict=True)]
+        )
 
     def restrict(self, columns: NDArray[np.int64]) -> Weighting:
         """See Weighting."""
@@ -206,7 +249,8 @@ class WeightingOfViews(Weighting):
         starts = self.bounds.tolist()
         parts = zip(self.views, pairwise(places.tolist()), starts, strict=False)
         return WeightingOfViews(
-            views=tuple(each.restrict(columns[a:b] - start) for each, (a, b), start in parts), bounds=places
+            views=tuple(each.restrict(columns[a:b] - start) for each, (a, b), start in parts),
+            bounds=places,
         )
 
 
@@ -218,7 +262,11 @@ def document_frequencies(indices: NDArray[np.int32], *, n_features: int) -> NDAr
 
 
 def term_frequencies(
-    indptr: NDArray[Any], counts: NDArray[Any], *, tf: str, parameters: Mapping[str, float] | None = None
+    indptr: NDArray[Any],
+    counts: NDArray[Any],
+    *,
+    tf: str,
+    parameters: Mapping[str, float] | None = None,
 ) -> Floats:
     """Return the term frequency of each entry, (n_entries,) float64."""
     formula = TERM_FREQUENCIES[tf].formula
@@ -229,7 +277,9 @@ def term_frequencies(
     return np.array(np.broadcast_to(evaluate(formula, variables, OPERATIONS, float), len(values)))
 
 
-def inverse_document_frequencies(document_frequencies: NDArray[np.int64], *, n_documents: int, idf: str) -> Floats:
+def inverse_document_frequencies(
+    document_frequencies: NDArray[np.int64], *, n_documents: int, idf: str
+) -> Floats:
     """Return the inverse document frequency of each feature, (n_features,) float64.
 
     Parameters
@@ -248,6 +298,10 @@ def normalize(indptr: NDArray[Any], weights: Floats, *, norm: str) -> Floats:
     """Return weights divided by the norm of their row; a row of zeros does not change."""
     if norm == "none":
         return weights
-    norms = row_sums(indptr, np.abs(weights)) if norm == "l1" else np.sqrt(row_sums(indptr, weights * weights))
+    norms = (
+        row_sums(indptr, np.abs(weights))
+        if norm == "l1"
+        else np.sqrt(row_sums(indptr, weights * weights))
+    )
     norms[norms == 0] = 1
     return np.asarray(weights / np.repeat(norms, np.diff(indptr)))

@@ -61,9 +61,15 @@ def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int) ->
     sample, which is the same in each run.
     """
     readable = (
-        (batch, row) for batch in _with_texts(batches) for row in range(len(batch)) if row not in batch.problems
+        (batch, row)
+        for batch in _with_texts(batches)
+        for row in range(len(batch))
+        if row not in batch.problems
     )
-    found = (PoolDocument(batch.ids[row], tuple(column[row] for column in batch.columns)) for batch, row in readable)
+    found = (
+        PoolDocument(batch.ids[row], tuple(column[row] for column in batch.columns))
+        for batch, row in readable
+    )
     places = count()
     kept = heapq.nsmallest(size, ((_hash(document), next(places), document) for document in found))
     documents = [document for _, _, document in sorted(kept, key=itemgetter(1))]
@@ -80,7 +86,9 @@ def count_documents(documents: list[PoolDocument], features: FeatureSettings) ->
     """Return the counts of documents, all of which are retained, in order, without labels."""
     counter = CorpusCounter(features, sample_size=None)
     places = list(map(str, range(len(documents))))  # as groups, by which the rows are put in order
-    columns = tuple([document.texts[k] for document in documents] for k in range(max(1, len(features.fields))))
+    columns = tuple(
+        [document.texts[k] for document in documents] for k in range(max(1, len(features.fields)))
+    )
     for batch in Batch(places, columns, [""] * len(documents), groups=places).split(AT_ONCE):
         counter.add(batch)
     counts = counter.finish()
@@ -91,7 +99,9 @@ def count_documents(documents: list[PoolDocument], features: FeatureSettings) ->
 
 
 def _hash(document: PoolDocument) -> int:
-    digest = blake2b("\0".join((document.id, *document.texts)).encode("utf-8", "surrogatepass"), digest_size=8)
+    digest = blake2b(
+        "\0".join((document.id, *document.texts)).encode("utf-8", "surrogatepass"), digest_size=8
+    )
     return int.from_bytes(digest.digest(), "big")
 
 
@@ -141,7 +151,9 @@ class AnswerFile:
         self.has_lists = has_lists
         self._fields = tuple(fields)
         found: list[Answer] = []
-        self._file = AppendedFile(path, lambda line, where: found.append(self._parse(line, where)), hint=HINT)
+        self._file = AppendedFile(
+            path, lambda line, where: found.append(self._parse(line, where)), hint=HINT
+        )
         # if another program puts a file in its place, `found` gets those of that file, too
         self.answers = found.copy()
 
@@ -166,16 +178,26 @@ class AnswerFile:
         """Return the answer of a line."""
         record = parse_object(line)
         if record is None:
-            raise InputError("is not an answer of nbtext label: a JSON object is expected", where=where, hint=HINT)
+            raise InputError(
+                "is not an answer of nbtext label: a JSON object is expected",
+                where=where,
+                hint=HINT,
+            )
         texts = tuple(record.get(field) for field in self._fields)
         if not isinstance(record.get(ID), str) or not all(isinstance(text, str) for text in texts):
             names = ", ".join((ID, *self._fields))
-            raise InputError(f"is not an answer of nbtext label: it needs {names} as text", where=where, hint=HINT)
+            raise InputError(
+                f"is not an answer of nbtext label: it needs {names} as text",
+                where=where,
+                hint=HINT,
+            )
         given: Any = record.get(LABEL)
         self.has_lists = self.has_lists or isinstance(given, list)
         labels = tuple(given) if isinstance(given, list) else (given,)
         if not all(isinstance(label, str) for label in labels):
-            raise InputError("is not an answer of nbtext label: it has no label", where=where, hint=HINT)
+            raise InputError(
+                "is not an answer of nbtext label: it has no label", where=where, hint=HINT
+            )
         for label in labels:
             check_label(label, where=where)
         document = PoolDocument(record[ID], tuple(map(str, texts)))

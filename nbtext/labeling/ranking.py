@@ -61,7 +61,12 @@ class Ranking:
     """
 
     def __init__(
-        self, documents: DocumentCounts, n_features: int, statistics: ClassStatistics | None = None, *, seed: int = SEED
+        self,
+        documents: DocumentCounts,
+        n_features: int,
+        statistics: ClassStatistics | None = None,
+        *,
+        seed: int = SEED,
     ) -> None:
         self._seed = seed
         n = len(documents)
@@ -77,14 +82,18 @@ class Ranking:
         self._labeled: list[int] = []
         self._covered = np.zeros(len(compared), dtype=np.float32)
         empty = count_classes(self._documents.slice(0, 0), self._n_features, 0)
-        self._statistics = statistics.binarize().restrict(columns) if statistics is not None else empty
+        self._statistics = (
+            statistics.binarize().restrict(columns) if statistics is not None else empty
+        )
         self._uncertainty: NDArray[np.float32] | None = None  # None: it was never computed
         self._part = 0  # the part of the compared documents whose uncertainty is computed next
 
     def add(self, row: int, classes: list[int]) -> None:
         """Count the labels of a document: none, one or several numbers of classes."""
         self._labeled.append(row)
-        np.maximum(self._covered, self._similarity(self._vectors[row : row + 1])[0], out=self._covered)
+        np.maximum(
+            self._covered, self._similarity(self._vectors[row : row + 1])[0], out=self._covered
+        )
         counted = self._count(row, classes)
         if counted is not None:
             n_classes = max(counted.n_classes, self._statistics.n_classes)
@@ -141,7 +150,9 @@ class Ranking:
         known = np.flatnonzero(self._statistics.class_documents)
         if len(known) < 2:
             return np.ones(len(self._compared), dtype=np.float32)
-        scorer = EVENT_MODELS["complement"].compile(self._statistics.keep_classes(known), smoothing=SMOOTHING)
+        scorer = EVENT_MODELS["complement"].compile(
+            self._statistics.keep_classes(known), smoothing=SMOOTHING
+        )
         start = 0
         stop = len(self._compared)
         if self._uncertainty is None:
@@ -152,7 +163,9 @@ class Ranking:
             self._part = (self._part + 1) % n_parts
         rows = self._scored.slice(start, stop)
         scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
-        scores /= FLATNESS * length_temperature(len(known)).temperature(np.diff(rows.indptr))[:, None]
+        scores /= (
+            FLATNESS * length_temperature(len(known)).temperature(np.diff(rows.indptr))[:, None]
+        )
         two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
         self._uncertainty[start:stop] = 1 - (two[:, 1] - two[:, 0])
         return self._uncertainty

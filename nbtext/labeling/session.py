@@ -53,7 +53,9 @@ class Learner:
         The existing model cannot be updated.
     """
 
-    def __init__(self, features: FeatureSettings, trained: TrainedModel | None, *, has_lists: bool) -> None:
+    def __init__(
+        self, features: FeatureSettings, trained: TrainedModel | None, *, has_lists: bool
+    ) -> None:
         self.features = features
         self._has_lists = has_lists
         self._earlier = trained.fitted if trained is not None else None
@@ -63,7 +65,9 @@ class Learner:
         if trained is not None:
             check_growth(trained)
             self.features = trained.fitted.feature_settings
-            self._counts = replace(trained.counts, sample=concatenate(()), sample_size=0).drop_unused_sets()
+            self._counts = replace(
+                trained.counts, sample=concatenate(()), sample_size=0
+            ).drop_unused_sets()
         self._initial = self._counts
 
     @property
@@ -100,11 +104,18 @@ class Learner:
         fitted = self.fit()
         if fitted is None:
             return []
-        return Explainer(fitted).explain_batch(Batch([document.id], tuple([text] for text in document.texts), [None]))
+        return Explainer(fitted).explain_batch(
+            Batch([document.id], tuple([text] for text in document.texts), [None])
+        )
 
     def fit(self) -> FittedModel | None:
         """Return the model of all documents; None without labels or features."""
-        if self._fitted is None and self.labels and self._counts is not None and self._counts.statistics.n_features:
+        if (
+            self._fitted is None
+            and self.labels
+            and self._counts is not None
+            and self._counts.statistics.n_features
+        ):
             features, settings, selection = self._plan()
             self._fitted = fit_model(self._counts, features, settings, selection=selection)
         return self._fitted
@@ -142,8 +153,12 @@ class Learner:
             return self.features, ModelSettings(model=AUTO), default_multilabel_fit(n_labels)
         # of two labels, the complement of one is the other
         name = "complement" if n_labels > 2 else "multinomial"
-        features = replace(self.features, tf="binary") if self.features.is_counting else self.features
-        selection = Selection(Hyperparameters(SMOOTHING), Calibration(temperature=length_temperature(n_labels)))
+        features = (
+            replace(self.features, tf="binary") if self.features.is_counting else self.features
+        )
+        selection = Selection(
+            Hyperparameters(SMOOTHING), Calibration(temperature=length_temperature(n_labels))
+        )
         return features, ModelSettings(model=name, smoothing=SMOOTHING, prior="uniform"), selection
 
 
@@ -271,7 +286,11 @@ class Session:
             return int(self._is_open.sum())
         wanted = words.casefold()
         found = np.array(
-            [any(wanted in text.casefold() for text in document.texts) for document in self.pool.documents], dtype=bool
+            [
+                any(wanted in text.casefold() for text in document.texts)
+                for document in self.pool.documents
+            ],
+            dtype=bool,
         )
         n_found = int((found & self._is_open).sum())
         if n_found:

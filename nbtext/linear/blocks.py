@@ -29,7 +29,14 @@ from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.features.weighting import Weighting
-from nbtext.linear.data import CompactMatrix, Floats, LinearModel, SolverSettings, check_finite, order_features
+from nbtext.linear.data import (
+    CompactMatrix,
+    Floats,
+    LinearModel,
+    SolverSettings,
+    check_finite,
+    order_features,
+)
 from nbtext.linear.nbsvm import log_shares, square_factors
 from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution, continuation
 from nbtext.parallel import parallel_map
@@ -62,9 +69,13 @@ class BlockedData:
     """
 
     def __init__(
-        self, stored: StoredDocuments, weighting: Weighting, frequencies: NDArray[np.int64], n_classes: int,
+        self,
+        stored: StoredDocuments,
+        weighting: Weighting,
+        frequencies: NDArray[np.int64],
+        n_classes: int,
         class_weights: Floats | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.blocks = stored.blocks()
         self.weighting = weighting
         self.frequencies = frequencies
@@ -81,7 +92,9 @@ class BlockedData:
         problem: OneVsRest = globals()[model.blocked](self, settings, jobs=jobs)
         return problem
 
-    def load(self, number: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+    def load(
+        self, number: int, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
         """Return some weighted documents of a range of hashes as compressed sparse rows."""
         documents = self.blocks.load(number).take(rows)
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
@@ -140,16 +153,25 @@ class Fit:
     """
 
     def __init__(
-        self, place: int, own_class: int, offset: float, features: NDArray[np.float32], n_fitted: int,
-        stages: Sequence[SolverSettings], *, is_logistic: bool,
-    ) -> None:  # fmt: skip
+        self,
+        place: int,
+        own_class: int,
+        offset: float,
+        features: NDArray[np.float32],
+        n_fitted: int,
+        stages: Sequence[SolverSettings],
+        *,
+        is_logistic: bool,
+    ) -> None:
         from nbtext._kernel import BlockFit
 
         self.place = place
         self.own_class = own_class
         self.offset = offset
         self.features = features
-        self.kernel = BlockFit(features, own_class=own_class, offset=offset, n_rows=n_fitted, is_logistic=is_logistic)
+        self.kernel = BlockFit(
+            features, own_class=own_class, offset=offset, n_rows=n_fitted, is_logistic=is_logistic
+        )
         self.stages = list(stages)
         self.n_iter = 0
         self.action = ADD
@@ -211,7 +233,12 @@ class BlockedOneVsRest(OneVsRest):
     """The linear support vector machine of documents in blocks."""
 
     def __init__(
-        self, data: BlockedData, settings: LinearSettings, *, has_intercept: bool = True, jobs: int = 1
+        self,
+        data: BlockedData,
+        settings: LinearSettings,
+        *,
+        has_intercept: bool = True,
+        jobs: int = 1,
     ) -> None:
         self._blocked = data
         self._has_intercept = has_intercept
@@ -230,14 +257,19 @@ class BlockedOneVsRest(OneVsRest):
         folder = data.blocks.spill.folder
         sizes = np.zeros((2, len(data)), dtype=np.int64)
         for number, features in enumerate((is_shared, ~is_shared)):
-            sizes[number] = data.blocks.count(features[: data.n_features]) + int(features[data.n_features :].sum())
+            sizes[number] = data.blocks.count(features[: data.n_features]) + int(
+                features[data.n_features :].sum()
+            )
         # the first entry of each document in its block, of the shared features, and of those of one
         # document
-        self._bounds = [[running_sums(own[self._documents(n)]) for own in sizes] for n in range(self._n_blocks)]
+        self._bounds = [
+            [running_sums(own[self._documents(n)]) for own in sizes] for n in range(self._n_blocks)
+        ]
         del sizes
         entries = [(int(shared[-1]), int(single[-1])) for shared, single in self._bounds]
         self._entries = MappedArrays(
-            folder, [((np.int32, m), (np.float32, m), (np.int32, n), (np.float64, n)) for m, n in entries]
+            folder,
+            [((np.int32, m), (np.float32, m), (np.int32, n), (np.float64, n)) for m, n in entries],
         )
         for squares in parallel_map(self._store, range(len(data.blocks)), jobs=jobs):
             self._shared_squares += squares
@@ -261,13 +293,17 @@ class BlockedOneVsRest(OneVsRest):
         blocks = np.arange(first, last) % self._n_blocks
         order = np.argsort(blocks, kind="stable")
         entries = self._blocked.load(number, order)
-        own = CompactMatrix.split(*entries, self._columns, self._places, is_adding=self._has_intercept)
+        own = CompactMatrix.split(
+            *entries, self._columns, self._places, is_adding=self._has_intercept
+        )
         check_finite(dot(own.values, own.values) + dot(own.single_values, own.single_values))
         singles = running_sums(np.bincount(own.single_rows, minlength=last - first))
         starts = np.searchsorted(blocks[order], np.arange(self._n_blocks + 1)).tolist()
         for block, (begin, end) in enumerate(pairwise(starts)):
             place = -(-(first - block) // self._n_blocks)  # in the block, of the first document
-            to, to_single = (slice(each[place], each[place + end - begin]) for each in self._bounds[block])
+            to, to_single = (
+                slice(each[place], each[place + end - begin]) for each in self._bounds[block]
+            )
             part = slice(*own.indptr[[begin, end]])
             single = slice(*singles[[begin, end]])
             features, values, single_columns, single_values = self._entries.groups[block]
@@ -294,7 +330,17 @@ class BlockedOneVsRest(OneVsRest):
         self._entries.release(number)
         self._state.release(number)
         classes = self._blocked.classes[documents].copy()
-        return Block(number, documents, matrix, classes, single_indptr, single_columns, single_values, duals, waits)
+        return Block(
+            number,
+            documents,
+            matrix,
+            classes,
+            single_indptr,
+            single_columns,
+            single_values,
+            duals,
+            waits,
+        )
 
     def _load(self, order: Iterable[int] | None = None) -> Iterator[Block]:
         """Yield the blocks, in an order if it matters; one is in memory."""
@@ -307,7 +353,10 @@ class BlockedOneVsRest(OneVsRest):
 
     def _fitted_weights(self, is_fitted: NDArray[np.bool_]) -> list[Floats]:
         """Return the class weights of the documents of each block; 0 of those that are not fitted."""
-        return [self._blocked.class_weights[block.classes] * is_fitted[block.documents] for block in self._blocks]
+        return [
+            self._blocked.class_weights[block.classes] * is_fitted[block.documents]
+            for block in self._blocks
+        ]
 
     def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
         """Return the documents, and the sums from which factors are computed. Here each factor is
@@ -316,7 +365,9 @@ class BlockedOneVsRest(OneVsRest):
         weights = self._fitted_weights(is_fitted)
         return BlockFactors(weights, self._make_documents(weights, 1), np.zeros(0))
 
-    def _make_documents(self, weights: list[Floats], n_powers: int, pseudo_count: float = 0.0) -> list[Any]:
+    def _make_documents(
+        self, weights: list[Floats], n_powers: int, pseudo_count: float = 0.0
+    ) -> list[Any]:
         """Return the documents of each block with their sums of squares; see `nbsvm.Ratios`."""
         from nbtext._kernel import BlockDocuments
 
@@ -326,12 +377,19 @@ class BlockedOneVsRest(OneVsRest):
             rows = block.single_rows
             n = len(block.classes)
             shares = log_shares(np.abs(values) * weights[block.number][rows], pseudo_count)
-            sums = [np.bincount(rows, values**2 * shares**power, minlength=n) for power in range(n_powers)]
+            sums = [
+                np.bincount(rows, values**2 * shares**power, minlength=n)
+                for power in range(n_powers)
+            ]
             squares = np.array(sums, dtype=np.float32)
-            found.append(BlockDocuments(block.matrix, block.classes, weights[block.number], squares))
+            found.append(
+                BlockDocuments(block.matrix, block.classes, weights[block.number], squares)
+            )
         return found
 
-    def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[NDArray[np.float32], Floats]:
+    def _scale(
+        self, classes: Sequence[int], factors: BlockFactors
+    ) -> tuple[NDArray[np.float32], Floats]:
         """Return the weights (0) and squared factors of shared features, (n_classes, n_shared, 2),
         and the offsets.
         """
@@ -339,16 +397,22 @@ class BlockedOneVsRest(OneVsRest):
         features[:, :, 1] = 1
         return features, np.zeros(len(classes))
 
-    def _single_factors(self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors) -> Floats:
+    def _single_factors(
+        self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors
+    ) -> Floats:
         """Return the squared factors of features of one document; `signs` and `magnitudes` are of
         its values.
         """
         return np.ones(len(signs))
 
     def solve(
-        self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None,
+        self,
+        solver: SolverSettings,
+        start: Solution | None = None,
+        *,
+        classes: Iterable[int] | None = None,
         max_weights: int | None = None,
-    ) -> Solution:  # fmt: skip
+    ) -> Solution:
         """Return the solution for all documents; see `OneVsRest.solve`. It continues from the last
         one.
         """
@@ -365,13 +429,21 @@ class BlockedOneVsRest(OneVsRest):
                     for columns, values in singles[fit.own_class]:
                         dense[columns] = values
                     weights = self._make_weights(fit.own_class, dense, max_weights)
-                found[fit.own_class] = ClassSolution(NO_DOCUMENTS, np.zeros(0), weights, fit.is_converged)
+                found[fit.own_class] = ClassSolution(
+                    NO_DOCUMENTS, np.zeros(0), weights, fit.is_converged
+                )
 
-        self._solve_groups(list(self._classes if classes is None else classes), factors, solver, keep)
+        self._solve_groups(
+            list(self._classes if classes is None else classes), factors, solver, keep
+        )
         return Solution(found, all(each.is_converged for each in found.values()))
 
     def score_held_out(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: NDArray[Any]
+        self,
+        folds: NDArray[np.int32],
+        solver: SolverSettings,
+        start: Solution,
+        scores: NDArray[Any],
     ) -> None:
         """Score the documents that are held out by the classes of `start`; see
         `OneVsRest.score_held_out`.
@@ -386,12 +458,18 @@ class BlockedOneVsRest(OneVsRest):
                 for block in self._load():
                     rows = np.flatnonzero(is_own[block.documents])
                     for fit in fits:
-                        scores[places[block.documents][rows], fit.own_class] = fit.kernel.scores(block.matrix, rows)
+                        scores[places[block.documents][rows], fit.own_class] = fit.kernel.scores(
+                            block.matrix, rows
+                        )
 
             self._solve_groups(list(start.classes), factors, solver, keep)
 
     def _solve_groups(
-        self, classes: list[int], factors: BlockFactors, solver: SolverSettings, keep: Callable[[list[Fit]], None]
+        self,
+        classes: list[int],
+        factors: BlockFactors,
+        solver: SolverSettings,
+        keep: Callable[[list[Fit]], None],
     ) -> None:
         """Solve some classes at a time, as many as have their weights in memory, and keep what is
         needed of them.
@@ -401,7 +479,9 @@ class BlockedOneVsRest(OneVsRest):
             keep(self._solve_group(group.tolist(), factors, solver))
         self._is_started = True
 
-    def _solve_group(self, classes: list[int], factors: BlockFactors, solver: SolverSettings) -> list[Fit]:
+    def _solve_group(
+        self, classes: list[int], factors: BlockFactors, solver: SolverSettings
+    ) -> list[Fit]:
         features, offsets = self._scale(classes, factors)
         n_fitted = sum(int(np.count_nonzero(own)) for own in factors.weights)
         largest = float(self._blocked.class_weights.max())
@@ -414,7 +494,9 @@ class BlockedOneVsRest(OneVsRest):
                 check_finite(squares)
                 stages = list(continuation(solver, squares / n_fitted * largest))
             place = self._classes.index(own_class)
-            fits.append(Fit(place, own_class, offset, own, n_fitted, stages, is_logistic=self._is_logistic))
+            fits.append(
+                Fit(place, own_class, offset, own, n_fitted, stages, is_logistic=self._is_logistic)
+            )
             if not self._is_started and not self._is_logistic:
                 fits[-1].action = PASS  # all dual variables are 0
         n_visits = 0
@@ -427,7 +509,9 @@ class BlockedOneVsRest(OneVsRest):
                 fit.end(is_rough=solver.is_rough)
         return fits
 
-    def _visit(self, fits: list[Fit], factors: BlockFactors, solver: SolverSettings, n_visits: int) -> None:
+    def _visit(
+        self, fits: list[Fit], factors: BlockFactors, solver: SolverSettings, n_visits: int
+    ) -> None:
         """Visit all blocks for some classes, each of which does what it needs to."""
         # in the same order each time, the solver needs more visits: 612 instead of about 72 on RT-s
         # (counts, 27 blocks)
@@ -439,24 +523,36 @@ class BlockedOneVsRest(OneVsRest):
                 for fit in own:
                     C = fit.stage.C
                     tolerance = fit.stage.tolerance
-                    problem = factors.documents[block.number], block.duals[fit.place], block.waits[fit.place]
+                    problem = (
+                        factors.documents[block.number],
+                        block.duals[fit.place],
+                        block.waits[fit.place],
+                    )
                     if fit.action == ADD:
                         fit.kernel.add(*problem, C=C)
                     elif fit.action == MEASURE:
                         fit.kernel.measure(*problem, C=C, tolerance=tolerance)
                     else:
                         seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
-                        fit.kernel.visit(*problem, C=C, tolerance=tolerance, n_iter=fit.n_iter, seed=seed)
+                        fit.kernel.visit(
+                            *problem, C=C, tolerance=tolerance, n_iter=fit.n_iter, seed=seed
+                        )
 
             # a task for each class would spend more on threads than on some blocks: 19 s and not 14
             # to 16 s for 200 MB
-            list(parallel_map(visit, [fits[n :: self._jobs] for n in range(self._jobs)], jobs=self._jobs))
+            list(
+                parallel_map(
+                    visit, [fits[n :: self._jobs] for n in range(self._jobs)], jobs=self._jobs
+                )
+            )
 
     def _weigh_singles(
         self, fits: list[Fit], factors: BlockFactors, C: float
     ) -> dict[int, list[tuple[NDArray[np.int32], Floats]]]:
         """Return the columns and the weights of features of one document that are not 0, by class."""
-        found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {fit.own_class: [] for fit in fits}
+        found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {
+            fit.own_class: [] for fit in fits
+        }
         for block in self._load():
             weights = factors.weights[block.number]
             single_rows = block.single_rows
@@ -466,8 +562,12 @@ class BlockedOneVsRest(OneVsRest):
                 single = np.flatnonzero(by_entry)
                 rows = single_rows[single]
                 values = block.single_values[single]
-                own = self._single_factors(signs[rows], np.abs(values) * weights[rows], fit.offset, factors)
-                found[fit.own_class].append((block.single_columns[single], by_entry[single] * own * values))
+                own = self._single_factors(
+                    signs[rows], np.abs(values) * weights[rows], fit.offset, factors
+                )
+                found[fit.own_class].append(
+                    (block.single_columns[single], by_entry[single] * own * values)
+                )
         return found
 
 
@@ -499,7 +599,9 @@ class BlockedNbSvm(BlockedOneVsRest):
         n_features = int((totals > 0).sum()) + n_single
         return BlockFactors(fitted, documents, totals[0], total, n_features, pseudo_count)
 
-    def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[NDArray[np.float32], Floats]:
+    def _scale(
+        self, classes: Sequence[int], factors: BlockFactors
+    ) -> tuple[NDArray[np.float32], Floats]:
         from nbtext._kernel import add_by_fold
 
         features = np.zeros((len(classes), len(self._columns), 2), dtype=np.float32)
@@ -517,11 +619,17 @@ class BlockedNbSvm(BlockedOneVsRest):
         offsets = np.zeros(len(classes))
         for number, own_class in enumerate(classes):
             features[number, :, 1], offsets[number] = square_factors(
-                sums[number].copy(), single[own_class], factors.totals, factors.total, factors.n_features,
+                sums[number].copy(),
+                single[own_class],
+                factors.totals,
+                factors.total,
+                factors.n_features,
                 factors.pseudo_count,
-            )  # fmt: skip
+            )
             features[number, :, 0] = 0
         return features, offsets
 
-    def _single_factors(self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors) -> Floats:
+    def _single_factors(
+        self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors
+    ) -> Floats:
         return np.asarray((signs * log_shares(magnitudes, factors.pseudo_count) + offset) ** 2)

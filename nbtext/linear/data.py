@@ -164,9 +164,14 @@ class TrainingData:
         if self.factors is not None:
             values = self.factors[indices] * values
         return replace(
-            self, indptr=indptr, indices=indices, values=values, classes=self.classes[start:stop],
-            hashes=None if self.hashes is None else self.hashes[start:stop], factors=None,
-        )  # fmt: skip
+            self,
+            indptr=indptr,
+            indices=indices,
+            values=values,
+            classes=self.classes[start:stop],
+            hashes=None if self.hashes is None else self.hashes[start:stop],
+            factors=None,
+        )
 
     def split(self) -> Iterator[tuple[int, TrainingData]]:
         """Yield parts of ROWS_AT_ONCE documents, each with the number of its first one; see
@@ -178,7 +183,9 @@ class TrainingData:
     @cached_property
     def document_weights(self) -> Floats:
         """The class weight of each document, (n_documents,)."""
-        return np.ones(len(self)) if self.class_weights is None else self.class_weights[self.classes]
+        return (
+            np.ones(len(self)) if self.class_weights is None else self.class_weights[self.classes]
+        )
 
     @cached_property
     def members(self) -> list[NDArray[np.int32]]:
@@ -190,7 +197,9 @@ class TrainingData:
             documents = own.entry_sets.astype(np.int32)
             classes = own.classes
         order = np.argsort(classes, kind="stable")
-        return np.split(documents[order], np.searchsorted(classes[order], np.arange(1, self.n_classes)))
+        return np.split(
+            documents[order], np.searchsorted(classes[order], np.arange(1, self.n_classes))
+        )
 
     def is_of(self, own_class: int) -> NDArray[np.bool_]:
         """Return whether each document is of a class, (n_documents,)."""
@@ -206,7 +215,9 @@ class TrainingData:
     def matrix(self) -> csr_array:
         from scipy.sparse import csr_array
 
-        return csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_features))
+        return csr_array(
+            (self.values, self.indices, self.indptr), shape=(len(self), self.n_features)
+        )
 
     def mean_square(self) -> float:
         """Return the mean over documents of Σ_j x_j².
@@ -248,7 +259,9 @@ class CompactMatrix:
     single_values: Floats
 
     @classmethod
-    def of(cls, data: TrainingData, *, is_splitting: bool, has_constant: bool = False) -> CompactMatrix:
+    def of(
+        cls, data: TrainingData, *, is_splitting: bool, has_constant: bool = False
+    ) -> CompactMatrix:
         """Return the compact matrix of training data.
 
         is_splitting  whether features of one document are stored separately; otherwise they are
@@ -257,7 +270,9 @@ class CompactMatrix:
 
         raises  ModelError: values are too large for float32
         """
-        frequencies = np.append(sum_columns(data.indices, None, data.n_features), [len(data)] * has_constant)
+        frequencies = np.append(
+            sum_columns(data.indices, None, data.n_features), [len(data)] * has_constant
+        )
         columns, places = order_features(frequencies, 1 + is_splitting)
         indptr = np.zeros(len(data) + 1, dtype=np.int64)
         n_shared = int(frequencies[columns].sum())
@@ -265,20 +280,32 @@ class CompactMatrix:
         values = np.empty(n_shared, dtype=np.float32)
         singles = [(features[:0], features[:0], np.zeros(0))]
         for start, part in data.split():
-            own = cls.split(part.indptr, part.indices, part.values, columns, places, is_adding=has_constant)
+            own = cls.split(
+                part.indptr, part.indices, part.values, columns, places, is_adding=has_constant
+            )
             ends = indptr[start] + own.indptr
             indptr[start : start + len(ends)] = ends
             entries = slice(ends[0], ends[-1])
             features[entries] = own.features
             values[entries] = own.values
-            singles.append((own.single_rows + np.int32(start), own.single_columns, own.single_values))
-        return cls(columns, indptr, features, values, *map(np.concatenate, zip(*singles, strict=True)))
+            singles.append(
+                (own.single_rows + np.int32(start), own.single_columns, own.single_values)
+            )
+        return cls(
+            columns, indptr, features, values, *map(np.concatenate, zip(*singles, strict=True))
+        )
 
     @classmethod
     def split(
-        cls, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: Floats, columns: NDArray[np.int32],
-        places: NDArray[np.int32], *, is_adding: bool = False,
-    ) -> CompactMatrix:  # fmt: skip
+        cls,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: Floats,
+        columns: NDArray[np.int32],
+        places: NDArray[np.int32],
+        *,
+        is_adding: bool = False,
+    ) -> CompactMatrix:
         """Return the compact matrix of some documents; `columns` and `places` are of
         `order_features`.
 
@@ -313,11 +340,17 @@ class CompactMatrix:
     @cached_property
     def squares(self) -> NDArray[np.float32]:
         """The sum of the squares of each shared feature's values, (n_shared,)."""
-        return sum_columns(self.features, self.values, len(self.columns), power=2).astype(np.float32)
+        return sum_columns(self.features, self.values, len(self.columns), power=2).astype(
+            np.float32
+        )
 
 
 def sum_columns(
-    indices: NDArray[np.int32], values: NDArray[np.floating] | None, n_columns: int, *, power: int = 1
+    indices: NDArray[np.int32],
+    values: NDArray[np.floating] | None,
+    n_columns: int,
+    *,
+    power: int = 1,
 ) -> Floats:
     """Return the sum over each column of its entries to a power, (n_columns,).
 
@@ -332,7 +365,9 @@ def sum_columns(
     return sums
 
 
-def order_features(frequencies: NDArray[Any], at_least: int = 2) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def order_features(
+    frequencies: NDArray[Any], at_least: int = 2
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the columns of the features that so many documents hold, the most frequent first, and
     their places.
 
@@ -351,4 +386,6 @@ def check_finite(numbers: NDArray[np.floating] | float) -> None:
     """Raise ModelError if a number is infinite or not a number."""
     if not np.isfinite(numbers).all():
         hint = "scale the features down, or use a smaller C"
-        raise ModelError("a feature value, or C, is infinite or too large for a linear model", hint=hint)
+        raise ModelError(
+            "a feature value, or C, is infinite or too large for a linear model", hint=hint
+        )

@@ -36,7 +36,14 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.linear import blocks
 from nbtext.linear.blocks import NO_DOCUMENTS, BlockedData
-from nbtext.linear.data import CompactMatrix, Floats, LinearModel, SolverSettings, check_finite, order_features
+from nbtext.linear.data import (
+    CompactMatrix,
+    Floats,
+    LinearModel,
+    SolverSettings,
+    check_finite,
+    order_features,
+)
 from nbtext.linear.nbsvm import log_shares, square_factors, sum_single_squares
 from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution
 
@@ -58,7 +65,12 @@ N_SCALARS = 4
 
 
 def make_part(
-    documents: DocumentCounts, weights: Floats, places: NDArray[np.int32], class_weights: Floats, *, has_intercept: bool
+    documents: DocumentCounts,
+    weights: Floats,
+    places: NDArray[np.int32],
+    class_weights: Floats,
+    *,
+    has_intercept: bool,
 ) -> Record:
     """Return documents as a worker keeps them: those of a `CompactMatrix`, whose columns are those
     features it holds.
@@ -75,8 +87,10 @@ def make_part(
     return vars(own) | {
         "columns": np.flatnonzero(is_held).astype(np.int32),
         "features": running_sums(is_held).astype(np.int32)[own.features],
-        "classes": documents.classes, "hashes": documents.hashes, "weights": class_weights[documents.classes],
-    }  # fmt: skip
+        "classes": documents.classes,
+        "hashes": documents.hashes,
+        "weights": class_weights[documents.classes],
+    }
 
 
 def _fitted_weights(part: Record, held_out: Record) -> Floats:
@@ -118,7 +132,11 @@ def sum_features(part: Record, before: Record | None, given: Record) -> Record:
         values = np.concatenate((values, sums))
         magnitudes = np.abs(part["single_values"]) * weights[rows]
         n_entries = np.diff(part["indptr"]) + np.bincount(rows, minlength=len(weights))
-        scalars[1:N_SCALARS] = np.count_nonzero(magnitudes), magnitudes.sum(), dot(n_entries, weights)
+        scalars[1:N_SCALARS] = (
+            np.count_nonzero(magnitudes),
+            magnitudes.sum(),
+            dot(n_entries, weights),
+        )
         scalars[N_SCALARS:] = np.bincount(part["classes"][rows], magnitudes, n_classes)
     update = {"columns": part["columns"], "values": values, "scalars": scalars}
     return {"state": None if before is None else before["state"], "update": update}
@@ -163,19 +181,31 @@ def improve(part: Record, before: Record | None, problem: Record, given: Record)
         signs = np.where(part["classes"] == own_class, 1.0, -1.0)
         start = np.full(n, START_DUAL * is_logistic)
         old, older = duals.get(own_class, (start, start))
-        dual = np.clip(old + given["momentum"][number] * (old - older), 0, 1 if is_logistic else None)
+        dual = np.clip(
+            old + given["momentum"][number] * (old - older), 0, 1 if is_logistic else None
+        )
         features = np.ones((len(columns), 2), dtype=np.float32)
         features[:, 0] = given["weights"][number][columns]
         diagonal = squares[0]
         if problem["has_ratios"]:
             features[:, 1] = problem["scales"][place][columns]
             diagonal = sum_single_squares(squares, signs, problem["offsets"][place])
-        scalars.append(improve_binary(
-            matrix, given["C"] * signs * state["weights"], diagonal.astype(np.float32), features,
-            problem["holders"][columns], dual, is_logistic=is_logistic, tolerance=given["tolerance"],
-            objective=given["objective"][number], n_fitted=problem["n_fitted"], n_passes=given["n_passes"],
-            seed=given["seed"],
-        ))  # fmt: skip
+        scalars.append(
+            improve_binary(
+                matrix,
+                given["C"] * signs * state["weights"],
+                diagonal.astype(np.float32),
+                features,
+                problem["holders"][columns],
+                dual,
+                is_logistic=is_logistic,
+                tolerance=given["tolerance"],
+                objective=given["objective"][number],
+                n_fitted=problem["n_fitted"],
+                n_passes=given["n_passes"],
+                seed=given["seed"],
+            )
+        )
         duals[own_class] = (dual, old)
         values[number] = features[:, 0]
     update = {"columns": columns, "values": values, "scalars": np.array(scalars).ravel()}
@@ -193,7 +223,10 @@ def weigh_singles(part: Record, before: Record | None, problem: Record, given: R
         signs = np.where(part["classes"] == own_class, 1.0, -1.0)
         factor = np.ones(1)
         if problem["has_ratios"]:
-            factor = signs[rows] * log_shares(magnitudes, problem["pseudo_count"]) + problem["offsets"][place]
+            factor = (
+                signs[rows] * log_shares(magnitudes, problem["pseudo_count"])
+                + problem["offsets"][place]
+            )
         dual = state["dual"][own_class][0] if own_class in state["dual"] else np.zeros(len(signs))
         found[place] = (given["C"] * dual * signs * state["weights"])[rows] * factor**2 * values
     update = {"columns": part["single_columns"], "values": found, "scalars": np.zeros(0)}
@@ -206,7 +239,11 @@ def add_updates(updates: Sequence[Record]) -> Record:
     values = np.zeros((len(updates[0]["values"]), len(columns)), dtype=updates[0]["values"].dtype)
     for each in updates:
         values[:, np.searchsorted(columns, each["columns"])] += each["values"]
-    return {"columns": columns, "values": values, "scalars": np.sum([each["scalars"] for each in updates], axis=0)}
+    return {
+        "columns": columns,
+        "values": values,
+        "scalars": np.sum([each["scalars"] for each in updates], axis=0),
+    }
 
 
 class DistributedData(BlockedData):
@@ -216,9 +253,17 @@ class DistributedData(BlockedData):
     """
 
     def __init__(  # noqa: PLR0913 - what is kept, what it means, and what is fitted to it
-        self, parts: DocumentParts, sample: DocumentCounts, vocabulary: Vocabulary | None, labels: tuple[str, ...],
-        weighting: Weighting, statistics: ClassStatistics, class_weights: Floats | None, *, has_intercept: bool,
-    ) -> None:  # fmt: skip
+        self,
+        parts: DocumentParts,
+        sample: DocumentCounts,
+        vocabulary: Vocabulary | None,
+        labels: tuple[str, ...],
+        weighting: Weighting,
+        statistics: ClassStatistics,
+        class_weights: Floats | None,
+        *,
+        has_intercept: bool,
+    ) -> None:
         self.parts = parts
         self.sample = sample
         self.has_intercept = has_intercept
@@ -229,10 +274,16 @@ class DistributedData(BlockedData):
         if has_intercept:
             frequencies = np.append(frequencies, statistics.n_documents)
         self.columns, places = order_features(frequencies)
-        hashes, classes = parts.prepare({
-            "vocabulary": vocabulary, "labels": labels, "weighting": weighting, "places": places,
-            "class_weights": self.class_weights, "has_intercept": has_intercept,
-        })  # fmt: skip
+        hashes, classes = parts.prepare(
+            {
+                "vocabulary": vocabulary,
+                "labels": labels,
+                "weighting": weighting,
+                "places": places,
+                "class_weights": self.class_weights,
+                "has_intercept": has_intercept,
+            }
+        )
         order = np.lexsort((classes, hashes))
         self.hashes = hashes[order]
         self.classes = classes[order]
@@ -255,20 +306,30 @@ class DistributedOneVsRest(OneVsRest):
         self._is_started = False
 
     def solve(
-        self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None,
+        self,
+        solver: SolverSettings,
+        start: Solution | None = None,
+        *,
+        classes: Iterable[int] | None = None,
         max_weights: int | None = None,
-    ) -> Solution:  # fmt: skip
+    ) -> Solution:
         """Return the solution for all documents; see `OneVsRest.solve`. It continues from the last
         one.
         """
         found = {}
-        for own_class, weights, is_converged in self._solve_all(self._classes if classes is None else classes, solver):
+        for own_class, weights, is_converged in self._solve_all(
+            self._classes if classes is None else classes, solver
+        ):
             own = None if solver.is_rough else self._make_weights(own_class, weights, max_weights)
             found[own_class] = ClassSolution(NO_DOCUMENTS, np.zeros(0), own, is_converged)
         return Solution(found, all(each.is_converged for each in found.values()))
 
     def score_held_out(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: NDArray[Any]
+        self,
+        folds: NDArray[np.int32],
+        solver: SolverSettings,
+        start: Solution,
+        scores: NDArray[Any],
     ) -> None:
         """Score the documents that are held out by the classes of `start`; see
         `OneVsRest.score_held_out`.
@@ -277,7 +338,9 @@ class DistributedOneVsRest(OneVsRest):
 
         data = self._distributed
         sample = self._distributed.sample
-        matrix = csr_array((sample.counts, sample.indices, sample.indptr), shape=(len(sample), data.n_features))
+        matrix = csr_array(
+            (sample.counts, sample.indices, sample.indptr), shape=(len(sample), data.n_features)
+        )
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
         for number in np.unique(folds[held_out]).tolist():
             documents = np.flatnonzero(folds == number)
@@ -288,7 +351,10 @@ class DistributedOneVsRest(OneVsRest):
                 scores[rows, own_class] = own @ weights[: data.n_features] + bias
 
     def _solve_all(
-        self, classes: Iterable[int], solver: SolverSettings, held_out: NDArray[np.int64] = NO_HELD_OUT
+        self,
+        classes: Iterable[int],
+        solver: SolverSettings,
+        held_out: NDArray[np.int64] = NO_HELD_OUT,
     ) -> Iterator[tuple[int, Floats, bool]]:
         """Yield each class with its weights, (n_features,), and whether they are within the
         tolerance.
@@ -320,32 +386,47 @@ class DistributedOneVsRest(OneVsRest):
         data = self._distributed
         has_ratios = not self._has_intercept
         problem: Record = {
-            "classes": classes, "n_classes": data.n_classes, "has_ratios": has_ratios,
+            "classes": classes,
+            "n_classes": data.n_classes,
+            "has_ratios": has_ratios,
             "held_out": {"hashes": data.hashes[held_out], "classes": data.classes[held_out]},
-        }  # fmt: skip
+        }
         found = data.parts.run(sum_features, problem)
         sums = np.zeros((len(found["values"]), len(data.columns)))
         sums[:, found["columns"]] = found["values"]
         n_fitted, n_single, in_single, n_entries = found["scalars"][:N_SCALARS].tolist()
         self._n_problems += 1
         problem = problem | {
-            "number": self._n_problems, "n_fitted": int(n_fitted), "holders": sums[0].astype(np.float32),
-            "is_logistic": self._settings.loss == "logistic", "pseudo_count": 0.0, "offsets": [0.0] * len(classes),
+            "number": self._n_problems,
+            "n_fitted": int(n_fitted),
+            "holders": sums[0].astype(np.float32),
+            "is_logistic": self._settings.loss == "logistic",
+            "pseudo_count": 0.0,
+            "offsets": [0.0] * len(classes),
             "scales": np.ones((1, len(data.columns)), dtype=np.float32),
-        }  # fmt: skip
+        }
         if has_ratios:
             totals = sums[TOTAL]
             total = float(sums[TOTAL].sum() + in_single)
-            a = problem["pseudo_count"] = self._settings.ratio_smoothing * total / (n_entries or 1.0)
+            a = problem["pseudo_count"] = (
+                self._settings.ratio_smoothing * total / (n_entries or 1.0)
+            )
             n_features = int(np.count_nonzero(totals) + n_single)
             problem["scales"] = np.zeros((len(classes), len(totals)), dtype=np.float32)
             for place, (own_class, own) in enumerate(zip(classes, sums[FIRST_CLASS:], strict=True)):
                 problem["scales"][place], problem["offsets"][place] = square_factors(
-                    own, float(found["scalars"][N_SCALARS + own_class]), totals, total, n_features, a
+                    own,
+                    float(found["scalars"][N_SCALARS + own_class]),
+                    totals,
+                    total,
+                    n_features,
+                    a,
                 )
         return problem
 
-    def _solve_group(self, problem: Record, solver: SolverSettings) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def _solve_group(
+        self, problem: Record, solver: SolverSettings
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Return the weights of shared features, (n_classes, n_shared), and whether each class
         converged.
         """
@@ -363,19 +444,34 @@ class DistributedOneVsRest(OneVsRest):
 
         def penalize(rows: NDArray[np.float32]) -> Floats:
             """Return ½ Σ w² / scale of some active classes."""
-            scales = problem["scales"][active if problem["has_ratios"] else np.zeros(len(active), dtype=int)]
+            scales = problem["scales"][
+                active if problem["has_ratios"] else np.zeros(len(active), dtype=int)
+            ]
             pairs = zip(rows, scales, strict=True)
-            return np.array([dot(np.divide(w, s, out=np.zeros_like(w), where=s > 0), w) / 2 for w, s in pairs])
+            return np.array(
+                [dot(np.divide(w, s, out=np.zeros_like(w), where=s > 0), w) / 2 for w, s in pairs]
+            )
 
         n_lost = data.parts.n_lost
         for n_iter in range(1, solver.max_iter + 1):
             solver.check()
-            begin = weights[active] + momentum[active, None].astype(np.float32) * (weights[active] - older[active])
-            update = data.parts.run(improve, problem, {
-                "classes": [problem["classes"][place] for place in active], "weights": begin, "C": solver.C,
-                "momentum": momentum[active], "objective": objective[active], "tolerance": solver.tolerance,
-                "n_passes": n_passes, "seed": (solver.seed + n_iter) % 2**64,
-            })  # fmt: skip
+            begin = weights[active] + momentum[active, None].astype(np.float32) * (
+                weights[active] - older[active]
+            )
+            update = data.parts.run(
+                improve,
+                problem,
+                {
+                    "classes": [problem["classes"][place] for place in active],
+                    "weights": begin,
+                    "C": solver.C,
+                    "momentum": momentum[active],
+                    "objective": objective[active],
+                    "tolerance": solver.tolerance,
+                    "n_passes": n_passes,
+                    "seed": (solver.seed + n_iter) % 2**64,
+                },
+            )
             found = np.zeros_like(begin)
             found[:, update["columns"]] = update["values"]
             losses, dual = update["scalars"].reshape(-1, 2).T

@@ -29,7 +29,14 @@ from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.linear.blocks import BlockedData
-from nbtext.linear.data import LinearModel, Problem, SolverSettings, TrainingData, do_nothing, make_rough
+from nbtext.linear.data import (
+    LinearModel,
+    Problem,
+    SolverSettings,
+    TrainingData,
+    do_nothing,
+    make_rough,
+)
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
 from nbtext.linear.stacking import Stack
 
@@ -42,15 +49,19 @@ MIN_GAIN = 0.995
 # select C
 CALIBRATION_SIZE = 1 << 11
 SELECTION_SIZE = 1 << 12
-NO_CONVERGENCE = (
-    "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
-)
+NO_CONVERGENCE = "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
 
 
 def learn(
-    data: TrainingData | BlockedData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals,
-    log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing,
-) -> tuple[LinearScorer, Selection]:  # fmt: skip
+    data: TrainingData | BlockedData,
+    lengths: NDArray[Any],
+    settings: ModelSettings,
+    *,
+    goals: Goals,
+    log_prior: Floats,
+    jobs: int = 1,
+    check: Callable[[], None] = do_nothing,
+) -> tuple[LinearScorer, Selection]:
     """Fit a linear model to all documents, and return it with its hyperparameters, calibration and
     estimate.
 
@@ -99,9 +110,12 @@ def learn(
     start = None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(
-            problem, held_out.folds, data.classes, lengths,
+            problem,
+            held_out.folds,
+            data.classes,
+            lengths,
             make_rough(SolverSettings(C, seed=settings.seed, check=check)),
-        )  # fmt: skip
+        )
     solution = problem.solve(SolverSettings(C, seed=settings.seed, check=check), start)
     rough = make_rough(SolverSettings(C, seed=settings.seed, check=check))
     if has_folds and scores is None:
@@ -125,13 +139,19 @@ def learn(
         classes = data.classes[documents]
         found = uncalibrated
         if settings.calibrate and len(documents):
-            found = found._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
+            found = found._replace(
+                calibration=Calibration(fit_scaled_temperature(scores, lengths, classes))
+            )
         found = judge(
-            found, Scored(scores, lengths, classes),
+            found,
+            Scored(scores, lengths, classes),
             Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
             n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
-            contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
-        )  # fmt: skip
+            contents=None
+            if settings.is_separate or data.hashes is None
+            else data.hashes[documents],
+            goals=goals,
+        )
         assert found.estimate is not None  # for the types
         folds = 1 if isinstance(data, BlockedData) else None
         return found._replace(estimate=replace(found.estimate, unjudged=n_unjudged, folds=folds))
@@ -146,7 +166,9 @@ def learn(
         can_differ = copies[copies > 1].sum() > error * len(data)
         if can_differ and isinstance(data, TrainingData) and data.other_lengths is not None:
             swapped = settings.swap_duplicates()
-            held_out = _hold_out(data, data.other_lengths, swapped, goals, is_stacked=model.is_stacked)
+            held_out = _hold_out(
+                data, data.other_lengths, swapped, goals, is_stacked=model.is_stacked
+            )
             # a stack has other weights if duplicates are left out the other way
             again = model.problem(data, swapped, jobs=jobs) if model.is_stacked else problem
             has_folds = len(held_out.documents) > 0
@@ -179,7 +201,12 @@ class HeldOut(NamedTuple):
 
 
 def _hold_out(
-    data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals, *, is_stacked: bool = False
+    data: TrainingData,
+    lengths: NDArray[Any],
+    settings: ModelSettings,
+    goals: Goals,
+    *,
+    is_stacked: bool = False,
 ) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
@@ -189,9 +216,12 @@ def _hold_out(
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(
-        data.classes, settings.folds, seed=settings.seed,
-        contents=None if settings.is_separate else data.hashes, class_documents=class_documents,
-    ).astype(np.int32)  # fmt: skip
+        data.classes,
+        settings.folds,
+        seed=settings.seed,
+        contents=None if settings.is_separate else data.hashes,
+        class_documents=class_documents,
+    ).astype(np.int32)
     n_unjudged = int((folds == NEVER_HELD_OUT).sum())
     if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
         folds[:] = NEVER_HELD_OUT
@@ -203,13 +233,19 @@ def _hold_out(
     n_scored = (BLOCK_SCORES if is_stacked else MAX_SCORES) // data.n_classes
     documents = np.flatnonzero(folds != NEVER_HELD_OUT)
     if len(documents) > n_scored:
-        folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = NEVER_HELD_OUT
-    unanswered = np.flatnonzero((folds != NEVER_HELD_OUT) & ((lengths <= 0) | (np.diff(data.indptr) == 0)))
+        folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = (
+            NEVER_HELD_OUT
+        )
+    unanswered = np.flatnonzero(
+        (folds != NEVER_HELD_OUT) & ((lengths <= 0) | (np.diff(data.indptr) == 0))
+    )
     folds[unanswered] = NEVER_HELD_OUT  # models of other folds learn nothing of their words
     return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
 
 
-def _hold_out_first(data: BlockedData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals) -> HeldOut:
+def _hold_out_first(
+    data: BlockedData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals
+) -> HeldOut:
     """Choose documents to hold out of documents in blocks: as one fold, those with the smallest
     hashes.
 
@@ -223,7 +259,9 @@ def _hold_out_first(data: BlockedData, lengths: NDArray[Any], settings: ModelSet
     if data.n_classes < 2:
         size = 0
     if 0 < size < len(lengths) and not settings.is_separate:
-        size = int(np.searchsorted(data.hashes[: len(lengths)], data.hashes[size - 1], side="right"))
+        size = int(
+            np.searchsorted(data.hashes[: len(lengths)], data.hashes[size - 1], side="right")
+        )
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     own = data.classes[:size]
     is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
@@ -238,7 +276,11 @@ def _hold_out_first(data: BlockedData, lengths: NDArray[Any], settings: ModelSet
 
 
 def _select_strength(
-    problem: Problem, folds: NDArray[np.int32], classes: NDArray[np.int32], lengths: NDArray[Any], rough: SolverSettings
+    problem: Problem,
+    folds: NDArray[np.int32],
+    classes: NDArray[np.int32],
+    lengths: NDArray[Any],
+    rough: SolverSettings,
 ) -> tuple[float, Floats, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
     solution.
@@ -251,13 +293,17 @@ def _select_strength(
         solver = rough._replace(C=C)
         solution = problem.solve(solver, start)
         scores = problem.score_folds(folds, solver, solution)
-        log_posterior = fit_scaled_temperature(scores, lengths, classes).log_posterior(scores, lengths)
+        log_posterior = fit_scaled_temperature(scores, lengths, classes).log_posterior(
+            scores, lengths
+        )
         return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solution
 
     return search_strength(evaluate)
 
 
-def search_strength(evaluate: Callable[[float, Any], tuple[float, Any, Any]]) -> tuple[float, Any, Any]:
+def search_strength(
+    evaluate: Callable[[float, Any], tuple[float, Any, Any]],
+) -> tuple[float, Any, Any]:
     """Return the C with the lowest loss, its scores, and the solution that was computed last.
 
     The search goes up and down from the default as long as that pays, in steps of a decade and then
@@ -271,7 +317,9 @@ def search_strength(evaluate: Callable[[float, Any], tuple[float, Any, Any]]) ->
     tried = {best}
     for step in C_STEPS:
         for direction in (-step, step):
-            while C_DECADES[0] <= best + direction <= C_DECADES[1] and best + direction not in tried:
+            while (
+                C_DECADES[0] <= best + direction <= C_DECADES[1] and best + direction not in tried
+            ):
                 tried.add(best + direction)
                 found_loss, found, solution = evaluate(10.0 ** (best + direction), solution)
                 if found_loss >= MIN_GAIN * loss:
@@ -326,9 +374,13 @@ def learn_labels(
     scores = None
     start = None
     if settings.C == AUTO and len(held_out):
-        C, scores, start = _select_strength_of_labels(problem, data, folds, len(chunks), settings.seed)
+        C, scores, start = _select_strength_of_labels(
+            problem, data, folds, len(chunks), settings.seed
+        )
     has_scores = scores is not None
-    scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
+    scores = (
+        np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
+    )
     weights: list[ClassWeights] = []
     is_converged = True
     for chunk in chunks:
@@ -338,7 +390,9 @@ def learn_labels(
         )
         is_converged &= solution.is_converged
         if len(held_out) and not has_scores:
-            problem.score_held_out(folds, make_rough(SolverSettings(C, seed=settings.seed)), solution, scores)
+            problem.score_held_out(
+                folds, make_rough(SolverSettings(C, seed=settings.seed)), solution, scores
+            )
         weights += solution.weights()
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
@@ -375,12 +429,20 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.in
     for k in order.tolist():
         rarest[data.members[k]] = k
     contents = None if settings.is_separate else data.hashes
-    folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=contents).astype(np.int32)
+    folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=contents).astype(
+        np.int32
+    )
     if len(np.unique(folds)) < settings.folds:
         folds[:] = NEVER_HELD_OUT
-    wanted = len(data) if settings.optimize == label_calibration.MACRO_F1 else label_calibration.CALIBRATION_SIZE
+    wanted = (
+        len(data)
+        if settings.optimize == label_calibration.MACRO_F1
+        else label_calibration.CALIBRATION_SIZE
+    )
     n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
-    n_folds = int(np.searchsorted(np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT])), n_scored)) + 1
+    n_folds = (
+        int(np.searchsorted(np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT])), n_scored)) + 1
+    )
     folds[folds >= n_folds] = NEVER_HELD_OUT
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     folds[np.random.default_rng(settings.seed).permutation(held_out)[n_scored:]] = NEVER_HELD_OUT
@@ -404,7 +466,11 @@ def _select_strength_of_labels(
         solution = problem.solve(solver, start, classes=classes)
         scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
         problem.score_held_out(folds, solver, solution, scores)
-        return label_calibration.fit_scaling(_collect_cells(data, held_out, scores, classes))[1], scores, solution
+        return (
+            label_calibration.fit_scaling(_collect_cells(data, held_out, scores, classes))[1],
+            scores,
+            solution,
+        )
 
     C, scores, solution = search_strength(evaluate)
     return (C, scores, solution) if n_chunks == 1 else (C, None, None)
@@ -429,9 +495,24 @@ def _collect_cells(
             rows = places[data.members[k]]
             is_own[rows[(rows >= first) & (rows < first + len(own))] - first, column] = True
         rows, columns, weights = label_calibration.keep_cells(own, is_own, first)
-        parts.append((rows + first, np.array(classes)[columns], is_own[rows, columns], weights, own[rows, columns]))
+        parts.append(
+            (
+                rows + first,
+                np.array(classes)[columns],
+                is_own[rows, columns],
+                weights,
+                own[rows, columns],
+            )
+        )
     contents, labels, positives, weights, kept = map(np.concatenate, zip(*parts, strict=True))
     return label_calibration.Cells(
-        contents, labels, positives.astype(np.float64), weights, (kept,),
-        np.zeros(data.n_classes), np.ones(len(held_out)), np.array([len(each) for each in data.members]), len(held_out),
-    )  # fmt: skip
+        contents,
+        labels,
+        positives.astype(np.float64),
+        weights,
+        (kept,),
+        np.zeros(data.n_classes),
+        np.ones(len(held_out)),
+        np.array([len(each) for each in data.members]),
+        len(held_out),
+    )

@@ -27,7 +27,7 @@ from nbtext.linear.data import (
     SolverSettings,
     TrainingData,
     check_finite,
-)  # fmt: skip
+)
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -91,9 +91,13 @@ class LogisticRegression:
         compact = self._compact
         n = len(data)
         rows, self._places = np.unique(compact.single_rows, return_inverse=True)
-        self._lengths = np.sqrt(np.bincount(self._places, compact.single_values**2, minlength=len(rows)))
+        self._lengths = np.sqrt(
+            np.bincount(self._places, compact.single_values**2, minlength=len(rows))
+        )
         shape = n, len(compact.columns)
-        shared = csr_array((compact.values.astype(np.float64), compact.features, compact.indptr), shape=shape)
+        shared = csr_array(
+            (compact.values.astype(np.float64), compact.features, compact.indptr), shape=shape
+        )
         single = csr_array((self._lengths, (rows, np.arange(len(rows)))), shape=(n, len(rows)))
         self._matrix: csr_array = hstack((shared, single, np.ones((n, 1))), format="csr")
 
@@ -123,9 +127,13 @@ class LogisticRegression:
         widths = np.zeros(self._data.n_features, dtype=np.int64)
         widths[columns[order]] = is_kept.sum(axis=1)
         bias = intercepts if n_classes == 2 else intercepts - intercepts.mean()
-        return LinearScorer(bias, np.zeros(n_classes), running_sums(widths), classes, weights[is_kept])
+        return LinearScorer(
+            bias, np.zeros(n_classes), running_sums(widths), classes, weights[is_kept]
+        )
 
-    def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
+    def score_folds(
+        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution
+    ) -> Floats:
         """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
         other folds.
 
@@ -144,7 +152,9 @@ class LogisticRegression:
         scores = scores[held_out]
         return scores - scores[:, :1] if self._data.n_classes == 2 else scores
 
-    def _solve(self, is_fitted: NDArray[np.bool_], solver: SolverSettings, start: Solution | None) -> Solution:
+    def _solve(
+        self, is_fitted: NDArray[np.bool_], solver: SolverSettings, start: Solution | None
+    ) -> Solution:
         """Minimize the objective over some documents: the parameters, and one block of
         probabilities, are in memory.
 
@@ -188,12 +198,23 @@ class LogisticRegression:
             begin = np.where(squares[:, None] > 0, start.parameters, 0.0)
         curvature = is_regularized + squares[:, None] / 4
         return Solution(
-            *minimize(objective, begin, curvature, solver, min_gain=ROUGH_GAIN if solver.is_rough else MIN_GAIN)
+            *minimize(
+                objective,
+                begin,
+                curvature,
+                solver,
+                min_gain=ROUGH_GAIN if solver.is_rough else MIN_GAIN,
+            )
         )
 
 
 def minimize(
-    objective: Objective, start: Floats, curvature: Floats, settings: SolverSettings, *, min_gain: float
+    objective: Objective,
+    start: Floats,
+    curvature: Floats,
+    settings: SolverSettings,
+    *,
+    min_gain: float,
 ) -> tuple[Floats, bool]:
     """Return the minimum of a convex objective, and whether L-BFGS converged.
 
@@ -214,7 +235,9 @@ def minimize(
 
     n_steps = settings.max_iter * (STEPS_PER_PASS if settings.is_rough else 1)
     fewest, most = GRADIENT_HISTORY
-    pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=min(most, max(fewest, MAX_HISTORY // start.size)))
+    pairs: deque[tuple[Floats, Floats, float]] = deque(
+        maxlen=min(most, max(fewest, MAX_HISTORY // start.size))
+    )
     # evaluations that are left, last steps that gained little
     n_left = 2 * n_steps
     n_small = 0
@@ -253,7 +276,9 @@ def minimize(
             if curved > 0:
                 pairs.append((step, gradient, curved))
             gradient = lower
-            n_small = n_small + 1 if gain <= min_gain * settings.tolerance * max(abs(value), 1.0) else 0
+            n_small = (
+                n_small + 1 if gain <= min_gain * settings.tolerance * max(abs(value), 1.0) else 0
+            )
             is_converged = n_small == SMALL_STEPS
             if is_converged:
                 break

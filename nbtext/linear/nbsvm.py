@@ -66,10 +66,14 @@ class Ratios(Factors):
         documents = self.data.members[own_class]
         weights = self.data.class_weights
         ratios: Floats = ratios_of_rows(
-            self.matrix, documents[self.is_fitted[documents]], self.totals, self.absent,
-            factor=1.0 if weights is None else float(weights[own_class]), pseudo_count=self.pseudo_count,
+            self.matrix,
+            documents[self.is_fitted[documents]],
+            self.totals,
+            self.absent,
+            factor=1.0 if weights is None else float(weights[own_class]),
+            pseudo_count=self.pseudo_count,
             offset=self._offset(own_class),
-        )  # fmt: skip
+        )
         if self.constant is not None:
             ratios[self.constant] = 1.0
         return ratios
@@ -77,7 +81,9 @@ class Ratios(Factors):
     def of_single(self, own_class: int, entries: NDArray[np.int64]) -> Floats:
         rows = self.compact.single_rows[entries]
         magnitudes = np.abs(self.compact.single_values[entries]) * self.data.document_weights[rows]
-        return self.data.signs(own_class)[rows] * log_shares(magnitudes, self.pseudo_count) + self._offset(own_class)
+        return self.data.signs(own_class)[rows] * log_shares(
+            magnitudes, self.pseudo_count
+        ) + self._offset(own_class)
 
     def single_squares(self, own_class: int) -> Floats:
         return sum_single_squares(self.squares, self.data.signs(own_class), self._offset(own_class))
@@ -87,8 +93,12 @@ class Ratios(Factors):
         lengths = np.diff(data.indptr)
         magnitudes = np.abs(data.values)
         own, rest = (
-            np.bincount(data.indices, magnitudes * np.repeat(factors, lengths), data.n_features).astype(np.float64)
-            for factors in (data.document_weights * (self.is_fitted & each) for each in (is_own, ~is_own))
+            np.bincount(
+                data.indices, magnitudes * np.repeat(factors, lengths), data.n_features
+            ).astype(np.float64)
+            for factors in (
+                data.document_weights * (self.is_fitted & each) for each in (is_own, ~is_own)
+            )
         )
         if self.constant is None:
             return log_count_ratios(own, rest, pseudo_count=self.pseudo_count)
@@ -144,7 +154,9 @@ def sum_single_squares(squares: NDArray[Any], signs: NDArray[Any], offset: float
     squares  (3, n_documents), see `Ratios`
     signs    (n_documents,), 1 for each document of the class, and -1 for the others
     """
-    return np.asarray(np.maximum(0, squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0]))
+    return np.asarray(
+        np.maximum(0, squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0])
+    )
 
 
 def square_factors(
@@ -159,10 +171,14 @@ def square_factors(
     """
     in_class = float(own.sum() + single)
     smoothing = pseudo_count * n_features
-    offset = float(np.log((total - in_class + smoothing) / (in_class + smoothing))) if smoothing else 0.0
+    offset = (
+        float(np.log((total - in_class + smoothing) / (in_class + smoothing))) if smoothing else 0.0
+    )
     is_seen = totals > 0
     rest = np.maximum(totals - own, 0)
-    ratios = np.log(np.divide(own + pseudo_count, rest + pseudo_count, out=np.ones(len(own)), where=is_seen))
+    ratios = np.log(
+        np.divide(own + pseudo_count, rest + pseudo_count, out=np.ones(len(own)), where=is_seen)
+    )
     return np.where(is_seen, ratios + offset, 0) ** 2, offset
 
 
@@ -192,16 +208,30 @@ class NbSvm(OneVsRest):
             pseudo_count = self._settings.ratio_smoothing * total / (n_entries or 1.0)
             is_seen = totals > 0
             is_single = is_fitted[rows] & (values != 0)
-            absent = np.log(np.divide(pseudo_count, totals + pseudo_count, out=np.ones(len(totals)), where=is_seen))
+            absent = np.log(
+                np.divide(
+                    pseudo_count, totals + pseudo_count, out=np.ones(len(totals)), where=is_seen
+                )
+            )
             n_features = int(is_seen.sum() + is_single.sum()) - self._has_intercept
             shares = log_shares(np.abs(values) * weights[rows], pseudo_count)
             squares = np.zeros((3, len(data)))
             for power in range(3):
                 squares[power] = np.bincount(rows, values**2 * shares**power, minlength=len(data))
             yield Ratios(
-                data, compact, is_fitted, squares, self._matrix, self._constant,
-                totals, absent, own, total, n_features, pseudo_count,
-            )  # fmt: skip
+                data,
+                compact,
+                is_fitted,
+                squares,
+                self._matrix,
+                self._constant,
+                totals,
+                absent,
+                own,
+                total,
+                n_features,
+                pseudo_count,
+            )
 
     def _sum_classes(self, is_fitted: NDArray[np.bool_]) -> tuple[Floats, float]:
         """Return the sums of all values in the fitted documents of each class, and in all fitted
@@ -210,7 +240,9 @@ class NbSvm(OneVsRest):
         data = self._data
         sums = np.where(is_fitted, self._row_sums, 0)
         if data.sets is None:
-            own = np.bincount(data.classes[is_fitted], sums[is_fitted], data.n_classes).astype(np.float64)
+            own = np.bincount(data.classes[is_fitted], sums[is_fitted], data.n_classes).astype(
+                np.float64
+            )
             return own, float(own.sum())
         return np.array([sums[members].sum() for members in data.members]), float(sums.sum())
 
@@ -220,9 +252,15 @@ class NbSvm(OneVsRest):
 # document frequency: 0.702 and not 0.680 on messages in Thai (6,000 of them), 0.738 and not 0.715
 # on titles of 20 Newsgroups, both by character n-grams.
 NBSVM = LinearModel(
-    problem=NbSvm, blocked="BlockedNbSvm", has_sets=True, options=("C", "loss", "interpolation", "ratio_smoothing"),
+    problem=NbSvm,
+    blocked="BlockedNbSvm",
+    has_sets=True,
+    options=("C", "loss", "interpolation", "ratio_smoothing"),
     searched=(
-        ("words", "log-tfidf", 1.0), ("pairs", "binary-tfidf", 1.0), ("pairs", "binary-l2", 1.0),
-        ("triples", "binary-l2", 1.0), ("characters", "binary-l2", 1.0),
+        ("words", "log-tfidf", 1.0),
+        ("pairs", "binary-tfidf", 1.0),
+        ("pairs", "binary-l2", 1.0),
+        ("triples", "binary-l2", 1.0),
+        ("characters", "binary-l2", 1.0),
     ),
-)  # fmt: skip
+)

@@ -27,7 +27,15 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.kernel import HAS_KERNEL, warn_if_missing
-from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, LinearModel, SolverSettings, TrainingData, check_finite
+from nbtext.linear.data import (
+    NO_FOLD,
+    CompactMatrix,
+    Floats,
+    LinearModel,
+    SolverSettings,
+    TrainingData,
+    check_finite,
+)
 from nbtext.parallel import parallel_map
 
 # Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE
@@ -128,7 +136,12 @@ class OneVsRest:
     """
 
     def __init__(
-        self, data: TrainingData, settings: LinearSettings, *, has_intercept: bool = True, jobs: int = 1
+        self,
+        data: TrainingData,
+        settings: LinearSettings,
+        *,
+        has_intercept: bool = True,
+        jobs: int = 1,
     ) -> None:
         self._data = data
         self._n_classes = data.n_classes
@@ -144,14 +157,18 @@ class OneVsRest:
         """Yield the factors in the problems of some folds, or of NO_FOLD."""
         compact = self._compact
         n = len(self._data)
-        squares = np.bincount(compact.single_rows, compact.single_values**2, minlength=n).astype(np.float64)
+        squares = np.bincount(compact.single_rows, compact.single_values**2, minlength=n).astype(
+            np.float64
+        )
         for number in numbers:
             yield Factors(self._data, compact, folds != number, squares)
 
     @cached_property
     def _compact(self) -> CompactMatrix:
         is_splitting = HAS_KERNEL and self._settings.interpolation == 1 and len(self._data) > 1
-        return CompactMatrix.of(self._data, is_splitting=is_splitting, has_constant=self._has_intercept)
+        return CompactMatrix.of(
+            self._data, is_splitting=is_splitting, has_constant=self._has_intercept
+        )
 
     @cached_property
     def _all_data(self) -> TrainingData:
@@ -200,9 +217,13 @@ class OneVsRest:
         return numbers, sums
 
     def solve(
-        self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None,
+        self,
+        solver: SolverSettings,
+        start: Solution | None = None,
+        *,
+        classes: Iterable[int] | None = None,
         max_weights: int | None = None,
-    ) -> Solution:  # fmt: skip
+    ) -> Solution:
         """Return the solution for all documents. It does not depend on the number of threads.
 
         start        the solution for another C
@@ -219,13 +240,17 @@ class OneVsRest:
             solution, weights = self._solve(own_class, factors, solver, start)
             if weights is None:
                 return solution
-            return solution._replace(weights=self._make_weights(own_class, weights, max_weights, solver.min_weight))
+            return solution._replace(
+                weights=self._make_weights(own_class, weights, max_weights, solver.min_weight)
+            )
 
         solved = list(parallel_map(solve_class, numbers, jobs=self._jobs))
         is_converged = all(each.is_converged for each in solved)
         return Solution(dict(zip(numbers, solved, strict=True)), is_converged)
 
-    def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
+    def score_folds(
+        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution
+    ) -> Floats:
         """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
         other folds.
 
@@ -237,7 +262,11 @@ class OneVsRest:
         return scores
 
     def score_held_out(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: NDArray[Any]
+        self,
+        folds: NDArray[np.int32],
+        solver: SolverSettings,
+        start: Solution,
+        scores: NDArray[Any],
     ) -> None:
         """Score the documents that are held out by the classes of `start`, as `score_folds` does.
 
@@ -282,9 +311,13 @@ class OneVsRest:
         return compile_weights(weights, self._n_features - self._has_intercept, self._n_classes)
 
     def _solve(
-        self, own_class: int, factors: Factors, solver: SolverSettings, start: Solution | None,
+        self,
+        own_class: int,
+        factors: Factors,
+        solver: SolverSettings,
+        start: Solution | None,
         scores: Floats = NO_SCORES,
-    ) -> tuple[ClassSolution, Floats | None]:  # fmt: skip
+    ) -> tuple[ClassSolution, Floats | None]:
         """Solve a class against the rest, for the documents outside of a fold.
 
         scores  (n_documents,) or empty, to be set to the scores of the documents in the fold
@@ -300,16 +333,24 @@ class OneVsRest:
         if HAS_KERNEL:
             before = None if start is None else start.classes[own_class]
             found, shared = self._descend(own_class, factors, solver, before, scores)
-            has_scores = (found.is_converged or solver.is_rough) and len(scores) and self._settings.interpolation == 1
+            has_scores = (
+                (found.is_converged or solver.is_rough)
+                and len(scores)
+                and self._settings.interpolation == 1
+            )
             if is_start or has_scores:
                 return found, None
             begin = self._weigh(own_class, factors, found, shared, solver.C)
             if found.is_converged or solver.is_rough:
                 return found, self._interpolate(own_class, factors, begin)
         weights, dual, is_converged = minimize_binary(
-            self._all_data, self._strengths(own_class, factors), factors.of_all(own_class, self._all_data) ** 2,
-            solver, begin, is_logistic=self._is_logistic,
-        )  # fmt: skip
+            self._all_data,
+            self._strengths(own_class, factors),
+            factors.of_all(own_class, self._all_data) ** 2,
+            solver,
+            begin,
+            is_logistic=self._is_logistic,
+        )
         documents = np.flatnonzero(dual).astype(np.int32)
         solution = ClassSolution(documents, dual[documents], None, is_converged)
         return solution, None if is_start else self._interpolate(own_class, factors, weights)
@@ -321,7 +362,12 @@ class OneVsRest:
         return self._data.signs(own_class) * self._data.document_weights * factors.is_fitted
 
     def _descend(
-        self, own_class: int, factors: Factors, solver: SolverSettings, start: ClassSolution | None, scores: Floats
+        self,
+        own_class: int,
+        factors: Factors,
+        solver: SolverSettings,
+        start: ClassSolution | None,
+        scores: Floats,
     ) -> tuple[ClassSolution, NDArray[np.float32]]:
         """Solve a class against the rest by dual coordinate descent.
 
@@ -353,17 +399,34 @@ class OneVsRest:
         for stage in stages:
             is_last = stage is stages[-1]
             gap, _, shared = fit_binary(
-                self._matrix, stage.C * strengths, scales, diagonal, dual, margins, scores if is_last else NO_SCORES,
-                is_logistic=self._is_logistic, tolerance=stage.tolerance, max_iter=solver.max_iter, seed=solver.seed,
-                is_rough=not is_last or (solver.is_rough and len(scores) > 0), check=solver.check,
-            )  # fmt: skip
+                self._matrix,
+                stage.C * strengths,
+                scales,
+                diagonal,
+                dual,
+                margins,
+                scores if is_last else NO_SCORES,
+                is_logistic=self._is_logistic,
+                tolerance=stage.tolerance,
+                max_iter=solver.max_iter,
+                seed=solver.seed,
+                is_rough=not is_last or (solver.is_rough and len(scores) > 0),
+                check=solver.check,
+            )
             if np.isnan(gap):
                 check_finite(gap)
         documents = np.flatnonzero((dual != 0) | (margins <= FAR_MARGIN)).astype(np.int32)
-        return ClassSolution(documents, dual[documents], None, bool(gap <= solver.tolerance)), shared
+        return ClassSolution(
+            documents, dual[documents], None, bool(gap <= solver.tolerance)
+        ), shared
 
     def _weigh(
-        self, own_class: int, factors: Factors, solution: ClassSolution, shared: NDArray[np.float32], C: float
+        self,
+        own_class: int,
+        factors: Factors,
+        solution: ClassSolution,
+        shared: NDArray[np.float32],
+        C: float,
     ) -> Floats:
         """Return the weights (n_features,) of a class; `shared` are those of the shared features."""
         compact = self._compact
@@ -372,7 +435,9 @@ class OneVsRest:
         weights = np.zeros(self._n_features)
         by_row = np.zeros(len(data))
         weights[compact.columns] = shared
-        by_row[documents] = C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
+        by_row[documents] = (
+            C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
+        )
         for entries in compact.split_singles():
             by_entry = by_row[compact.single_rows[entries]]
             is_used = by_entry != 0
@@ -410,7 +475,9 @@ class OneVsRest:
         least = min_weight * max(own.max(initial=0), -own.min(initial=0))
         columns = np.flatnonzero((own > least) | (own < -least)).astype(np.int32)
         if max_weights is not None and len(columns) > max_weights:
-            columns = np.sort(columns[np.argsort(-np.abs(own[columns]), kind="stable")[:max_weights]])
+            columns = np.sort(
+                columns[np.argsort(-np.abs(own[columns]), kind="stable")[:max_weights]]
+            )
         bias = float(weights[n_features]) if self._has_intercept else 0.0
         return ClassWeights(own_class, bias, columns, weights[columns])
 
@@ -440,16 +507,23 @@ def add_constant(data: TrainingData) -> TrainingData:
     """Return training data with a further column, which has the value 1 in each document."""
     ends = data.indptr[1:]
     return replace(
-        data, indptr=data.indptr + np.arange(len(data) + 1),
-        indices=np.insert(data.indices, ends, np.int32(data.n_features)), values=np.insert(data.values, ends, 1.0),
+        data,
+        indptr=data.indptr + np.arange(len(data) + 1),
+        indices=np.insert(data.indices, ends, np.int32(data.n_features)),
+        values=np.insert(data.values, ends, 1.0),
         n_features=data.n_features + 1,
-    )  # fmt: skip
+    )
 
 
 def minimize_binary(
-    data: TrainingData, strengths: Floats, scales: Floats, settings: SolverSettings, start: Floats | None, *,
+    data: TrainingData,
+    strengths: Floats,
+    scales: Floats,
+    settings: SolverSettings,
+    start: Floats | None,
+    *,
     is_logistic: bool,
-) -> tuple[Floats, Floats, bool]:  # fmt: skip
+) -> tuple[Floats, Floats, bool]:
     """Minimize Σ_j w_j² / (2 scales_j) + C Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of
     the strength.
 
@@ -492,11 +566,17 @@ def minimize_binary(
     stages = [settings]
     if weights is None:
         weights = np.zeros(len(scales))
-        stages = list(continuation(settings, float((squares @ scales).mean() * shares.max(initial=0))))
+        stages = list(
+            continuation(settings, float((squares @ scales).mean() * shares.max(initial=0)))
+        )
     stage = settings  # the one that is solved
 
     def slopes(margins: Floats) -> Floats:
-        return 1 / (1 + np.exp(np.minimum(margins, 500))) if is_logistic else 2 * np.maximum(0, 1 - margins)
+        return (
+            1 / (1 + np.exp(np.minimum(margins, 500)))
+            if is_logistic
+            else 2 * np.maximum(0, 1 - margins)
+        )
 
     def evaluate(w: Floats) -> tuple[float, Floats, Floats]:
         """Return the objective, its gradient, and the second derivative of the loss of each
@@ -524,7 +604,9 @@ def minimize_binary(
     warn_if_missing()
     for stage in stages:
         n_steps = min(stage.max_iter, MAX_STEPS)
-        weights = minimize(evaluate, weights, solve=solve, tolerance=0, max_steps=n_steps, is_minimum=is_minimum)
+        weights = minimize(
+            evaluate, weights, solve=solve, tolerance=0, max_steps=n_steps, is_minimum=is_minimum
+        )
     is_converged = is_minimum(*evaluate(weights)[:2])
     dual: Floats = (signs != 0) * slopes(signs * (data.matrix @ weights))
     return weights, dual, is_converged
@@ -544,4 +626,9 @@ def continuation(settings: SolverSettings, mean_square: float) -> Iterator[Solve
     yield settings
 
 
-SVM = LinearModel(problem=OneVsRest, blocked="BlockedOneVsRest", has_sets=True, searched=(("words", "log-tfidf", 1.0),))
+SVM = LinearModel(
+    problem=OneVsRest,
+    blocked="BlockedOneVsRest",
+    has_sets=True,
+    searched=(("words", "log-tfidf", 1.0),),
+)

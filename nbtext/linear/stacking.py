@@ -31,7 +31,14 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
-from nbtext.linear.data import Floats, LinearModel, SolverSettings, TrainingData, make_rough, sum_columns
+from nbtext.linear.data import (
+    Floats,
+    LinearModel,
+    SolverSettings,
+    TrainingData,
+    make_rough,
+    sum_columns,
+)
 from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest, compile_weights
 from nbtext.parallel import return_memory
@@ -93,10 +100,14 @@ class Stack:
         self._jobs = jobs
         self._bounds = data.bounds or (0, data.n_features)
         self._fitted: list[Fitted] = []
-        for name, start, stop in zip(data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True):
+        for name, start, stop in zip(
+            data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True
+        ):
             whole = of_words = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
             bayes = Part(name, *BAYES[0])  # until one is chosen
-            words = np.zeros(0, np.int64) if data.words is None or data.n_classes == TWO else data.words
+            words = (
+                np.zeros(0, np.int64) if data.words is None or data.n_classes == TWO else data.words
+            )
             words = words[(words >= start) & (words < stop)]
             if len(words):
                 of_words = _make_view(data, name, words.astype(np.int32))
@@ -111,7 +122,11 @@ class Stack:
 
     def _weigh(self, weights: Floats) -> None:
         pairs = zip(self._fitted, weights.tolist(), strict=True)
-        self._fitted = [each._replace(part=replace(each.part, weight=weight)) for each, weight in pairs if weight > 0]
+        self._fitted = [
+            each._replace(part=replace(each.part, weight=weight))
+            for each, weight in pairs
+            if weight > 0
+        ]
 
     def _list_linear(self, name: str, *, has_words: bool) -> list[Part]:
         if name.startswith("char"):
@@ -130,11 +145,15 @@ class Stack:
         data = replace(view.data, factors=view.idf) if part.idf == SMOOTH else view.data
         return LINEAR_PARTS[part.model](data, self._settings, jobs=self._jobs)
 
-    def solve(self, solver: SolverSettings, start: StackedSolution | None = None) -> StackedSolution:
+    def solve(
+        self, solver: SolverSettings, start: StackedSolution | None = None
+    ) -> StackedSolution:
         """Return what `scorer` solves, when the weights of the parts are known."""
         return StackedSolution(solver)
 
-    def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: StackedSolution) -> Floats:
+    def score_folds(
+        self, folds: NDArray[np.int32], solver: SolverSettings, start: StackedSolution
+    ) -> Floats:
         """Fit the weights of the parts to the documents in a fold, and return their scores,
         (n_held_out, n_classes).
 
@@ -192,7 +211,9 @@ class Stack:
         """
         documents = _documents(view.data)
         statistics = count_classes(documents, view.data.n_features, view.data.n_classes)
-        corpus = LeaveOneOut(statistics, documents, None, EVENT_MODELS["multinomial"], "uniform", self._jobs)
+        corpus = LeaveOneOut(
+            statistics, documents, None, EVENT_MODELS["multinomial"], "uniform", self._jobs
+        )
         corpus = corpus.take(held_out)
         found = []
         left_out = corpus.left_out
@@ -200,9 +221,13 @@ class Stack:
 
         def count_unseen(part: LeftOut) -> Floats:
             own = part.documents
-            return own.sum_entries(own.counts * (frequencies[own.indices] <= part.all_copies[own.entry_documents]))
+            return own.sum_entries(
+                own.counts * (frequencies[own.indices] <= part.all_copies[own.entry_documents])
+            )
 
-        unseen = np.concatenate([count_unseen(part) for part in left_out.split(FEW_AT_ONCE)])[:, None]
+        unseen = np.concatenate([count_unseen(part) for part in left_out.split(FEW_AT_ONCE)])[
+            :, None
+        ]
         for name, smoothing in BAYES[:1] if view.data.n_classes == TWO else BAYES:
             model = EVENT_MODELS[name]
             pseudo_count = _scale(smoothing, view.data)
@@ -212,7 +237,13 @@ class Stack:
             assert model.out_of_vocabulary is not None  # for the types
             weights = model.out_of_vocabulary(statistics, left_out, smoothing=pseudo_count)
             scores -= (unseen * weights)[corpus.rows]
-            found.append((_measure(scores, corpus.documents.classes), Part(view.name, name, smoothing), scores))
+            found.append(
+                (
+                    _measure(scores, corpus.documents.classes),
+                    Part(view.name, name, smoothing),
+                    scores,
+                )
+            )
         _, best, scores = max(found, key=itemgetter(0))
         return best, scores
 
@@ -227,11 +258,15 @@ class Stack:
             default, solved = self._solve(self._fitted[0], solution)
             part, view, _ = self._fitted.pop(0)
             defaults[data.views.index(view.name) if view.name else 0] += part.weight * default
-            factors = np.full(len(view.columns), part.weight) * (view.idf if part.idf == SMOOTH else 1.0)
+            factors = np.full(len(view.columns), part.weight) * (
+                view.idf if part.idf == SMOOTH else 1.0
+            )
             while solved:  # so that each is freed
                 own_class, own_bias, columns, values = solved.pop()
                 bias[own_class] += part.weight * own_bias
-                weights[own_class].append((view.columns[columns], (values * factors[columns]).astype(np.float32)))
+                weights[own_class].append(
+                    (view.columns[columns], (values * factors[columns]).astype(np.float32))
+                )
         joined = []
         for own_class, parts in enumerate(weights):
             total = np.zeros(data.n_features)
@@ -244,7 +279,9 @@ class Stack:
         scorer = compile_weights(joined, data.n_features, data.n_classes)
         return replace(scorer, default=defaults.ravel(), bounds=bounds)
 
-    def _solve(self, fitted: Fitted, solution: StackedSolution) -> tuple[Floats | float, list[ClassWeights]]:
+    def _solve(
+        self, fitted: Fitted, solution: StackedSolution
+    ) -> tuple[Floats | float, list[ClassWeights]]:
         """Return the weights of a part: those that all features of its view have by default, and
         the others.
         """
@@ -262,12 +299,16 @@ def _make_view(data: TrainingData, name: str, columns: NDArray[np.int32]) -> Vie
     n_features = len(columns)
     if n_features < data.n_features:
         own = _documents(data).restrict(columns.astype(np.int64), data.n_features)
-        data = replace(data, indptr=own.indptr, indices=own.indices, values=own.counts, n_features=n_features)
+        data = replace(
+            data, indptr=own.indptr, indices=own.indices, values=own.counts, n_features=n_features
+        )
     data = replace(data, views=(), bounds=None, words=None)
     frequencies = sum_columns(data.indices, None, n_features).astype(np.int64)
     idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf=SMOOTH)
     squares = sum_columns(data.indices, data.values, n_features, power=2)
-    return View(name, columns, data, idf * np.sqrt(squares.sum() / (squares @ np.square(idf) or 1.0)))
+    return View(
+        name, columns, data, idf * np.sqrt(squares.sum() / (squares @ np.square(idf) or 1.0))
+    )
 
 
 def _documents(data: TrainingData) -> DocumentCounts:
@@ -278,7 +319,9 @@ def _documents(data: TrainingData) -> DocumentCounts:
 def _compile(part: Part, data: TrainingData) -> LinearScorer:
     """Return the scorer of a Naive Bayes part."""
     statistics = count_classes(_documents(data), data.n_features, data.n_classes)
-    scorer: LinearScorer = EVENT_MODELS[part.model].compile(statistics, smoothing=_scale(part.smoothing, data))
+    scorer: LinearScorer = EVENT_MODELS[part.model].compile(
+        statistics, smoothing=_scale(part.smoothing, data)
+    )
     return scorer
 
 
@@ -307,9 +350,14 @@ def _measure(scores: Floats, classes: NDArray[np.int32]) -> float:
 
 
 STACKED = LinearModel(
-    problem=Stack, options=(), is_stacked=True,
+    problem=Stack,
+    options=(),
+    is_stacked=True,
     searched=(
-        ("pairs, characters", "binary-l2", 1.0), ("pairs, 4-5 characters", "binary-l2", 1.0),
-        ("pairs, 4-5 characters", "log-l2", 1.0), ("pairs", "binary-l2", 1.0), ("pairs", "log-l2", 1.0),
+        ("pairs, characters", "binary-l2", 1.0),
+        ("pairs, 4-5 characters", "binary-l2", 1.0),
+        ("pairs, 4-5 characters", "log-l2", 1.0),
+        ("pairs", "binary-l2", 1.0),
+        ("pairs", "log-l2", 1.0),
     ),
-)  # fmt: skip
+)

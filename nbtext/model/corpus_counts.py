@@ -11,7 +11,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, count_classes, count_label_sets, sum_over_sets
+from nbtext.bayes.class_statistics import (
+    ClassStatistics,
+    LabelSets,
+    count_classes,
+    count_label_sets,
+    sum_over_sets,
+)
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
 from nbtext.errors import ModelError
 from nbtext.features import stored_documents
@@ -72,9 +78,12 @@ class Reservoir:
     """
 
     def __init__(
-        self, size: int | None, by_name: Callable[[], NDArray[np.int32]], bound: Bound | None,
+        self,
+        size: int | None,
+        by_name: Callable[[], NDArray[np.int32]],
+        bound: Bound | None,
         spill: Spill | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._size = size
         self._spill = spill
         self._n_entries = 0
@@ -95,7 +104,9 @@ class Reservoir:
         below = self._bound.add(documents.hashes)
         if below < self.below:
             self.below = below
-            self._cut_to(np.concatenate([piece.hashes for piece in self._pieces]) < np.uint64(below))
+            self._cut_to(
+                np.concatenate([piece.hashes for piece in self._pieces]) < np.uint64(below)
+            )
         if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
             self._cut()  # the bound does not separate equal hashes
 
@@ -122,8 +133,12 @@ class Reservoir:
         return take_smallest(pieces, None, places=self._by_name())
 
     def _cut(self) -> None:
-        hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)])
-        classes = np.concatenate([np.zeros(0, dtype=np.int32), *(piece.classes for piece in self._pieces)])
+        hashes = np.concatenate(
+            [np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)]
+        )
+        classes = np.concatenate(
+            [np.zeros(0, dtype=np.int32), *(piece.classes for piece in self._pieces)]
+        )
         is_smallest = np.zeros(len(hashes), dtype=bool)
         is_smallest[np.lexsort((self._by_name()[classes], hashes))[: self._size]] = True
         self._cut_to(is_smallest)
@@ -193,7 +208,9 @@ class CorpusCounts:
     @property
     def sets(self) -> tuple[LabelSet, ...]:
         """The label set of each class of the retained documents."""
-        return tuple((label,) for label in self.labels) if self.label_sets is None else self.label_sets
+        return (
+            tuple((label,) for label in self.labels) if self.label_sets is None else self.label_sets
+        )
 
     @property
     def empty_documents(self) -> Mapping[LabelSet, int] | None:
@@ -202,7 +219,9 @@ class CorpusCounts:
 
     def _count_empty(self, documents: DocumentCounts) -> Numbers[LabelSet]:
         sets = self.sets
-        return Numbers(sets[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist())
+        return Numbers(
+            sets[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist()
+        )
 
     @property
     def task(self) -> str:
@@ -235,9 +254,12 @@ class CorpusCounts:
             return self.weighting
         statistics = self.statistics
         return Weighting.of_counts(
-            features, self.vocabulary, statistics.document_frequencies, lambda: statistics.feature_occurrences,
+            features,
+            self.vocabulary,
+            statistics.document_frequencies,
+            lambda: statistics.feature_occurrences,
             n_documents=statistics.n_documents,
-        )  # fmt: skip
+        )
 
     def weigh(self, weighting: Weighting) -> tuple[ClassStatistics, DocumentCounts]:
         """Return the class statistics and the retained documents of the weighted counts."""
@@ -245,7 +267,11 @@ class CorpusCounts:
         sample = self.sample
         is_alike = not isinstance(weighting, WeightingOfViews)
         if weighting.is_counting and is_alike:
-            return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
+            return (
+                (statistics.binarize(), sample.binarize())
+                if weighting.tf == "binary"
+                else (statistics, sample)
+            )
         weighted = sample.weigh(weighting.weights(sample.indptr, sample.indices, sample.counts))
         if weighting.is_linear and weighting.idf is not None and is_alike:
             counted = statistics.binarize() if weighting.tf == "binary" else statistics
@@ -282,7 +308,9 @@ class CorpusCounts:
         if not isinstance(self.stored, StoredDocuments):  # workers have kept a sample apart
             return self
         if self.label_sets is not None:
-            return replace(self, sample=self.stored.blocks().first(len(self.stored)), stored=None).drop_unused_sets()
+            return replace(
+                self, sample=self.stored.blocks().first(len(self.stored)), stored=None
+            ).drop_unused_sets()
         return replace(self, sample=self.stored.blocks().first(size), sample_size=size)
 
     def restrict(self, columns: NDArray[np.int64]) -> CorpusCounts:
@@ -292,11 +320,15 @@ class CorpusCounts:
             vocabulary=self.vocabulary.restrict(columns) if self.vocabulary is not None else None,
             statistics=self.statistics.restrict(columns),
             sample=self.sample.restrict(columns, self.statistics.n_features),
-            stored=None if self.stored is None else self.stored.restrict(columns, self.statistics.n_features),
+            stored=None
+            if self.stored is None
+            else self.stored.restrict(columns, self.statistics.n_features),
             weighting=self.weighting.restrict(columns) if self.weighting is not None else None,
         )
 
-    def without(self, documents: NDArray[np.bool_], *, sample_size: int | None = None) -> CorpusCounts:
+    def without(
+        self, documents: NDArray[np.bool_], *, sample_size: int | None = None
+    ) -> CorpusCounts:
         """Return the counts without some of the retained documents, and without labels that no
         other document has.
 
@@ -307,7 +339,9 @@ class CorpusCounts:
         statistics = self.statistics - self.count(removed)
         sample = self.sample.take(np.flatnonzero(~documents)[:sample_size])
         empty = None if self.empty is None else Numbers(self.empty) - self._count_empty(removed)
-        return replace(self, statistics=statistics, sample=sample, empty=empty)._drop_unused_labels()
+        return replace(
+            self, statistics=statistics, sample=sample, empty=empty
+        )._drop_unused_labels()
 
     def take(self, documents: NDArray[np.int64]) -> CorpusCounts:
         """Return the counts of some retained documents alone, without labels that none of them has."""
@@ -342,7 +376,9 @@ class CorpusCounts:
         if len(used) == len(self.label_sets):
             return self
         sample = replace(self.sample, classes=classes.astype(np.int32))
-        return replace(self, label_sets=tuple(self.label_sets[k] for k in used.tolist()), sample=sample)
+        return replace(
+            self, label_sets=tuple(self.label_sets[k] for k in used.tolist()), sample=sample
+        )
 
     def _drop_unused_labels(self) -> CorpusCounts:
         """Return the counts without labels, and label sets of the sample, that no document has."""
@@ -354,7 +390,9 @@ class CorpusCounts:
         statistics = self.statistics.keep_classes(remaining)
         sample = counts.sample
         if self.label_sets is None:
-            sample = replace(sample, classes=np.searchsorted(remaining, sample.classes).astype(np.int32))
+            sample = replace(
+                sample, classes=np.searchsorted(remaining, sample.classes).astype(np.int32)
+            )
         return replace(counts, labels=labels, statistics=statistics, sample=sample)
 
     def drop_unused_features(self) -> CorpusCounts:
@@ -378,16 +416,27 @@ class CorpusCounts:
         """
         union = _union(self, other)
         mine, theirs = union.statistics(self, other)
-        samples = map(DocumentCounts.renumber, (self.sample, other.sample), union.columns, union.sets)
+        samples = map(
+            DocumentCounts.renumber, (self.sample, other.sample), union.columns, union.sets
+        )
         sample, below = self._sample_without(*samples)
         counts = CorpusCounts(
-            union.labels, union.vocabulary, mine - theirs, sample, self.sample_size,
-            below=below, label_sets=union.label_sets,
-            empty=None if self.empty is None or other.empty is None else Numbers(self.empty) - Numbers(other.empty),
-        )  # fmt: skip
+            union.labels,
+            union.vocabulary,
+            mine - theirs,
+            sample,
+            self.sample_size,
+            below=below,
+            label_sets=union.label_sets,
+            empty=None
+            if self.empty is None or other.empty is None
+            else Numbers(self.empty) - Numbers(other.empty),
+        )
         return counts.with_known_bound()._drop_unused_labels().drop_unused_features()
 
-    def _sample_without(self, sample: DocumentCounts, removed: DocumentCounts) -> tuple[DocumentCounts, int]:
+    def _sample_without(
+        self, sample: DocumentCounts, removed: DocumentCounts
+    ) -> tuple[DocumentCounts, int]:
         """Return the sample without some documents, and the bound below which it is complete."""
         if self.sample_size == 0:
             return sample.below(0), ALL_HASHES
@@ -413,7 +462,9 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
     one, other = corpora
     corpora.clear()
     if one.weighting is not None or other.weighting is not None:
-        raise ModelError("a matrix of weights cannot be added to other documents", hint="give counts, or texts")
+        raise ModelError(
+            "a matrix of weights cannot be added to other documents", hint="give counts, or texts"
+        )
     union = _union(one, other)
     size = 0 if other.sample_size == 0 else one.sample_size
     below = min(one.below, other.below)
@@ -423,10 +474,18 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
     sample = union.take_smallest(samples.pop(0).below(bound), samples.pop(0).below(bound), size)
     mine, theirs = union.statistics(one, other)
     counts = CorpusCounts(
-        union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets,
-        empty=None if one.empty is None or other.empty is None else Numbers(one.empty) + Numbers(other.empty),
+        union.labels,
+        union.vocabulary,
+        mine + theirs,
+        sample,
+        size,
+        below=below,
+        label_sets=union.label_sets,
+        empty=None
+        if one.empty is None or other.empty is None
+        else Numbers(one.empty) + Numbers(other.empty),
         stored=stored,
-    )  # fmt: skip
+    )
     return counts.drop_unused_sets().with_known_bound()
 
 
@@ -451,7 +510,9 @@ def align_documents(
     """
     if vocabulary is None or known is None:
         return documents
-    _, offsets, theirs, mine = merge_sorted(vocabulary.blob, vocabulary.offsets, known.blob, known.offsets)
+    _, offsets, theirs, mine = merge_sorted(
+        vocabulary.blob, vocabulary.offsets, known.blob, known.offsets
+    )
     columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
     columns[mine] = np.arange(len(mine), dtype=np.int32)
     shared = np.flatnonzero(columns[theirs] >= 0)
@@ -475,26 +536,37 @@ class _Union:
         """Return both samples, and the stored documents; if one corpus has some, the other's sample
         is stored, too.
         """
-        known = [each.stored if isinstance(each.stored, StoredDocuments) else None for each in corpora]
+        known = [
+            each.stored if isinstance(each.stored, StoredDocuments) else None for each in corpora
+        ]
         spills = [stored.spill for stored in known if stored is not None]
         if not spills:
             return [counts.sample for counts in corpora], None
         parts = [
             stored or StoredDocuments.of(spills[0], counts.sample, len(columns), len(sets))
-            for counts, stored, columns, sets in zip(corpora, known, self.columns, self.sets, strict=True)
+            for counts, stored, columns, sets in zip(
+                corpora, known, self.columns, self.sets, strict=True
+            )
         ]
         mine, theirs = map(StoredDocuments.renumber, parts, self.columns, self.sets)
         return [counts.sample.slice(0, 0) for counts in corpora], mine + theirs
 
-    def take_smallest(self, a: DocumentCounts, b: DocumentCounts, size: int | None) -> DocumentCounts:
+    def take_smallest(
+        self, a: DocumentCounts, b: DocumentCounts, size: int | None
+    ) -> DocumentCounts:
         """Return the `size` documents (None: all) of two samples with the smallest hashes."""
-        parts = [replace(each, classes=sets[each.classes]) for each, sets in zip((a, b), self.sets, strict=True)]
+        parts = [
+            replace(each, classes=sets[each.classes])
+            for each, sets in zip((a, b), self.sets, strict=True)
+        ]
         return take_smallest(parts, size, columns=self.columns)
 
     def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
         """Return both statistics over the features and labels of both corpora."""
         return [
-            counts.statistics.align(columns, self.n_features, classes=classes, n_classes=len(self.labels))
+            counts.statistics.align(
+                columns, self.n_features, classes=classes, n_classes=len(self.labels)
+            )
             for counts, columns, classes in zip(corpora, self.columns, self.classes, strict=True)
         ]
 
@@ -513,9 +585,14 @@ def _union(a: CorpusCounts, b: CorpusCounts) -> _Union:
     vocabulary, *columns = unite_vocabularies(a, b)
     n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
     return _Union(
-        labels, vocabulary, n_features, (columns[0], columns[1]), classes,
-        None if a.label_sets is None and b.label_sets is None else label_sets, sets,
-    )  # fmt: skip
+        labels,
+        vocabulary,
+        n_features,
+        (columns[0], columns[1]),
+        classes,
+        None if a.label_sets is None and b.label_sets is None else label_sets,
+        sets,
+    )
 
 
 def _unite(
@@ -535,9 +612,13 @@ class CorpusCounter:
     """
 
     def __init__(
-        self, settings: FeatureSettings, *, sample_size: int | None = SAMPLE_SIZE, bound: Bound | None = None,
+        self,
+        settings: FeatureSettings,
+        *,
+        sample_size: int | None = SAMPLE_SIZE,
+        bound: Bound | None = None,
         spill: Spill | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._counter: Counter | MatrixCounter | None = None  # of the first batch's kind
         self._settings = settings
         self._sample_size = sample_size
@@ -587,7 +668,9 @@ class CorpusCounter:
         retained.
         """
         if self._counter is None:
-            self._counter = counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
+            self._counter = (
+                counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
+            )
             if batch.matrix is not None and not batch.features.is_whole:
                 self._sample_size = 0
                 self._spill = None
@@ -625,12 +708,16 @@ class CorpusCounter:
             vocabulary, columns = counting.vocabulary()  # first: the sums by class have its order
             statistics = self._statistics(counting, sorted_codes)
         weighted = counting.weighted if isinstance(counting, MatrixCounter) else None
-        is_trimmed = isinstance(counting, MatrixCounter) and not counting.is_numbered and weighted is None
+        is_trimmed = (
+            isinstance(counting, MatrixCounter) and not counting.is_numbered and weighted is None
+        )
         del counting  # frees the memory of the counter
         stored = None
         if self._spill is not None and self._spill.is_begun:
             self._reservoir.store()
-            stored = StoredDocuments(self._spill, [Part(tuple(self._reservoir.runs), columns, sorted_codes)])
+            stored = StoredDocuments(
+                self._spill, [Part(tuple(self._reservoir.runs), columns, sorted_codes)]
+            )
         sample = self._reservoir.take_all()
         sample = sample.arrange(columns) if weighted is None else sample
         sample = replace(sample, classes=sorted_codes[sample.classes])
@@ -638,30 +725,50 @@ class CorpusCounter:
         if weighted is not None:
             statistics = count_classes(sample, len(columns), len(sets))
             weighting = matrix_weighting(weighted) or Weighting.fitted(
-                self._settings, document_frequencies(sample.indices, n_features=len(columns)), n_documents=len(sample)
+                self._settings,
+                document_frequencies(sample.indices, n_features=len(columns)),
+                n_documents=len(sample),
             )
         labels = tuple(sorted({label for labels in sets for label in labels}))
         label_sets = sets if self._has_lists else None
         if label_sets is not None:
             statistics = sum_over_sets(statistics, LabelSets.of(sets, labels), len(labels))
         counts = CorpusCounts(
-            labels, vocabulary if self._settings.hash_bits is None else None, statistics, sample, self._sample_size,
-            weighting, below=self._reservoir.below, label_sets=label_sets,
-            empty=None if self._sample_size == 0 else {by_code[code]: n for code, n in self._empty.items()},
+            labels,
+            vocabulary if self._settings.hash_bits is None else None,
+            statistics,
+            sample,
+            self._sample_size,
+            weighting,
+            below=self._reservoir.below,
+            label_sets=label_sets,
+            empty=None
+            if self._sample_size == 0
+            else {by_code[code]: n for code, n in self._empty.items()},
             stored=stored,
-        )  # fmt: skip
+        )
         counts = counts.drop_unused_features() if is_trimmed else counts
         return counts.drop_unused_sets().with_known_bound()
 
-    def _statistics(self, counting: Counter | MatrixCounter, sorted_codes: NDArray[np.int32]) -> ClassStatistics:
+    def _statistics(
+        self, counting: Counter | MatrixCounter, sorted_codes: NDArray[np.int32]
+    ) -> ClassStatistics:
         counts = counting.class_counts()
         class_documents = np.zeros(len(sorted_codes), dtype=np.int64)
         class_documents[sorted_codes] = self._class_documents
         classes = sorted_codes[counts.classes]
         order: NDArray[np.int64] | slice = slice(None)
         if (np.diff(sorted_codes) < 0).any():  # within a feature, entries ascend by class
-            keys = np.repeat(np.arange(len(counts.indptr) - 1), np.diff(counts.indptr)) * len(sorted_codes) + classes
+            keys = (
+                np.repeat(np.arange(len(counts.indptr) - 1), np.diff(counts.indptr))
+                * len(sorted_codes)
+                + classes
+            )
             order = np.argsort(keys, kind="stable")
         return ClassStatistics(
-            class_documents, counts.indptr, classes[order], counts.documents[order], counts.occurrences[order]
+            class_documents,
+            counts.indptr,
+            classes[order],
+            counts.documents[order],
+            counts.occurrences[order],
         )

@@ -149,12 +149,21 @@ class Explainer:
             raise SettingsError("is the same label as --label", where="against", hint=hint)
         return explained, other
 
-    def explain_batch(self, batch: Batch, *, label: str | None = None, against: str | None = None) -> list[Explanation]:
+    def explain_batch(
+        self, batch: Batch, *, label: str | None = None, against: str | None = None
+    ) -> list[Explanation]:
         """Return the explanations of all documents in one list; see `explain_documents`."""
-        return list(chain.from_iterable(self.explain_documents(batch, label=label, against=against)))
+        return list(
+            chain.from_iterable(self.explain_documents(batch, label=label, against=against))
+        )
 
     def explain_documents(
-        self, batch: Batch, *, label: str | None = None, against: str | None = None, most: int | None = None
+        self,
+        batch: Batch,
+        *,
+        label: str | None = None,
+        against: str | None = None,
+        most: int | None = None,
     ) -> list[list[Explanation]]:
         """Return an explanation of each predicted label of each document, the most probable label
         first.
@@ -189,11 +198,17 @@ class Explainer:
         for row, classes in enumerate(predictions.classes_of(predictions.labels)):
             reason = predictions.reasons[row]
             known = float(predictions.known[row])
-            explanation = Explanation(predictions.ids[row], known=known, reason=reason, texts=texts[row])
+            explanation = Explanation(
+                predictions.ids[row], known=known, reason=reason, texts=texts[row]
+            )
             if reason is not None:
                 found.append([explanation])
                 continue
-            chosen = classes[:most] or [int(predictions.label_classes[row])] if explained is None else [explained]
+            chosen = (
+                classes[:most] or [int(predictions.label_classes[row])]
+                if explained is None
+                else [explained]
+            )
             of_labels = []
             for own in chosen:
                 other = odds.choose_other(row, own, against_class)
@@ -201,13 +216,19 @@ class Explainer:
                 probability = odds.probability(row, own)
                 of_label = replace(explanation, label=name, probability=probability)
                 if other is not None:
-                    contributions = tuple(self._contributions(rows, row, texts[row], odds, own, other))
-                    of_label = replace(odds.explain(row, own, other, of_label), contributions=contributions)
+                    contributions = tuple(
+                        self._contributions(rows, row, texts[row], odds, own, other)
+                    )
+                    of_label = replace(
+                        odds.explain(row, own, other, of_label), contributions=contributions
+                    )
                 of_labels.append(of_label)
             found.append(of_labels)
         return found
 
-    def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
+    def predict_batch(
+        self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE
+    ) -> Predictions:
         """Return predictions with the strongest `decisions.explain` features of each document's
         most probable label.
         """
@@ -217,15 +238,27 @@ class Explainer:
         texts = list(zip(*batch.columns, strict=True))
         odds = self._odds(self.model, scores, predictions)
         explanations: list[tuple[tuple[str, float], ...]] = []
-        for row, (own, reason) in enumerate(zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)):
+        for row, (own, reason) in enumerate(
+            zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
+        ):
             other = odds.choose_other(row, own, None) if reason is None else None
-            strongest = self._contributions(rows, row, texts[row], odds, own, other) if other is not None else []
-            explanations.append(tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain]))
+            strongest = (
+                self._contributions(rows, row, texts[row], odds, own, other)
+                if other is not None
+                else []
+            )
+            explanations.append(
+                tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain])
+            )
         return replace(predictions, explanations=explanations)
 
     def _rows(self, batch: Batch) -> DocumentCounts:
         """Return the counts of the documents of a batch."""
-        return self._counter.rows(batch.columns) if batch.matrix is None else self._predictor.count(batch.features)
+        return (
+            self._counter.rows(batch.columns)
+            if batch.matrix is None
+            else self._predictor.count(batch.features)
+        )
 
     def _contributions(
         self, rows: DocumentCounts, row: int, texts: Sequence[str], odds: Odds, own: int, other: int
@@ -286,10 +319,14 @@ class OddsOfPairs:
         ranking = np.lexsort((self._scores.scores[row], self._posterior[row]))
         return next((k for k in reversed(ranking.tolist()) if k != own), None)
 
-    def of_features(self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats) -> Floats:
+    def of_features(
+        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats
+    ) -> Floats:
         """Return what features with these weights add to the log-odds of a label, (n_features,)."""
         scorer = self._model.scorer
-        return scorer.contributions(indices, weights, own) - scorer.contributions(indices, weights, other)
+        return scorer.contributions(indices, weights, own) - scorer.contributions(
+            indices, weights, other
+        )
 
     def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
         """Return the explanation with the log-odds of a label and their terms, but for the
@@ -315,14 +352,21 @@ class OddsOfPairs:
         prior = log_odds(model.log_prior) if not model.model_settings.is_linear else 0.0
         adjustment = calibration.prior_adjustment
         terms = LogOddsTerms(
-            prior, absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
-            temperature=scaled - log_odds(evidence), noise=log_odds(calibrated) - scaled if noise else 0.0,
+            prior,
+            absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
+            temperature=scaled - log_odds(evidence),
+            noise=log_odds(calibrated) - scaled if noise else 0.0,
             prior_adjustment=log_odds(adjustment) if adjustment is not None else 0.0,
-        )  # fmt: skip
+        )
         return replace(
-            explanation, against=model.labels[other], other_probability=math.exp(posterior[other]),
-            log_odds=log_odds(posterior), terms=terms, temperature=temperature, noise_rate=noise,
-        )  # fmt: skip
+            explanation,
+            against=model.labels[other],
+            other_probability=math.exp(posterior[other]),
+            log_odds=log_odds(posterior),
+            terms=terms,
+            temperature=temperature,
+            noise_rate=noise,
+        )
 
 
 class OddsOfLabels:
@@ -350,7 +394,9 @@ class OddsOfLabels:
         """See OddsOfPairs; a label is compared with its own absence."""
         return own
 
-    def of_features(self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats) -> Floats:
+    def of_features(
+        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats
+    ) -> Floats:
         """See OddsOfPairs."""
         scorer = self._model.scorer
         factors = self._factors(row)
@@ -370,21 +416,34 @@ class OddsOfLabels:
         n_known = self._scores.n_known
         prior = (factors.relevance + factors.prior) * relevance.priors[own]
         by_length = combination.slope * log_lengths(n_known[row : row + 1])[0]
-        calibration = factors.baseline * (combination.intercept + combination.biases[own] + by_length)
+        calibration = factors.baseline * (
+            combination.intercept + combination.biases[own] + by_length
+        )
         others = 0.0
         if relevance.contrast is not None:
             scores = self._scores.scores[row, n_labels:]
-            others = factors.contrast * (relevance.contrast[row, own] - (scores[own] - scores.mean()))
+            others = factors.contrast * (
+                relevance.contrast[row, own] - (scores[own] - scores.mean())
+            )
         return replace(
-            explanation, against=f"not {explanation.label}", is_absence=True,
+            explanation,
+            against=f"not {explanation.label}",
+            is_absence=True,
             other_probability=1 - self.probability(row, own),
             log_odds=float(combination.log_odds(relevance, n_known)[row, own]),
-            terms=MultilabelTerms(prior=float(prior), other_labels=float(others), calibration=float(calibration)),
-        )  # fmt: skip
+            terms=MultilabelTerms(
+                prior=float(prior), other_labels=float(others), calibration=float(calibration)
+            ),
+        )
 
     def _factors(self, row: int) -> Factors:
         """Return the factors of the scores of one document."""
-        return Factors(*(float(each[0]) for each in self._combination.factors(self._scores.n_known[row : row + 1])))
+        return Factors(
+            *(
+                float(each[0])
+                for each in self._combination.factors(self._scores.n_known[row : row + 1])
+            )
+        )
 
     def _mean_weights(self, columns: NDArray[np.int32]) -> Floats:
         """Return the mean weight of some columns in S, over all labels."""
@@ -393,7 +452,9 @@ class OddsOfLabels:
         bounds, entries = entries_of(scorer.indptr, scorer.rows_of(columns))
         owners = np.repeat(np.arange(len(columns)), np.diff(bounds))
         is_second = scorer.classes[entries] >= n_labels
-        sums = np.bincount(owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns))
+        sums = np.bincount(
+            owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns)
+        )
         return np.asarray(scorer.default[n_labels:].mean() + sums / n_labels)
 
 

@@ -59,14 +59,18 @@ class DocumentNumbers:
 
     @classmethod
     def of(cls, statistics: ClassStatistics) -> DocumentNumbers:
-        return cls(int(statistics.n_documents), tuple(statistics.class_documents.astype(np.int64).tolist()))
+        return cls(
+            int(statistics.n_documents), tuple(statistics.class_documents.astype(np.int64).tolist())
+        )
 
     def empty_statistics(self, n_features: int, *, is_exclusive: bool) -> ClassStatistics:
         """Return class statistics with these documents, and without features."""
         bounds = np.zeros(n_features + 1, dtype=np.int64)
         none = np.zeros(0, dtype=np.int64)
         totals = None if is_exclusive else Totals(self.total, bounds[1:], bounds[1:])
-        return ClassStatistics(np.array(self.of_labels), bounds, none.astype(np.int32), none, none, totals=totals)
+        return ClassStatistics(
+            np.array(self.of_labels), bounds, none.astype(np.int32), none, none, totals=totals
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +154,9 @@ class FittedModel:
     @property
     def is_left_out(self) -> bool:
         """Whether the estimate comes from leaving out one document after the other, not from folds."""
-        return self.hyperparameters.C is None and self.unlabeled is None and self.full_features is None
+        return (
+            self.hyperparameters.C is None and self.unlabeled is None and self.full_features is None
+        )
 
     @property
     def estimated_by(self) -> str:
@@ -165,7 +171,9 @@ class FittedModel:
         """
         if self.input.matrix_columns is not None:
             hint = "give TextClassifier a matrix with the same columns, or train on texts"
-            raise ModelError("the model was trained on the columns of a matrix, not on words", hint=hint)
+            raise ModelError(
+                "the model was trained on the columns of a matrix, not on words", hint=hint
+            )
 
     @property
     def labels(self) -> Labels:
@@ -187,7 +195,9 @@ class FittedModel:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
         return self.task.estimate
 
-    def check_one_label(self, what: str, hint: str = "train on documents with one label each") -> None:
+    def check_one_label(
+        self, what: str, hint: str = "train on documents with one label each"
+    ) -> None:
         """Raise ModelError if documents can have several labels; `what` is what needs one."""
         if not self.task.is_exclusive:
             raise ModelError(f"a multi-label model cannot {what}", hint=hint)
@@ -199,7 +209,9 @@ class FittedModel:
         model_settings = self.model_settings
         if self.is_binary_selected:
             features = replace(features, tf="count")
-        return features, replace(model_settings, model=AUTO) if self.is_model_selected else model_settings
+        return features, replace(
+            model_settings, model=AUTO
+        ) if self.is_model_selected else model_settings
 
     @property
     def label_values(self) -> list[str | int | float]:
@@ -214,9 +226,13 @@ class FittedModel:
         if not settings.view or vocabulary is None:
             return [View(settings, vocabulary, self.weighting)]
         weightings = self.weighting.split(find_views(vocabulary, settings.view))
-        return list(map(View, settings.of_views, split_views(vocabulary, settings.view), weightings))
+        return list(
+            map(View, settings.of_views, split_views(vocabulary, settings.view), weightings)
+        )
 
-    def weigh(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
+    def weigh(
+        self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]
+    ) -> NDArray[Any]:
         """Return the weight of each entry of rows: of counts, by the weighting; those of a matrix
         of weights stay.
 
@@ -275,7 +291,10 @@ class TrainedModel:
                 what = "the model was made smaller: it holds no counts, so it cannot grow or be trained on"
                 raise ModelError(what, hint="use the model in full, or train it again")
             what = "the command needs the counts of the training documents, which the model file does not hold"
-            raise ModelError(what, hint="train it with --keep-sample N, or give the documents instead of the model")
+            raise ModelError(
+                what,
+                hint="train it with --keep-sample N, or give the documents instead of the model",
+            )
         return self.load_counts()
 
     @property
@@ -287,7 +306,9 @@ class TrainedModel:
         fitted = self.fitted
         if self.load_counts is not None or numbers is None:
             return self.counts.statistics
-        return numbers.empty_statistics(fitted.scorer.n_features, is_exclusive=fitted.task.is_exclusive)
+        return numbers.empty_statistics(
+            fitted.scorer.n_features, is_exclusive=fitted.task.is_exclusive
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return make_trained_model, (self.fitted, None if self.load_counts is None else self.counts)
@@ -300,14 +321,18 @@ def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> Trai
 
 def parts_fitted_to_documents(model: FittedModel) -> tuple[str, ...]:
     """Return the names of the parts of a model that are fitted to leave-one-out scores."""
-    return (("model",) if model.is_model_selected else ()) + model.task.parts_fitted(model.model_settings)
+    return (("model",) if model.is_model_selected else ()) + model.task.parts_fitted(
+        model.model_settings
+    )
 
 
 def check_kinds(one: TrainedModel, other: TrainedModel) -> None:
     """Raise ModelError unless both models give each document one label, or both several."""
     if one.fitted.task.name != other.fitted.task.name:
         hint = "train the models on the same kind of documents"
-        raise ModelError("one of the models gives documents several labels, and the other gives one", hint=hint)
+        raise ModelError(
+            "one of the models gives documents several labels, and the other gives one", hint=hint
+        )
 
 
 def are_columns(labels: Iterable[str], n_columns: int) -> bool:
@@ -322,12 +347,14 @@ def check_settings(one: TrainedModel, other: TrainedModel) -> None:
     check_kinds(one, other)
     if one.fitted.input.matrix_columns != other.fitted.input.matrix_columns:
         hint = "train them on matrices with the same columns"
-        raise ModelError("the models were trained on matrices of different width, or one on texts", hint=hint)
+        raise ModelError(
+            "the models were trained on matrices of different width, or one on texts", hint=hint
+        )
     if one.fitted.label_type != other.fitted.label_type:
         what = f"the labels of one model are {one.fitted.label_type}, and those of the other {other.fitted.label_type}"
         raise ModelError(what, hint="train the models on labels of one type")
-    pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = tuple(
-        zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True)
+    pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = (
+        tuple(zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True))
     )
     for mine, theirs in pairs:
         for field in fields(mine):

@@ -53,10 +53,17 @@ Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see co
 
 
 def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute
-    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, *, jobs: int = 1,
-    selection: Selection | MultilabelFit | None = None, is_new: NDArray[np.bool_] | None = None,
-    is_model_selected: bool = False, check: Callable[[], None] | None = None, has_other: bool = False,
-) -> FittedModel:  # fmt: skip
+    counts: CorpusCounts,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    *,
+    jobs: int = 1,
+    selection: Selection | MultilabelFit | None = None,
+    is_new: NDArray[np.bool_] | None = None,
+    is_model_selected: bool = False,
+    check: Callable[[], None] | None = None,
+    has_other: bool = False,
+) -> FittedModel:
     """Fit a model to counts.
 
     jobs       number of threads
@@ -82,7 +89,9 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     is_combined = model_settings.model == COMBINED
     # documents that calibrate are enough to estimate, too
     is_sampled = is_model_selected or is_combined
-    is_cut = is_sampled and is_new is None and not model_settings.has_targets and features.is_counting
+    is_cut = (
+        is_sampled and is_new is None and not model_settings.has_targets and features.is_counting
+    )
     if is_cut and not is_few(counts.statistics):
         # one document more than needed, because the last of a sample may lack some of its
         # duplicates
@@ -93,21 +102,35 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     adjusts_prior = is_sampled or model_settings.model == STACKED
     adjusts_prior = adjusts_prior and model_settings.calibrate and not has_prior
     adjusts_prior = adjusts_prior and model_settings.class_weight is None
-    goals = replace(goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS))
+    goals = replace(
+        goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS)
+    )
     n_empty = None
     empty = counts.empty
     if empty is not None:
         n_empty = np.array([empty.get(each, 0) for each in counts.sets], dtype=np.int64)
 
-    def leave_out(statistics: ClassStatistics, sample: DocumentCounts, settings: ModelSettings) -> LeaveOneOut:
+    def leave_out(
+        statistics: ClassStatistics, sample: DocumentCounts, settings: ModelSettings
+    ) -> LeaveOneOut:
         return LeaveOneOut(
-            statistics, sample, n_hapax, settings.event_model, settings.prior_of(labels), jobs, is_new,
-            n_features_hapax, n_empty, settings.is_separate,
-        )  # fmt: skip
+            statistics,
+            sample,
+            n_hapax,
+            settings.event_model,
+            settings.prior_of(labels),
+            jobs,
+            is_new,
+            n_features_hapax,
+            n_empty,
+            settings.is_separate,
+        )
 
     is_linear = model_settings.is_linear
     model = model_settings.model
-    allows_negative = model not in ("nbsvm", STACKED) if is_linear else model_settings.event_model.allows_negative
+    allows_negative = (
+        model not in ("nbsvm", STACKED) if is_linear else model_settings.event_model.allows_negative
+    )
     if not allows_negative and counts.sample.counts.min(initial=0) < 0:
         what = f"{model_settings.model} needs numbers >= 0, and the matrix has negative ones"
         raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
@@ -118,7 +141,9 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         selected = _select_event_model(counts, features, model_settings, goals, leave_out)
         features, model_settings, corpus, smoothing = selected
     if is_linear:
-        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check, goals, has_other)
+        return _fit_linear_model(
+            counts, columns, features, model_settings, n_hapax, jobs, check, goals, has_other
+        )
     if is_combined and _has_binary(counts, features):  # it is at least as accurate as counts
         features = replace(features, tf="binary")
     weighting = _weighting(counts, features, model_settings)
@@ -130,9 +155,15 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         parts: tuple[Part, ...] = ()
         if is_combined:
             parts = list_parts(features.view, len(labels))
-            parts, corpus = fit_parts(corpus, parts, features.view, _bounds(features, counts), smoothing)
-        selection = select_smoothing(corpus, smoothing, calibrate=model_settings.calibrate, goals=goals)
-        selection = selection._replace(hyperparameters=replace(selection.hyperparameters, parts=parts))
+            parts, corpus = fit_parts(
+                corpus, parts, features.view, _bounds(features, counts), smoothing
+            )
+        selection = select_smoothing(
+            corpus, smoothing, calibrate=model_settings.calibrate, goals=goals
+        )
+        selection = selection._replace(
+            hyperparameters=replace(selection.hyperparameters, parts=parts)
+        )
     hyperparameters, calibration, estimate = selection
     del corpus  # frees its memory
     if is_combined and not hyperparameters.parts:  # of equal weight
@@ -140,11 +171,21 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     event_model = _event_model(features, model_settings, hyperparameters, counts)
     scorer = event_model.compile(statistics, smoothing=hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
-    task = OneLabel.of(labels, log_priors, statistics.class_documents, model_settings, calibration, estimate)
+    task = OneLabel.of(
+        labels, log_priors, statistics.class_documents, model_settings, calibration, estimate
+    )
     return FittedModel(
-        task, features, model_settings, counts.vocabulary, columns, weighting, scorer.with_prior(log_priors),
-        hyperparameters, is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
-    )  # fmt: skip
+        task,
+        features,
+        model_settings,
+        counts.vocabulary,
+        columns,
+        weighting,
+        scorer.with_prior(log_priors),
+        hyperparameters,
+        is_model_selected=is_model_selected,
+        is_binary_selected=features.tf != tf,
+    )
 
 
 def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
@@ -164,7 +205,10 @@ def _bounds(features: FeatureSettings, counts: CorpusCounts) -> NDArray[np.int64
 
 
 def _event_model(
-    features: FeatureSettings, settings: ModelSettings, hyperparameters: Hyperparameters, counts: CorpusCounts
+    features: FeatureSettings,
+    settings: ModelSettings,
+    hyperparameters: Hyperparameters,
+    counts: CorpusCounts,
 ) -> EventModel:
     """Return the event model of the settings; a combination has the parts of the hyperparameters."""
     if settings.model != COMBINED:
@@ -173,7 +217,11 @@ def _event_model(
 
 
 def _fit_several_labels(
-    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, fit: MultilabelFit | None, jobs: int
+    counts: CorpusCounts,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    fit: MultilabelFit | None,
+    jobs: int,
 ) -> FittedModel:
     """Fit a model to the counts of documents with several labels: Naive Bayes, or a linear model.
 
@@ -197,7 +245,9 @@ def _fit_several_labels(
         return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs)
     weighting = Weighting("binary" if features.tf == "binary" else "count")
     if fit is None:
-        corpus = leave_out_labels(counts, weighting, n_hapax, is_separate=model_settings.is_separate)
+        corpus = leave_out_labels(
+            counts, weighting, n_hapax, is_separate=model_settings.is_separate
+        )
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
     smoothing = fit.smoothing or DEFAULT
@@ -205,14 +255,29 @@ def _fit_several_labels(
     scorer = compile_relevance(statistics, smoothing)
     hyperparameters = Hyperparameters(smoothing.alpha or 0.0)
     task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
-    return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
+    return FittedModel(
+        task,
+        features,
+        model_settings,
+        counts.vocabulary,
+        columns,
+        weighting,
+        scorer,
+        hyperparameters,
+    )
 
 
 def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known of it, and how to compute
-    counts: CorpusCounts, columns: NDArray[np.int64] | None, features: FeatureSettings, model_settings: ModelSettings,
-    n_hapax: NDArray[np.float64] | None, jobs: int, check: Callable[[], None] | None = None, goals: Goals = NO_GOALS,
+    counts: CorpusCounts,
+    columns: NDArray[np.int64] | None,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    n_hapax: NDArray[np.float64] | None,
+    jobs: int,
+    check: Callable[[], None] | None = None,
+    goals: Goals = NO_GOALS,
     has_other: bool = False,
-) -> FittedModel:  # fmt: skip
+) -> FittedModel:
     """Fit a discriminative model to all documents.
 
     n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no
@@ -232,30 +297,49 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
         """Return the tokens that models of other folds know; see `LeaveOneOut.n_known`."""
         if n_hapax is None:
             return sample.lengths
-        return np.asarray(sample.lengths - n_hapax * ~np.logical_and(is_separate, count_copies(sample) > 1))
+        return np.asarray(
+            sample.lengths - n_hapax * ~np.logical_and(is_separate, count_copies(sample) > 1)
+        )
 
     n_known = count_known(model_settings.is_separate)
     weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
     class_weights = None if weights is None else np.array(weights)
     data: TrainingData | BlockedData
     if isinstance(counts.stored, StoredDocuments):
-        data = BlockedData(counts.stored, weighting, statistics.document_frequencies, len(labels), class_weights)
+        data = BlockedData(
+            counts.stored, weighting, statistics.document_frequencies, len(labels), class_weights
+        )
     elif counts.stored is not None:
         from nbtext.linear.distributed import DistributedData
 
         data = DistributedData(
-            counts.stored, sample, counts.vocabulary, labels, weighting, statistics, class_weights,
+            counts.stored,
+            sample,
+            counts.vocabulary,
+            labels,
+            weighting,
+            statistics,
+            class_weights,
             has_intercept=model_settings.model != "nbsvm",
-        )  # fmt: skip
+        )
     else:
         data = TrainingData(
-            sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-            statistics.n_features, len(labels), sample.hashes, class_weights,
-            None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels), features.view,
+            sample.indptr,
+            sample.indices,
+            np.asarray(sample.counts, dtype=np.float64),
+            sample.classes,
+            statistics.n_features,
+            len(labels),
+            sample.hashes,
+            class_weights,
+            None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels),
+            features.view,
             None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
             find_words(counts.vocabulary, features) if model_settings.model == STACKED else None,
-            other_lengths=count_known(not model_settings.is_separate) if has_other and not goals.targets else None,
-        )  # fmt: skip
+            other_lengths=count_known(not model_settings.is_separate)
+            if has_other and not goals.targets
+            else None,
+        )
     task: Task
     if isinstance(data, BlockedData) or data.sets is None:
         from nbtext.linear.learning import learn
@@ -263,28 +347,48 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
         class_documents = statistics.class_documents
         log_priors = log_prior(class_documents, model_settings.prior_of(labels))
         scorer, (hyperparameters, calibration, estimate) = learn(
-            data, n_known, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing
+            data,
+            n_known,
+            model_settings,
+            goals=goals,
+            log_prior=log_priors,
+            jobs=jobs,
+            check=check or do_nothing,
         )
-        task = OneLabel.of(labels, log_priors, class_documents, model_settings, calibration, estimate)
+        task = OneLabel.of(
+            labels, log_priors, class_documents, model_settings, calibration, estimate
+        )
     else:
         from nbtext.linear.learning import learn_labels
         from nbtext.model.several_labels import SeveralLabels
 
         n_known = n_known * (np.diff(sample.indptr) > 0)
-        scorer, hyperparameters, fit = learn_labels(data, model_settings, lengths=n_known, jobs=jobs)
+        scorer, hyperparameters, fit = learn_labels(
+            data, model_settings, lengths=n_known, jobs=jobs
+        )
         task = SeveralLabels.of(labels, statistics, scorer, fit)
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))
     return FittedModel(
-        task, features, model_settings, counts.vocabulary, columns, weighting, scorer.round().share_rows(),
-        hyperparameters, documents=DocumentNumbers.of(statistics),
-    )  # fmt: skip
+        task,
+        features,
+        model_settings,
+        counts.vocabulary,
+        columns,
+        weighting,
+        scorer.round().share_rows(),
+        hyperparameters,
+        documents=DocumentNumbers.of(statistics),
+    )
 
 
 def _select_event_model(
-    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, goals: Goals,
+    counts: CorpusCounts,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    goals: Goals,
     leave_out: Callable[[ClassStatistics, DocumentCounts, ModelSettings], LeaveOneOut],
-) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:  # fmt: skip
+) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:
     """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy;
     see `compare_event_models`. With few documents, Dirichlet smoothing is tried, too; see
     `few_documents`.
@@ -302,17 +406,23 @@ def _select_event_model(
     given = model_settings.smoothing
     tfs = (features.tf, "binary") if _has_binary(counts, features) else (features.tf,)
 
-    def list_candidates(names: Sequence[str]) -> list[tuple[FeatureSettings, ModelSettings, LeaveOneOut]]:
+    def list_candidates(
+        names: Sequence[str],
+    ) -> list[tuple[FeatureSettings, ModelSettings, LeaveOneOut]]:
         found = []
         for tf in tfs:
             tf_features = replace(features, tf=tf)
             of_tf = [replace(model_settings, model=name) for name in names]
             # the same for all of these models
-            weighted = compute_sufficient_statistics(counts, _weighting(counts, tf_features, of_tf[0]), of_tf[0])
+            weighted = compute_sufficient_statistics(
+                counts, _weighting(counts, tf_features, of_tf[0]), of_tf[0]
+            )
             found += [(tf_features, settings, leave_out(*weighted, settings)) for settings in of_tf]
         return found
 
-    candidates = list_candidates(COMPARED_MODELS[:1] if statistics.n_classes < 3 else COMPARED_MODELS)
+    candidates = list_candidates(
+        COMPARED_MODELS[:1] if statistics.n_classes < 3 else COMPARED_MODELS
+    )
     corpora = [choose_documents(each, goals, CALIBRATION_SIZE) for _, _, each in candidates]
     best = compare_event_models(corpora, given)
     tf_features, settings, current = candidates[best]
@@ -320,7 +430,9 @@ def _select_event_model(
     has_all = len(current.documents) == statistics.n_documents and current.is_new is None
     if has_all and len(corpus) and is_few(statistics):
         others = list_candidates([FEW_DOCUMENTS_MODEL])
-        smoothing, smoothings = (search_smoothing(corpus)[0], SMOOTHINGS) if given is None else (given, (given,))
+        smoothing, smoothings = (
+            (search_smoothing(corpus)[0], SMOOTHINGS) if given is None else (given, (given,))
+        )
         better = find_better(current, smoothing, [each for _, _, each in others], smoothings)
         if better is not None:
             tf_features, settings, current = others[better[0]]
@@ -329,7 +441,9 @@ def _select_event_model(
     return tf_features, settings, corpus, given
 
 
-def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
+def select_features(
+    counts: CorpusCounts, features: FeatureSettings
+) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
     """Return the counts of the selected features of the vocabulary only, and their columns (None:
     all of them).
     """
@@ -351,7 +465,9 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
         return counts
     given = Vocabulary.from_terms(features.vocabulary)
     places = {term: column for column, term in enumerate(given.terms)}
-    columns = np.array([j for j, term in enumerate(counts.vocabulary.terms) if term in places], dtype=np.int64)
+    columns = np.array(
+        [j for j, term in enumerate(counts.vocabulary.terms) if term in places], dtype=np.int64
+    )
     known = counts.restrict(columns)
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
     classes = np.arange(len(counts.labels))
@@ -361,11 +477,17 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     if isinstance(stored, StoredDocuments):
         stored = stored.renumber(goals, sets)
     return replace(
-        known, vocabulary=given, statistics=statistics, sample=known.sample.renumber(goals, sets), stored=stored
+        known,
+        vocabulary=given,
+        statistics=statistics,
+        sample=known.sample.renumber(goals, sets),
+        stored=stored,
     )
 
 
-def _weighting(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> Weighting:
+def _weighting(
+    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings
+) -> Weighting:
     """Return the weighting of the settings, restricted to binary or whole counts if the event model
     needs these.
 
@@ -383,14 +505,20 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, model_settings: 
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
     weighting = counts.fit_weighting(features)
-    is_negative = counts.weighting is None and weighting.idf is not None and weighting.idf.min(initial=0) < 0
+    is_negative = (
+        counts.weighting is None and weighting.idf is not None and weighting.idf.min(initial=0) < 0
+    )
     if is_negative and not event_model.allows_negative:
         hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
-        raise ModelError(f"{model_settings.model} needs weights >= 0, and --idf gives negative ones", hint=hint)
+        raise ModelError(
+            f"{model_settings.model} needs weights >= 0, and --idf gives negative ones", hint=hint
+        )
     return weighting
 
 
-def count_unseen(counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None) -> Unseen:
+def count_unseen(
+    counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None
+) -> Unseen:
     """Return how many tokens, and features, of each retained document are out of vocabulary without
     it.
 
@@ -414,7 +542,9 @@ def compute_sufficient_statistics(
     raises  ModelError: the model needs all documents, and some are not in the sample
     """
     is_weighted = weighting is counts.weighting
-    statistics, sample = (counts.statistics, counts.sample) if is_weighted else counts.weigh(weighting)
+    statistics, sample = (
+        (counts.statistics, counts.sample) if is_weighted else counts.weigh(weighting)
+    )
     sufficient_statistics = model_settings.event_model.sufficient_statistics
     if sufficient_statistics is not None:
         counts.check_complete()
@@ -423,7 +553,11 @@ def compute_sufficient_statistics(
 
 
 def leave_out_labels(
-    counts: CorpusCounts, weighting: Weighting, n_hapax: NDArray[np.float64] | None, *, is_separate: bool = False
+    counts: CorpusCounts,
+    weighting: Weighting,
+    n_hapax: NDArray[np.float64] | None,
+    *,
+    is_separate: bool = False,
 ) -> RelevanceLeaveOneOut:
     """Return the retained documents of counts over the features of a model, to be left out."""
     from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut
@@ -472,12 +606,18 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    judged = make_left_out(fitted, counts, is_separate=settings.is_separate).complete().drop_single_documents()
+    judged = (
+        make_left_out(fitted, counts, is_separate=settings.is_separate)
+        .complete()
+        .drop_single_documents()
+    )
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
         return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))
     (scores,) = judged.scores(smoothing)
-    log_posterior = fitted.calibration.log_posterior(judged.ignore_hapaxes(scores, smoothing), judged.lengths)
+    log_posterior = fitted.calibration.log_posterior(
+        judged.ignore_hapaxes(scores, smoothing), judged.lengths
+    )
     unanswered = np.flatnonzero(~judged.is_known)
     if settings.calibrate:
         log_posterior[unanswered] = judged.take(unanswered).unanswered_log_posterior()

@@ -27,7 +27,12 @@ class GeneratedDocument(NamedTuple):
 
 
 def generate_documents(
-    model: TrainedModel, n_documents: int, *, label: str | None = None, length: int | None = None, seed: int = 1
+    model: TrainedModel,
+    n_documents: int,
+    *,
+    label: str | None = None,
+    length: int | None = None,
+    seed: int = 1,
 ) -> Iterator[GeneratedDocument]:
     """Yield documents drawn from a model's distribution; for one seed, the first documents do not
     depend on the number.
@@ -47,12 +52,19 @@ def generate_documents(
     event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
     if event_model is None or event_model.generate is None:
         raise ModelError(f"{name} models cannot generate documents", hint=hint)
-    if weighting.tf != ("binary" if event_model.is_binary else "count") or not weighting.is_counting:
+    if (
+        weighting.tf != ("binary" if event_model.is_binary else "count")
+        or not weighting.is_counting
+    ):
         raise ModelError(f"{name} models of weights cannot generate documents", hint=hint)
     if fitted.vocabulary is None:
-        raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
+        raise ModelError(
+            "hashed features have no names to generate texts from", hint="train without --hash-bits"
+        )
     if features.view or features.analyzer != "word" or features.ngrams != (1, 1):
-        raise ModelError("a model of n-grams cannot generate documents, because n-grams overlap", hint=hint)
+        raise ModelError(
+            "a model of n-grams cannot generate documents, because n-grams overlap", hint=hint
+        )
     generate = event_model.generate
     has_length = event_model.has_length
     vocabulary = fitted.vocabulary
@@ -60,13 +72,23 @@ def generate_documents(
         what = f"the length of {name} documents cannot be set"
         raise SettingsError(what, where="length", hint="leave out this option")
     only = None if label is None else fitted.class_of(label)
-    draws = _draw_documents(model, generate, only=only, length=length, random=np.random.default_rng(seed))
+    draws = _draw_documents(
+        model, generate, only=only, length=length, random=np.random.default_rng(seed)
+    )
     drawn = ((fitted.labels[k], columns) for k, columns in islice(draws, n_documents))
-    return (GeneratedDocument(label, _texts(columns, vocabulary, features.fields)) for label, columns in drawn)
+    return (
+        GeneratedDocument(label, _texts(columns, vocabulary, features.fields))
+        for label, columns in drawn
+    )
 
 
 def _draw_documents(
-    model: TrainedModel, generate: Generate, *, only: int | None, length: int | None, random: np.random.Generator
+    model: TrainedModel,
+    generate: Generate,
+    *,
+    only: int | None,
+    length: int | None,
+    random: np.random.Generator,
 ) -> Iterator[tuple[int, FeatureIds]]:
     """Yield the class and the columns of endlessly many documents; `only`, if given, is the class
     of each.
@@ -75,18 +97,26 @@ def _draw_documents(
     scorer = model.fitted.scorer
     shares = np.cumsum(np.exp(model.fitted.log_prior))
     of_classes = ClassWeights(scorer)
-    means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1)).astype(int)
+    means = np.rint(
+        statistics.class_occurrences / np.maximum(statistics.class_documents, 1)
+    ).astype(int)
 
     @lru_cache(CACHED)
     def weights(k: int) -> Floats:
         of_class = of_classes.row(k)
-        return of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
+        return (
+            of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
+        )
 
     if length is None and means.max(initial=0) > MAX_MEAN_LENGTH:
         what = f"documents of the model have up to {means.max():,} words on average; the maximum is {MAX_MEAN_LENGTH:,}"
         raise ModelError(what, hint="choose a length with --length")
     while True:
-        k = int(np.searchsorted(shares[:-1], random.random(), side="right")) if only is None else only
+        k = (
+            int(np.searchsorted(shares[:-1], random.random(), side="right"))
+            if only is None
+            else only
+        )
         yield k, generate(weights(k), random, max(1, int(means[k])) if length is None else length)
 
 

@@ -50,7 +50,12 @@ NO_DECAY = 1.0
 
 
 def update_source(
-    model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None, factor: float = NO_DECAY
+    model: TrainedModel,
+    source: Source,
+    *,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    factor: float = NO_DECAY,
 ) -> TrainedModel:
     """Return the model after training on all documents of a source too; new words and labels are
     added.
@@ -69,7 +74,9 @@ def update_source(
         The model cannot be updated.
     """
     check_growth(model)
-    counts = count_documents(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
+    counts = count_documents(
+        model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch
+    )
     return update(model, counts, jobs=jobs, factor=factor)
 
 
@@ -89,7 +96,11 @@ def forget_source(
     check_growth(model)
     check_undecayed(model)
     size = None if model.counts.sample_size != 0 else 0
-    return forget(model, count_documents(model, source, jobs=jobs, sample_size=size, on_batch=on_batch), jobs=jobs)
+    return forget(
+        model,
+        count_documents(model, source, jobs=jobs, sample_size=size, on_batch=on_batch),
+        jobs=jobs,
+    )
 
 
 def calibrate_source(
@@ -109,7 +120,9 @@ def calibrate_source(
     return calibrate(model, counts, jobs=jobs)
 
 
-def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY) -> TrainedModel:
+def update(
+    model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY
+) -> TrainedModel:
     """Return the model after training on more counts, made with the same settings; see
     `update_source`.
     """
@@ -138,7 +151,9 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
     return _fit_again(model, rest, model, jobs)
 
 
-def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: int = 1) -> TrainedModel:
+def merge(
+    models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: int = 1
+) -> TrainedModel:
     """Return a model that is trained on the documents of all models; one model is returned as it
     is.
 
@@ -194,13 +209,25 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     features = model.fitted.feature_settings
     settings = model.fitted.model_settings
     if needs_all_documents(features, settings):
-        raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
+        raise ModelError(
+            "only Naive Bayes models of counts can be calibrated after training",
+            hint="train it again",
+        )
     hint = "add documents of it with nbtext update"
-    judged = replace(model.counts, sample=align_sample(counts, model.counts.labels, model.counts.vocabulary, hint))
-    is_new = (model.counts.statistics.count_possible(judged.sample) == 0) | model.counts.statistics.is_decayed
+    judged = replace(
+        model.counts,
+        sample=align_sample(counts, model.counts.labels, model.counts.vocabulary, hint),
+    )
+    is_new = (
+        model.counts.statistics.count_possible(judged.sample) == 0
+    ) | model.counts.statistics.is_decayed
     is_selected = model.fitted.is_model_selected
-    fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected)
-    return make_trained_model(_keep_choice(_keep_input(fitted, model.fitted), model.fitted), model.counts)
+    fitted = fit_model(
+        judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected
+    )
+    return make_trained_model(
+        _keep_choice(_keep_input(fitted, model.fitted), model.fitted), model.counts
+    )
 
 
 def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
@@ -234,7 +261,9 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         before = requested
     if changes.get("prior") is not None:
         before = replace(before, class_weight=None)  # the prior replaces the weights of classes
-    settings = replace(_applicable_settings(before, str(changes.get("model", before.model))), **changes)
+    settings = replace(
+        _applicable_settings(before, str(changes.get("model", before.model))), **changes
+    )
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         what = f"{settings.model} needs the counts of each document, which the model file does not hold"
         raise ModelError(what, hint="train it on the texts")
@@ -262,10 +291,16 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         is_swapped = settings.duplicates != before.duplicates
         if settings.optimize is not None or settings.has_targets or is_swapped:
             hint = "train with --keep-sample, or on the texts"
-            where = "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
+            where = (
+                "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
+            )
             where = "--duplicates" if is_swapped else where
-            raise ModelError("needs retained documents, and the model has none", where=where, hint=hint)
-        has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
+            raise ModelError(
+                "needs retained documents, and the model has none", where=where, hint=hint
+            )
+        has_smoothing = (
+            _share_smoothing(before.model, settings.model) or settings.smoothing is not None
+        )
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
     fitted = _keep_choice(fitted, model.fitted) if retains_choice else fitted
@@ -277,7 +312,15 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
     """Return the settings of a model, as far as they apply to the model of another name."""
     if name == before.model:
         return before
-    kept = ["duplicates", "calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
+    kept = [
+        "duplicates",
+        "calibrate",
+        "optimize",
+        "min_recall",
+        "min_precision",
+        "confidence",
+        "keep_sample",
+    ]
     if _share_smoothing(before.model, name):
         kept += ["smoothing", "prior", "class_weight"]
     return ModelSettings(model=name, **{field: getattr(before, field) for field in kept})
@@ -285,7 +328,10 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
 
 def _share_smoothing(*names: str) -> bool:
     """Return whether smoothing and prior have the same meaning in these models."""
-    return all(name == AUTO or (name in EVENT_MODELS and EVENT_MODELS[name].has_pseudo_counts) for name in names)
+    return all(
+        name == AUTO or (name in EVENT_MODELS and EVENT_MODELS[name].has_pseudo_counts)
+        for name in names
+    )
 
 
 def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
@@ -325,10 +371,15 @@ def check_growth(model: TrainedModel) -> None:
     again = "train it again on all documents"
     if model.fitted.unlabeled is not None:
         hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
-        raise ModelError("the model was also trained on unlabeled documents, whose counts it does not store", hint=hint)
+        raise ModelError(
+            "the model was also trained on unlabeled documents, whose counts it does not store",
+            hint=hint,
+        )
     cannot = "documents cannot be added to or removed from"
     if settings.is_linear:
-        raise ModelError(f"{cannot} {settings.model} models, which are not fitted to sums of counts", hint=again)
+        raise ModelError(
+            f"{cannot} {settings.model} models, which are not fitted to sums of counts", hint=again
+        )
     if linear := [part.model for part in model.fitted.hyperparameters.parts if part.C is not None]:
         what = f"{cannot} a sum of models with {linear[0]}, because {linear[0]} is not fitted to sums of counts"
         raise ModelError(what, hint=again)
@@ -337,12 +388,19 @@ def check_growth(model: TrainedModel) -> None:
         what = f"{cannot} this model of a scikit-learn pipeline, which does not store how many documents contain a word"
         raise ModelError(what, hint="train on the texts, or convert a pipeline of binary counts")
     if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
-        raise ModelError(f"{cannot} a model of a matrix of weights, whose sums are not exact", hint=again)
-    if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
+        raise ModelError(
+            f"{cannot} a model of a matrix of weights, whose sums are not exact", hint=again
+        )
+    if (
+        needs_all_documents(model.fitted.feature_settings, settings)
+        and not counts.has_all_documents
+    ):
         is_of_model = settings.event_model.sufficient_statistics is not None
         cause = f"--model {settings.model}" if is_of_model else "--norm, or --tf relative or log,"
         what = f"a model with {cause} needs the counts of each document, and this one does not retain all documents"
-        raise ModelError(what, hint=f"{again}, with --keep-sample N, where N is at least the number of documents")
+        raise ModelError(
+            what, hint=f"{again}, with --keep-sample N, where N is at least the number of documents"
+        )
 
 
 def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
@@ -356,16 +414,35 @@ def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
     temperature = calibration.temperature
     slope = (temperature.a, temperature.b) if temperature is not None else (0.0, 0.0)
     choice = model.fitted.model_settings.model, model.fitted.feature_settings.tf
-    points = (each.points for each in (calibration.nonconformity, calibration.likelihoods) if each is not None)
-    offsets = (each for each in (calibration.prior_adjustment, calibration.decision_offsets) if each is not None)
+    points = (
+        each.points
+        for each in (calibration.nonconformity, calibration.likelihoods)
+        if each is not None
+    )
+    offsets = (
+        each
+        for each in (calibration.prior_adjustment, calibration.decision_offsets)
+        if each is not None
+    )
     rest = b"".join(each.tobytes() for each in (*points, *offsets))
-    return model.counts.statistics.n_documents, model.fitted.hyperparameters.smoothing, *slope, *choice, rest
+    return (
+        model.counts.statistics.n_documents,
+        model.fitted.hyperparameters.smoothing,
+        *slope,
+        *choice,
+        rest,
+    )
 
 
 def count_documents(
-    model: TrainedModel, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None,
+    model: TrainedModel,
+    source: Source,
+    *,
+    jobs: int,
+    sample_size: int | None,
+    on_batch: OnBatch | None,
     name: str = "SOURCE",
-) -> CorpusCounts:  # fmt: skip
+) -> CorpusCounts:
     """Return the counts of a source, with the settings of a model; InputError if there are no
     documents.
 
@@ -374,9 +451,14 @@ def count_documents(
     features = model.fitted.feature_settings
     check_fields(features.fields, source.field_names)
     counts = count_source(
-        source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch,
-        has_several=not model.fitted.task.is_exclusive, change=partial(_check_growing, model),
-    )  # fmt: skip
+        source,
+        features,
+        jobs=jobs,
+        sample_size=sample_size,
+        on_batch=on_batch,
+        has_several=not model.fitted.task.is_exclusive,
+        change=partial(_check_growing, model),
+    )
     if not counts.statistics.n_documents:
         raise InputError(f"{name} has no labeled documents")
     return counts
@@ -404,7 +486,9 @@ def _check_growing(model: TrainedModel, batch: Batch) -> Batch:
     return batch if is_of_matrix else label_numbered(batch, fitted.labels)
 
 
-def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, jobs: int) -> TrainedModel:
+def _fit_again(
+    model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, jobs: int
+) -> TrainedModel:
     """Return a model of other counts, with the settings of `model`.
 
     If the counts retain too few documents for leave-one-out, it has the smoothing and calibration
@@ -414,7 +498,10 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
     if counts.task != model.fitted.task.name:
         hint = "train it again on all documents, or give documents with one label each"
-        raise ModelError("the model gives each document one label, and some documents have several, or none", hint=hint)
+        raise ModelError(
+            "the model gives each document one label, and some documents have several, or none",
+            hint=hint,
+        )
     if approximate and is_too_small:
         selection = earlier.fitted.task.transfer(counts.labels, earlier.fitted.hyperparameters)
         features = earlier.fitted.feature_settings
@@ -424,7 +511,9 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     else:
         fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs, has_other=True)
         fitted = add_other_estimate(fitted, counts, jobs=jobs)
-    return make_trained_model(_keep_input(replace(fitted, approximate=approximate), model.fitted), counts)
+    return make_trained_model(
+        _keep_input(replace(fitted, approximate=approximate), model.fitted), counts
+    )
 
 
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
@@ -435,19 +524,29 @@ def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
 
     raises  ModelError: a new label is not of the earlier type
     """
-    if wrong := [label for label in fitted.labels if not are_labels_of(earlier.label_type, [label])]:
-        what = f"the label {wrong[0]!r} is not {earlier.label_type}, and the labels of the model are"
+    if wrong := [
+        label for label in fitted.labels if not are_labels_of(earlier.label_type, [label])
+    ]:
+        what = (
+            f"the label {wrong[0]!r} is not {earlier.label_type}, and the labels of the model are"
+        )
         raise ModelError(what, hint="correct it, or train a new model with texts as labels")
     n_columns = earlier.label_columns
     if n_columns is not None and not are_columns(fitted.labels, n_columns):
         is_wider = are_columns(fitted.labels, MAX_LABEL_COLUMNS)
         n_columns = max(map(int, fitted.labels)) + 1 if is_wider else None
-    return replace(fitted, label_type=earlier.label_type, input=earlier.input, label_columns=n_columns)
+    return replace(
+        fitted, label_type=earlier.label_type, input=earlier.input, label_columns=n_columns
+    )
 
 
 def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
     """Return the model with the record that the event model of an earlier one was selected."""
-    return replace(fitted, is_model_selected=earlier.is_model_selected, is_binary_selected=earlier.is_binary_selected)
+    return replace(
+        fitted,
+        is_model_selected=earlier.is_model_selected,
+        is_binary_selected=earlier.is_binary_selected,
+    )
 
 
 def align_sample(

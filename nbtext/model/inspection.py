@@ -78,7 +78,9 @@ class Inspector:
         known.
         """
         features = self._model.fitted.vocabulary
-        return features.term(column) if features is not None else self._names.get(column, f"#{column}")
+        return (
+            features.term(column) if features is not None else self._names.get(column, f"#{column}")
+        )
 
     def log_odds(self, k: int) -> Floats:
         """Return each feature's weight in a class minus the mean of its weights in the other
@@ -95,7 +97,13 @@ class Inspector:
     def _total(self, k: int) -> float:
         """Return the largest possible count of a feature in a class."""
         statistics = self.statistics
-        return float((statistics.class_documents if self._counts_documents else statistics.class_occurrences)[k])
+        return float(
+            (
+                statistics.class_documents
+                if self._counts_documents
+                else statistics.class_occurrences
+            )[k]
+        )
 
     @cached_property
     def mutual_information(self) -> Floats:
@@ -103,7 +111,9 @@ class Inspector:
 
     @cached_property
     def chi_squared(self) -> Floats:
-        return chi_squared(self.statistics.entries, self.statistics.occurrences, self.statistics.class_documents)
+        return chi_squared(
+            self.statistics.entries, self.statistics.occurrences, self.statistics.class_documents
+        )
 
     def best(self, k: int, by: str, n_features: int) -> Integers:
         """Return the columns of the n most characteristic features of a class, best first; ties by
@@ -113,7 +123,9 @@ class Inspector:
         if not self.has_counts and by != "log-odds":
             what = "needs the counts of the training documents, which the model file does not hold"
             hint = "use --by log-odds"
-            hint += ", or train with --keep-sample N, which also keeps counts" * (fitted.full_features is None)
+            hint += ", or train with --keep-sample N, which also keeps counts" * (
+                fitted.full_features is None
+            )
             raise ModelError(what, where=f"--by {by}", hint=hint)
         if not self.has_association and by in ("mi", "chi2"):
             what = "association with the label is not defined for documents with several labels"
@@ -151,18 +163,30 @@ class Inspector:
         """
         columns = self._entries(k)
         total = self._total(k)
-        values = self.statistics.documents if self._counts_documents else self.statistics.occurrences
-        scores = z_scores(self._entries_of(k, values), total, self._everywhere[columns], self._whole)
+        values = (
+            self.statistics.documents if self._counts_documents else self.statistics.occurrences
+        )
+        scores = z_scores(
+            self._entries_of(k, values), total, self._everywhere[columns], self._whole
+        )
         counts, by_count, bounds = self._by_count
         absent = z_scores(np.zeros(len(counts)), total, counts, self._whole)
-        lowest = np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
-        n_own = np.bincount(np.searchsorted(counts, self._everywhere[columns]), minlength=len(counts))
+        lowest = (
+            np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
+        )
+        n_own = np.bincount(
+            np.searchsorted(counts, self._everywhere[columns]), minlength=len(counts)
+        )
         is_candidate = (absent >= lowest) & (absent > 0) & (np.diff(bounds) > n_own)
         found = [columns]
         found_scores = [scores]
         n_left = n_features
-        for place in np.flatnonzero(is_candidate)[np.argsort(-absent[is_candidate], kind="stable")].tolist():
-            first = by_count[bounds[place] : min(bounds[place] + n_features + n_own[place], bounds[place + 1])]
+        for place in np.flatnonzero(is_candidate)[
+            np.argsort(-absent[is_candidate], kind="stable")
+        ].tolist():
+            first = by_count[
+                bounds[place] : min(bounds[place] + n_features + n_own[place], bounds[place + 1])
+            ]
             found.append(first[~np.isin(first, columns)][:n_features])
             found_scores.append(np.full(len(found[-1]), absent[place]))
             n_left -= len(found[-1])
@@ -184,11 +208,14 @@ class Inspector:
         is_known = self.has_counts and statistics.knows_documents
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
-                self.name(j), float(log_odds[place]), float(z[place]) if has_counts else None,
+                self.name(j),
+                float(log_odds[place]),
+                float(z[place]) if has_counts else None,
                 float(self.mutual_information[j]) if is_known and self.has_association else None,
                 float(self.chi_squared[j]) if has_counts and self.has_association else None,
-                occurrences[place].item() if has_counts else None, documents[place].item() if is_known else None,
-            )  # fmt: skip
+                occurrences[place].item() if has_counts else None,
+                documents[place].item() if is_known else None,
+            )
 
     @property
     def _counts_documents(self) -> bool:
@@ -198,13 +225,21 @@ class Inspector:
     @cached_property
     def _everywhere(self) -> NDArray[Any]:
         statistics = self.statistics
-        return statistics.document_frequencies if self._counts_documents else statistics.feature_occurrences
+        return (
+            statistics.document_frequencies
+            if self._counts_documents
+            else statistics.feature_occurrences
+        )
 
     @cached_property
     def _whole(self) -> float:
         """The number of all documents, or of the features in them."""
         statistics = self.statistics
-        return float(statistics.n_documents if self._counts_documents else statistics.feature_occurrences.sum())
+        return float(
+            statistics.n_documents
+            if self._counts_documents
+            else statistics.feature_occurrences.sum()
+        )
 
     @cached_property
     def _most_frequent_class(self) -> Integers:
@@ -232,7 +267,10 @@ class Inspector:
         if self.statistics.knows_documents:
             criteria["mi"] = self.mutual_information
         orders = {by: np.lexsort((-scores, best)) for by, scores in criteria.items()}
-        return {by: (criteria[by], order, np.searchsorted(best[order], classes)) for by, order in orders.items()}
+        return {
+            by: (criteria[by], order, np.searchsorted(best[order], classes))
+            for by, order in orders.items()
+        }
 
     @cached_property
     def _by_count(self) -> tuple[NDArray[Any], Integers, Integers]:
@@ -249,7 +287,11 @@ class Inspector:
         differ in it.
         """
         own = self._weights.common()
-        return None if own is None else np.argsort(-self._against_others(own, self._sums), kind="stable")
+        return (
+            None
+            if own is None
+            else np.argsort(-self._against_others(own, self._sums), kind="stable")
+        )
 
     @cached_property
     def _by_class(self) -> tuple[Integers, Integers, Integers]:
@@ -313,7 +355,10 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
     occurrences = counting.class_counts().occurrences
     for column, term, number in zip(columns, vocabulary.terms, occurrences.tolist(), strict=True):
         by_column.setdefault(column, []).append((-number, term))
-    return {column: name_column(column, [term for _, term in sorted(words)]) for column, words in by_column.items()}
+    return {
+        column: name_column(column, [term for _, term in sorted(words)])
+        for column, words in by_column.items()
+    }
 
 
 def name_column(column: int, words: list[str]) -> str:
@@ -345,7 +390,9 @@ def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole
     own_rest = np.maximum(total - counts, 0) + HALF
     others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALF
     log_odds = np.log(own) - np.log(own_rest) - np.log(others) + np.log(others_rest)
-    return np.asarray(log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), dtype=np.float64)
+    return np.asarray(
+        log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), dtype=np.float64
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,9 +500,14 @@ class MatrixInspection:
 
 
 def inspect(
-    model: TrainedModel, *, n_features: int = 20, by: str | None = None, labels: Sequence[str] = (),
-    words: Sequence[str] = (), names: Names | None = None,
-) -> Inspection:  # fmt: skip
+    model: TrainedModel,
+    *,
+    n_features: int = 20,
+    by: str | None = None,
+    labels: Sequence[str] = (),
+    words: Sequence[str] = (),
+    names: Names | None = None,
+) -> Inspection:
     """Return a summary of a trained model.
 
     Parameters
@@ -495,35 +547,57 @@ def inspect(
         occurrences = statistics.class_occurrences[k].item() if inspector.has_counts else None
         prior = None if settings.is_linear else float(priors[k])
         n_documents = statistics.class_documents[k].item()
-        views.append(LabelView(fitted.labels[k], n_documents, occurrences, prior, scorer.bias_of(k), shown))
+        views.append(
+            LabelView(fitted.labels[k], n_documents, occurrences, prior, scorer.bias_of(k), shown)
+        )
     confused = tuple(
-        ConfusionView(fitted.labels[pair.first], fitted.labels[pair.second], pair.first_as_second, pair.second_as_first)
+        ConfusionView(
+            fitted.labels[pair.first],
+            fitted.labels[pair.second],
+            pair.first_as_second,
+            pair.second_as_first,
+        )
         for pair in getattr(expected, "confused", ())
         if pair.first in classes or pair.second in classes
     )
     found = Inspection(
-        model=settings.model, documents=statistics.n_documents, n_labels=len(fitted.labels),
+        model=settings.model,
+        documents=statistics.n_documents,
+        n_labels=len(fitted.labels),
         n_features=statistics.n_features,
         occurrences=statistics.feature_occurrences.sum().item() if inspector.has_counts else None,
-        smoothing=hyperparameters.smoothing if hyperparameters.C is None and not hyperparameters.parts else None,
-        C=hyperparameters.C, parts=hyperparameters.parts,
+        smoothing=hyperparameters.smoothing
+        if hyperparameters.C is None and not hyperparameters.parts
+        else None,
+        C=hyperparameters.C,
+        parts=hyperparameters.parts,
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,
         chosen_by=_selection_method(model),
         calibration=(temperature.a, temperature.b) if temperature is not None else None,
-        expected={name: getattr(expected, name) for name in (*expected.FIGURES, "documents")} if expected else None,
-        estimated_by=fitted.estimated_by, confused=confused,
-        outlier_threshold=fitted.calibration.outlier_threshold, unlabeled=fitted.unlabeled,
-        approximate=fitted.approximate, settings=changed_settings(model),
-        has_names=fitted.feature_settings.hash_bits is None or names is not None, by=by, labels=tuple(views),
+        expected={name: getattr(expected, name) for name in (*expected.FIGURES, "documents")}
+        if expected
+        else None,
+        estimated_by=fitted.estimated_by,
+        confused=confused,
+        outlier_threshold=fitted.calibration.outlier_threshold,
+        unlabeled=fitted.unlabeled,
+        approximate=fitted.approximate,
+        settings=changed_settings(model),
+        has_names=fitted.feature_settings.hash_bits is None or names is not None,
+        by=by,
+        labels=tuple(views),
         hyperplane=_hyperplane(inspector, model, by, n_features),
         words=tuple(_word(inspector, model, word) for word in words),
-    )  # fmt: skip
+    )
     fit: MultilabelFit | None = fitted.task.fit
     if fit is None:
         return found
     f1 = None if fit.estimate is None else fit.estimate.label_f1.tolist()
     pairs = ((k, float(fit.thresholds[k])) for k in sorted(classes))
-    decisions = tuple(LabelDecision(fitted.labels[k], value, f1 and f1[k], k in fit.fallback) for k, value in pairs)
+    decisions = tuple(
+        LabelDecision(fitted.labels[k], value, f1 and f1[k], k in fit.fallback)
+        for k, value in pairs
+    )
     mu, alpha = fit.smoothing or (None, None)
     return replace(found, smoothing=None, mu=mu, alpha=alpha, decisions=decisions)
 
@@ -553,7 +627,9 @@ def _selection_method(model: TrainedModel) -> str:
     return "default" if is_fixed else "leave-one-out"
 
 
-def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
+def _hyperplane(
+    inspector: Inspector, model: TrainedModel, by: str, n_features: int
+) -> Hyperplane | None:
     """Return the hyperplane of a model of two labels, with the weights of the shown features;
     otherwise None.
     """
@@ -572,7 +648,9 @@ def _word(inspector: Inspector, model: TrainedModel, word: str) -> WordView:
     column = column_of(model, word)
     if column is None:
         return WordView(word, None, ())
-    views = ((label, next(inspector.views(k, [column]))) for k, label in enumerate(model.fitted.labels))
+    views = (
+        (label, next(inspector.views(k, [column]))) for k, label in enumerate(model.fitted.labels)
+    )
     return WordView(word, inspector.name(column), tuple(views))
 
 
@@ -603,7 +681,8 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     counted = (*named, *((None, labels[None]) for _ in range(None in labels)))
     kind = "counts" if matrix.data.dtype.kind in "iu" else "weights"
     changed = {
-        name: value for name, value in (matrix.settings or {}).items()
+        name: value
+        for name, value in (matrix.settings or {}).items()
         if (tuple(value) if isinstance(value, list) else value) != getattr(defaults, name, ...)
-    }  # fmt: skip
+    }
     return MatrixInspection(*matrix.shape, len(matrix.data), kind, counted, changed)

@@ -24,7 +24,11 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
     except UnicodeDecodeError:  # a program or an image, or text in another encoding
         head = content[:HEAD_BYTES]
         kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
-        error = InputError("is not UTF-8", where=path, hint="save it as UTF-8") if kind is None else kind.refuse(path)
+        error = (
+            InputError("is not UTF-8", where=path, hint="save it as UTF-8")
+            if kind is None
+            else kind.refuse(path)
+        )
         raise error from None
     except (OSError, ValueError) as error:
         what = getattr(error, "strerror", None) or str(error)
@@ -33,7 +37,9 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
     for label in found:
         check_label(label, where=path)
     if len(found) < 2:
-        raise InputError(f"keywords of two labels or more are needed; found {len(found)}", where=path, hint=HINT)
+        raise InputError(
+            f"keywords of two labels or more are needed; found {len(found)}", where=path, hint=HINT
+        )
     return {label: tuple(dict.fromkeys(words)) for label, words in sorted(found.items())}
 
 
@@ -45,7 +51,11 @@ def _read_toml(text: str, path: str) -> dict[str, list[str]]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"is not valid TOML: {error}", where=path, hint=HINT) from None
     for label, words in found.items():
-        is_list = isinstance(words, list) and words and all(isinstance(word, str) and word.strip() for word in words)
+        is_list = (
+            isinstance(words, list)
+            and words
+            and all(isinstance(word, str) and word.strip() for word in words)
+        )
         if not is_list:
             raise InputError(f"{label!r} should be a list of words", where=path, hint=HINT)
     return found
@@ -60,11 +70,17 @@ def _read_csv(text: str, path: str) -> dict[str, list[str]]:
     try:
         for row in rows:
             cells = [cell.strip() for cell in row]
-            if not any(cells) or (rows.line_num == 1 and [cell.lower() for cell in cells] == ["label", "words"]):
+            if not any(cells) or (
+                rows.line_num == 1 and [cell.lower() for cell in cells] == ["label", "words"]
+            ):
                 continue
             if not cells[0] or not any(cells[1:]):
-                raise InputError("expected a label and its words", where=f"{path}:{rows.line_num}", hint=HINT)
+                raise InputError(
+                    "expected a label and its words", where=f"{path}:{rows.line_num}", hint=HINT
+                )
             found.setdefault(cells[0], []).extend(filter(None, cells[1:]))
     except csv.Error as error:
-        raise InputError(f"is not valid CSV: {error}", where=f"{path}:{rows.line_num}", hint=HINT) from None
+        raise InputError(
+            f"is not valid CSV: {error}", where=f"{path}:{rows.line_num}", hint=HINT
+        ) from None
     return found

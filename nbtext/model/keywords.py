@@ -37,7 +37,9 @@ MAX_CHARACTERS = 4  # of the n-grams of a keyword, with features of characters
 PSEUDO_SHARE = 5
 
 
-def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings) -> FeatureSettings:
+def extend_ngrams(
+    keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings
+) -> FeatureSettings:
     """Return the settings with n-grams that are long enough for all phrases.
 
     Features of characters have n-grams of at most MAX_CHARACTERS, unless the settings have longer
@@ -46,13 +48,21 @@ def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSett
     raises  SettingsError: the features cannot be compared with keywords; InputError: keywords of
             two labels become the same feature
     """
-    wrong = {"hash_bits": features.hash_bits, "separate_fields": features.fields, "view": features.view}
+    wrong = {
+        "hash_bits": features.hash_bits,
+        "separate_fields": features.fields,
+        "view": features.view,
+    }
     for name, value in wrong.items():
         if value:
-            raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
+            raise SettingsError(
+                "cannot be combined with --keywords", where=name, hint="leave out this option"
+            )
     if not features.is_counting:
         hint = "leave out --weighting, --idf and --norm"
-        raise SettingsError("cannot be combined with --keywords, which need counts", where="weighting", hint=hint)
+        raise SettingsError(
+            "cannot be combined with --keywords, which need counts", where="weighting", hint=hint
+        )
     sizes = [len(_read(word, features)) for words in keywords.values() for word in words]
     shortest = min(sizes)
     longest = max(sizes)
@@ -139,13 +149,17 @@ def find_columns(
                 cut.append((word, terms[0]))
         if len(missing) - n_missing == len(words):
             hint = "give words that the documents contain; keywords are read like the documents"
-            raise InputError(f"no keyword of {label!r} occurs in the documents", where="--keywords", hint=hint)
+            raise InputError(
+                f"no keyword of {label!r} occurs in the documents", where="--keywords", hint=hint
+            )
     groups = sorted(found)
     used = np.array(sorted({column for group in groups for column in group}), dtype=np.int64)
     members = np.zeros((len(used), len(groups)), dtype=bool)
     for number, group in enumerate(groups):
         members[np.searchsorted(used, group), number] = True
-    return KeywordColumns(used, members, np.array([found[group] for group in groups]), tuple(missing), tuple(cut))
+    return KeywordColumns(
+        used, members, np.array([found[group] for group in groups]), tuple(missing), tuple(cut)
+    )
 
 
 def _count_letters(text: str) -> int:
@@ -172,9 +186,15 @@ class KeywordFit(NamedTuple):
 
 
 def train_with_keywords(
-    keywords: Mapping[str, tuple[str, ...]], unlabeled: CorpusCounts, features: FeatureSettings,
-    model_settings: ModelSettings, *, labeled: CorpusCounts | None = None, steps: int = 0, jobs: int = 1,
-) -> KeywordFit:  # fmt: skip
+    keywords: Mapping[str, tuple[str, ...]],
+    unlabeled: CorpusCounts,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    *,
+    labeled: CorpusCounts | None = None,
+    steps: int = 0,
+    jobs: int = 1,
+) -> KeywordFit:
     """Train on unlabeled documents and the keywords of each label.
 
     A document has the probabilities softmax(s), where s_k is the sum of the idf of the keywords of
@@ -198,23 +218,42 @@ def train_with_keywords(
     """
     if model_settings.model not in (AUTO, KEYWORD_MODEL):
         hint = f"use --model {KEYWORD_MODEL}"
-        raise SettingsError(f"{model_settings.model} cannot be trained by keywords", where="model", hint=hint)
+        raise SettingsError(
+            f"{model_settings.model} cannot be trained by keywords", where="model", hint=hint
+        )
     default = ModelSettings()
-    for name in ("optimize", "min_recall", "min_precision", "keep_sample", "class_weight", "duplicates"):
+    for name in (
+        "optimize",
+        "min_recall",
+        "min_precision",
+        "keep_sample",
+        "class_weight",
+        "duplicates",
+    ):
         if getattr(model_settings, name) != getattr(default, name):
-            raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
+            raise SettingsError(
+                "cannot be combined with --keywords", where=name, hint="leave out this option"
+            )
     if model_settings.smoothing == 0:
-        raise SettingsError("0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing")
+        raise SettingsError(
+            "0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing"
+        )
     if model_settings.model == AUTO and features.tf == "count":
         features = replace(features, tf="binary")
     smoothing = model_settings.smoothing or SMOOTHING
     prior = model_settings.prior or "uniform"
     model_settings = replace(model_settings, model=KEYWORD_MODEL, smoothing=smoothing, prior=prior)
     if unlabeled.vocabulary is None:
-        raise SettingsError("cannot be combined with --keywords", where="hash_bits", hint="leave out this option")
+        raise SettingsError(
+            "cannot be combined with --keywords", where="hash_bits", hint="leave out this option"
+        )
     found = find_columns(keywords, features, unlabeled.vocabulary)
     learner = _Learner(
-        unlabeled.sample, unlabeled.statistics.n_features, len(keywords), features.tf == "binary", model_settings
+        unlabeled.sample,
+        unlabeled.statistics.n_features,
+        len(keywords),
+        features.tf == "binary",
+        model_settings,
     )
     matched = _posteriors_of_keywords(unlabeled.sample, found, learner)
     statistics = learner.learn(matched, found, steps, jobs)
@@ -223,18 +262,28 @@ def train_with_keywords(
     if labeled is not None:
         if unknown := sorted(set(labeled.labels) - set(keywords)):
             hint = "add keywords of it, or leave out its documents"
-            raise InputError(f"the label {unknown[0]!r} has no keywords", where="--keywords", hint=hint)
-        alone = make_trained_model(fit_model(counts, features, model_settings, selection=selection), counts)
+            raise InputError(
+                f"the label {unknown[0]!r} has no keywords", where="--keywords", hint=hint
+            )
+        alone = make_trained_model(
+            fit_model(counts, features, model_settings, selection=selection), counts
+        )
         calibrated = calibrate(alone, labeled, jobs=jobs).fitted
-        selection = Selection(calibrated.hyperparameters, calibrated.calibration, calibrated.estimate)
+        selection = Selection(
+            calibrated.hyperparameters, calibrated.calibration, calibrated.estimate
+        )
         counts = counts + replace(labeled, sample=concatenate(()), sample_size=0)
     fitted = fit_model(counts, features, model_settings, jobs=jobs, selection=selection)
     n_matched = int((np.diff(matched.indptr) > 0).sum())
     agreement = _measure_agreement(learner, found, steps, jobs) if steps else None
-    return KeywordFit(make_trained_model(fitted, counts), n_matched, found.missing, found.cut, agreement)
+    return KeywordFit(
+        make_trained_model(fitted, counts), n_matched, found.missing, found.cut, agreement
+    )
 
 
-def _posteriors_of_keywords(documents: DocumentCounts, found: KeywordColumns, learner: _Learner) -> csr_array:
+def _posteriors_of_keywords(
+    documents: DocumentCounts, found: KeywordColumns, learner: _Learner
+) -> csr_array:
     """Return the probabilities of labels by keywords, (n_documents, n_classes); no entries without
     a keyword.
     """
@@ -243,12 +292,21 @@ def _posteriors_of_keywords(documents: DocumentCounts, found: KeywordColumns, le
     only = documents.restrict(found.columns, learner.n_features).binarize()
     members = csr_array(found.members.astype(np.int64))
     n_keywords = len(found.classes)
-    occurrences = csr_array((only.counts, only.indices, only.indptr), shape=(len(only), len(found.columns))) @ members
+    occurrences = (
+        csr_array((only.counts, only.indices, only.indptr), shape=(len(only), len(found.columns)))
+        @ members
+    )
     occurrences.sort_indices()
-    occurrences.data = (occurrences.data == found.members.sum(axis=0)[occurrences.indices]).astype(np.float64)
+    occurrences.data = (occurrences.data == found.members.sum(axis=0)[occurrences.indices]).astype(
+        np.float64
+    )
     occurrences.eliminate_zeros()
-    idf = np.log(len(documents) / np.maximum(1, np.bincount(occurrences.indices, minlength=n_keywords)))
-    weights = csr_array((idf, found.classes, np.arange(n_keywords + 1)), shape=(n_keywords, learner.n_classes))
+    idf = np.log(
+        len(documents) / np.maximum(1, np.bincount(occurrences.indices, minlength=n_keywords))
+    )
+    weights = csr_array(
+        (idf, found.classes, np.arange(n_keywords + 1)), shape=(n_keywords, learner.n_classes)
+    )
     parts = []
     for start in range(0, len(documents), AT_ONCE):
         scores = (occurrences[start : start + AT_ONCE] @ weights).toarray()
@@ -273,23 +331,33 @@ class _Learner:
     is_binary: bool
     settings: ModelSettings
 
-    def learn(self, posteriors: csr_array, found: KeywordColumns, steps: int, jobs: int) -> ClassStatistics:
+    def learn(
+        self, posteriors: csr_array, found: KeywordColumns, steps: int, jobs: int
+    ) -> ClassStatistics:
         """Return the statistics of the probabilities by keywords, or after some steps of
         expectation-maximization.
         """
         # pseudo-documents of each label, with all of its keywords
         share = len(self.documents) / (PSEUDO_SHARE * self.n_classes)
-        columns, classes = np.nonzero(found.members @ np.eye(self.n_classes, dtype=bool)[found.classes])
-        indptr = np.searchsorted(found.columns[columns], np.arange(self.n_features + 1)).astype(np.int64)
+        columns, classes = np.nonzero(
+            found.members @ np.eye(self.n_classes, dtype=bool)[found.classes]
+        )
+        indptr = np.searchsorted(found.columns[columns], np.arange(self.n_features + 1)).astype(
+            np.int64
+        )
         values = np.full(len(columns), share)
-        keywords = ClassStatistics(np.full(self.n_classes, share), indptr, classes.astype(np.int32), values, values)
+        keywords = ClassStatistics(
+            np.full(self.n_classes, share), indptr, classes.astype(np.int32), values, values
+        )
         statistics = self._count(posteriors) + keywords
         if steps:
             rows = self.documents.binarize() if self.is_binary else self.documents
             model = self.settings.event_model
             smoothing = self.settings.smoothing
             prior = self.settings.effective_prior
-            maximization = ExpectationMaximization(rows, model, smoothing or SMOOTHING, prior, 1.0, steps)
+            maximization = ExpectationMaximization(
+                rows, model, smoothing or SMOOTHING, prior, 1.0, steps
+            )
             for _ in range(steps):
                 posteriors, _ = maximization.compute_posteriors(self.compile(statistics), jobs)
                 statistics = self._count(posteriors) + keywords
@@ -298,22 +366,31 @@ class _Learner:
     def compile(self, statistics: ClassStatistics) -> LinearScorer:
         """Return the scorer of some statistics."""
         counted = statistics.binarize() if self.is_binary else statistics
-        scorer = self.settings.event_model.compile(counted, smoothing=self.settings.smoothing or SMOOTHING)
+        scorer = self.settings.event_model.compile(
+            counted, smoothing=self.settings.smoothing or SMOOTHING
+        )
         return scorer.with_prior(log_prior(counted.class_documents, self.settings.effective_prior))
 
     def _count(self, posteriors: csr_array) -> ClassStatistics:
         """Return the expected counts: those of each document, weighted by the probabilities of its
         labels.
         """
-        sums = [each.transpose(self.n_features) @ posteriors for each in (self.documents.binarize(), self.documents)]
+        sums = [
+            each.transpose(self.n_features) @ posteriors
+            for each in (self.documents.binarize(), self.documents)
+        ]
         for each in sums:
             each.sort_indices()
         indptr = sums[0].indptr.astype(np.int64)
         classes = sums[0].indices.astype(np.int32)
-        return ClassStatistics(posteriors.sum(axis=0), indptr, classes, *(each.data.astype(float) for each in sums))
+        return ClassStatistics(
+            posteriors.sum(axis=0), indptr, classes, *(each.data.astype(float) for each in sums)
+        )
 
 
-def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, jobs: int) -> tuple[float, float] | None:
+def _measure_agreement(
+    learner: _Learner, found: KeywordColumns, steps: int, jobs: int
+) -> tuple[float, float] | None:
     """Return the share of the documents with a hidden keyword that are predicted as its label,
     before and after the steps.
 
@@ -338,6 +415,8 @@ def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, job
     judged = (masked.binarize() if learner.is_binary else masked).take(rows)
     shares = []
     for n in (0, steps):
-        scores = other.compile(other.learn(matched, left, n, jobs)).scores(judged.indptr, judged.indices, judged.counts)
+        scores = other.compile(other.learn(matched, left, n, jobs)).scores(
+            judged.indptr, judged.indices, judged.counts
+        )
         shares.append(float((scores.argmax(axis=1) == expected).mean()))
     return shares[0], shares[1]

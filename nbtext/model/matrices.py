@@ -77,7 +77,9 @@ class Columns:
         if weighting.is_counting and not features.is_counting:
             if features.view:
                 what = "the model has views with weights, and is fitted to counts"
-                raise ModelError(what, where="--like", hint="train it without the weights of its views")
+                raise ModelError(
+                    what, where="--like", hint="train it without the weights of its views"
+                )
             features = replace(features, tf="count", idf="none", norm="none")
         features = replace(
             features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=None
@@ -93,7 +95,9 @@ class Columns:
         raises  InputError: it does not have the document frequencies of its weights
         """
         vocabulary = matrix_vocabulary(matrix)
-        features = replace(matrix_features(matrix), min_df=1, max_df=1.0, max_features=None, select=None)
+        features = replace(
+            matrix_features(matrix), min_df=1, max_df=1.0, max_features=None, select=None
+        )
         weighting = matrix_weighting(matrix)
         if weighting is None:
             if not matrix.is_whole:
@@ -102,14 +106,22 @@ class Columns:
             none = np.zeros(matrix.n_features, dtype=np.int64)
             weighting = Weighting.of_counts(features, vocabulary, none, lambda: none, n_documents=1)
         features = replace(features, vocabulary=None)
-        labels = {label for given in matrix.labels for label in ((given,) if isinstance(given, str) else given or ())}
+        labels = {
+            label
+            for given in matrix.labels
+            for label in ((given,) if isinstance(given, str) else given or ())
+        }
         return cls(features, vocabulary, weighting, sorted(labels) or None, matrix.input)
 
 
 def vectorize_source(
-    source: Source, features: FeatureSettings, *, like: Columns | None = None, jobs: int = 1,
+    source: Source,
+    features: FeatureSettings,
+    *,
+    like: Columns | None = None,
+    jobs: int = 1,
     on_batch: OnBatch | None = None,
-) -> Matrix:  # fmt: skip
+) -> Matrix:
     """Return a sparse matrix with one row for each document of a source, in order. It is held in
     memory.
 
@@ -145,9 +157,13 @@ def vectorize_source(
 
     blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))
     task = CountingTask(features, None, is_labeled=features.select is not None)
-    counts = ThreadExecutor(jobs if source.first_matrix() is None else 1).count_blocks(blocks, task, on_batch)
+    counts = ThreadExecutor(jobs if source.first_matrix() is None else 1).count_blocks(
+        blocks, task, on_batch
+    )
     if not counts.statistics.n_documents:
-        raise InputError("no documents to train on" if like is None else "no documents to vectorize")
+        raise InputError(
+            "no documents to train on" if like is None else "no documents to vectorize"
+        )
     sample = counts.sample
     assert sample.groups is not None  # `keep` makes them
     order = np.argsort(sample.groups.astype(np.int64))
@@ -171,10 +187,15 @@ def vectorize_source(
     listed = features.vocabulary if is_given and is_selective(features) else listed
     data = weighting.weights(rows.indptr, rows.indices, rows.counts)
     matrix = Matrix(
-        data, rows.indices, rows.indptr, *columns.named, ids, labels,
+        data,
+        rows.indices,
+        rows.indptr,
+        *columns.named,
+        ids,
+        labels,
         asdict(replace(features, vocabulary=listed)),
         input=source.model_input if like is None else like.input,
-    )  # fmt: skip
+    )
     if not weighting.is_counting:
         views = getattr(weighting, "views", ()) or (weighting,)
         parameters = [dict(each.parameters) for each in views]
@@ -184,7 +205,10 @@ def vectorize_source(
     rows, vocabulary = everything
     columns = _Columns(vocabulary, matrix.n_features)
     return replace(
-        matrix, counted=Matrix(rows.counts, rows.indices, rows.indptr, *columns.named, ids, labels, matrix.settings)
+        matrix,
+        counted=Matrix(
+            rows.counts, rows.indices, rows.indptr, *columns.named, ids, labels, matrix.settings
+        ),
     )
 
 
@@ -196,7 +220,9 @@ def _name_columns(batch: Batch, like: Columns | None) -> Batch:
     if not matrix.is_numbered:
         return batch
     if like is None:
-        raise InputError("the matrix has no names of features", hint="give --like MODEL, which has them")
+        raise InputError(
+            "the matrix has no names of features", hint="give --like MODEL, which has them"
+        )
     if like.vocabulary is None:
         check_width(matrix, 1 << (like.settings.hash_bits or 0))
     else:

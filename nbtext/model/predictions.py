@@ -110,7 +110,11 @@ class Predictions:
     @property
     def best(self) -> Floats:
         """The probability of the label of each document in `label_classes`."""
-        return self.probabilities[np.arange(len(self)), self.label_classes] if len(self) else np.zeros(0)
+        return (
+            self.probabilities[np.arange(len(self)), self.label_classes]
+            if len(self)
+            else np.zeros(0)
+        )
 
     def most_probable(self, k: int) -> list[list[int]]:
         """Return the k most probable classes of each document, the most probable first.
@@ -132,7 +136,9 @@ class Predictions:
         add up.
         """
         entropy = _sum_entropy(self.probabilities)
-        return entropy if self.thresholds is None else entropy + _sum_entropy(1 - self.probabilities)
+        return (
+            entropy if self.thresholds is None else entropy + _sum_entropy(1 - self.probabilities)
+        )
 
 
 def _sum_entropy(probabilities: Floats) -> Floats:
@@ -203,4 +209,7 @@ def rank_labels(
     rows, columns = np.nonzero(is_chosen)
     order = np.lexsort((columns, -probabilities[rows, columns], rows))
     names = [classes[k] for k in columns[order].tolist()]
-    return [tuple(names[start:end]) for start, end in pairwise([0, *np.cumsum(is_chosen.sum(axis=1)).tolist()])]
+    return [
+        tuple(names[start:end])
+        for start, end in pairwise([0, *np.cumsum(is_chosen.sum(axis=1)).tolist()])
+    ]

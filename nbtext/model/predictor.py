@@ -100,7 +100,9 @@ class Predictor:
         vocabulary = self.model.vocabulary
         if vocabulary is None or sum(map(len, columns)) > MAX_FEW:
             return False
-        return FEATURES_PER_CHARACTER * sum(len(text) for texts in columns for text in texts) < len(vocabulary)
+        return FEATURES_PER_CHARACTER * sum(len(text) for texts in columns for text in texts) < len(
+            vocabulary
+        )
 
     def _score_few(self, columns: Sequence[Sequence[str]]) -> Scores:
         """Return the scores of a few texts by the part of the model that has their features."""
@@ -109,10 +111,14 @@ class Predictor:
         growing.rows(columns)
         found, _ = growing.vocabulary()
         assert model.vocabulary is not None  # see _are_few
-        places = find_terms(model.vocabulary.blob, model.vocabulary.offsets, found.blob, found.offsets)
+        places = find_terms(
+            model.vocabulary.blob, model.vocabulary.offsets, found.blob, found.offsets
+        )
         part = counter(model.feature_settings, found.restrict(np.flatnonzero(places >= 0)))
         places = places[places >= 0]
-        scores = part.scores(columns, model.weighting.restrict(places), model.scorer.restrict(places))
+        scores = part.scores(
+            columns, model.weighting.restrict(places), model.scorer.restrict(places)
+        )
         self._n_too_long += part.take_too_long()
         return Scores(*scores)
 
@@ -159,7 +165,10 @@ class Predictor:
         return self.model.task.log_probabilities(*scores.evidence)
 
     def predict_batch(
-        self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE, scores: Scores | None = None
+        self,
+        batch: Batch,
+        decisions: DecisionSettings = MOST_PROBABLE,
+        scores: Scores | None = None,
     ) -> Predictions:
         """Return one prediction for each document of a batch, in order.
 
@@ -182,23 +191,39 @@ class Predictor:
             reasons[row] = str(problem)
         known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
         predictions = Predictions(
-            task.name, task.labels, batch.ids, [()] * len(batch), probabilities, known, reasons, batch.list_labels(),
-            decided, separator=task.separator(self.model.input.label_separator), rows=batch.rows,
-        )  # fmt: skip
+            task.name,
+            task.labels,
+            batch.ids,
+            [()] * len(batch),
+            probabilities,
+            known,
+            reasons,
+            batch.list_labels(),
+            decided,
+            separator=task.separator(self.model.input.label_separator),
+            rows=batch.rows,
+        )
         calibration = task.calibration
         threshold = task.calibration.outlier_threshold
         if calibration.likelihoods is not None:
-            complete = with_unknown_tokens(scores.scores, self.model.scorer.default, n_tokens - n_known)
+            complete = with_unknown_tokens(
+                scores.scores, self.model.scorer.default, n_tokens - n_known
+            )
             found = log_likelihood_per_token(complete, n_tokens)
             predictions.typicality = typicality(found, calibration.likelihoods)
             predictions.likelihoods = found
             if threshold is not None:
-                predictions.outliers = [None if math.isnan(each) else each < threshold for each in found.tolist()]
+                predictions.outliers = [
+                    None if math.isnan(each) else each < threshold for each in found.tolist()
+                ]
         return task.decide(predictions, decisions)
 
 
 def predict_counts(
-    model: FittedModel, documents: DocumentCounts, true_labels: list[Labels | None], decisions: DecisionSettings
+    model: FittedModel,
+    documents: DocumentCounts,
+    true_labels: list[Labels | None],
+    decisions: DecisionSettings,
 ) -> Predictions:
     """Return the predictions for documents over the features of a model; they have no ids.
 
@@ -211,7 +236,15 @@ def predict_counts(
     known = evidence[-1].astype(np.float64)
     reasons = unanswered_reasons(np.ones(n), known)
     predictions = Predictions(
-        task.name, task.labels, [""] * n, [()] * n, probabilities, known, reasons, true_labels, decided
+        task.name,
+        task.labels,
+        [""] * n,
+        [()] * n,
+        probabilities,
+        known,
+        reasons,
+        true_labels,
+        decided,
     )
     return task.decide(predictions, decisions)
 

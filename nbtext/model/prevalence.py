@@ -127,11 +127,15 @@ class _Estimator:
         documents = self._predictor.count(batch.features)
         scores, weights = self._predictor.score_rows(documents)
         scaling = self._fitted.calibration.temperature
-        temperatures = np.ones(len(batch)) if scaling is None else scaling.temperature(scores.n_known)
+        temperatures = (
+            np.ones(len(batch)) if scaling is None else scaling.temperature(scores.n_known)
+        )
         counted = _Counted(documents, weights, temperatures)
         return self._predictor.predict_batch(batch, scores=scores), counted, batch.groups
 
-    def add(self, predictions: Predictions, counted: _Counted | None, groups: list[str] | None) -> None:
+    def add(
+        self, predictions: Predictions, counted: _Counted | None, groups: list[str] | None
+    ) -> None:
         """Add what `predict` returns; documents that could not be read do not count."""
         is_read = predictions.is_read
         names = np.array([""] * len(is_read) if groups is None else groups, dtype=object)
@@ -141,7 +145,9 @@ class _Estimator:
             if name not in self._groups:
                 if len(self._groups) == MAX_GROUPS:
                     what = f"the field has more than {MAX_GROUPS:,} values"
-                    raise SettingsError(what, where="--group-field", hint="name a field with fewer groups")
+                    raise SettingsError(
+                        what, where="--group-field", hint="name a field with fewer groups"
+                    )
                 counted_labels = np.zeros(n_labels, dtype=np.int64)
                 self._groups[name] = _Group(
                     PosteriorSums(n_labels), WordSums(n_labels), counted_labels, np.zeros(n_labels)
@@ -151,7 +157,9 @@ class _Estimator:
             sums.add(posteriors)
             if counted is not None:
                 weights = counted.documents.weigh(counted.weights).take(rows).counts
-                words.add(counted.documents.take(rows), weights, posteriors, counted.temperatures[rows])
+                words.add(
+                    counted.documents.take(rows), weights, posteriors, counted.temperatures[rows]
+                )
             classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
             owners = np.repeat(np.arange(len(rows)), [len(each) for each in classes])
             found = np.fromiter(chain.from_iterable(classes), np.int64)
@@ -185,7 +193,9 @@ class _Estimator:
         n_predicted = int(predicted.sum())
         if drift is not None and drift.is_rejected and n_predicted:
             estimate = count_predictions(predicted, right, sums, estimate)
-        return Prevalence(labels, n, estimate, predicted, missing, n_predicted, ASSUMED, drift, drifted)
+        return Prevalence(
+            labels, n, estimate, predicted, missing, n_predicted, ASSUMED, drift, drifted
+        )
 
 
 def estimate_prevalence(
@@ -207,7 +217,9 @@ def estimate_prevalence(
         The model has no mean posteriors of left-out documents.
     """
     estimator = _Estimator(model)
-    for predicted in map_batches(estimator.predict, model.fitted, source, jobs=jobs, on_batch=on_batch):
+    for predicted in map_batches(
+        estimator.predict, model.fitted, source, jobs=jobs, on_batch=on_batch
+    ):
         estimator.add(*predicted)
     return estimator.estimates()
 
@@ -227,11 +239,16 @@ def check_prevalence(model: FittedModel) -> None:
     n_labels = len(model.labels)
     is_single = model.task.is_exclusive
     if n_labels < 2 and is_single:
-        raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
+        raise ModelError(
+            "the model has only one label, so its share is 1",
+            hint="use a model with two labels or more",
+        )
     if n_labels > MAX_CLASSES and is_single:
         what = f"the model has {n_labels:,} labels, and shares can be estimated for at most {MAX_CLASSES} labels"
         what += ", because each pair of labels needs a number"
-        raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
+        raise ModelError(
+            what, hint="train a model on groups of labels, or count the labels that predict prints"
+        )
     again = "train it again, on two documents of a label or more"
     hint = f"{again}, or refit it with nbtext calibrate" if is_single else again
     what = "estimating shares needs probabilities of left-out documents, which the model does not store"
@@ -244,7 +261,9 @@ def check_adaptation(model: FittedModel) -> None:
     """
     if not model.task.is_exclusive:
         what = "the model gives a document several labels, and the shares of some change the probability of others"
-        raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works")
+        raise SettingsError(
+            what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works"
+        )
 
 
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
@@ -266,7 +285,9 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     earlier = model.calibration.prior_adjustment
     if model.model_settings.has_targets:
         what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
-        raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets")
+        raise SettingsError(
+            what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets"
+        )
     if known is None:
         what = "needs the shares of labels in training, which the model does not store"
         raise ModelError(what, where="--adapt-prior", hint="train it again")

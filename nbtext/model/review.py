@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from nbtext.bayes import label_noise
 from nbtext.bayes.class_statistics import LabelSets, count_label_sets
-from nbtext.bayes.conformal import QUANTILE, Quantiles, log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.conformal import (
+    QUANTILE,
+    Quantiles,
+    log_likelihood_per_token,
+    typicality,
+    with_unknown_tokens,
+)
 from nbtext.bayes.smoothing import BLOCK_SCORES
 from nbtext.documents.batch import ONE_HINT, Batch
 from nbtext.documents.text_kind import describe_non_text
@@ -119,7 +125,9 @@ class ReviewReader:
         """Count the documents of a source: first of the one that is reviewed, then of the one that
         is compared.
         """
-        numbered = enumerate((block.map(_check_counts) for block in source.blocks()), len(self._parts) * MAX_BLOCKS)
+        numbered = enumerate(
+            (block.map(_check_counts) for block in source.blocks()), len(self._parts) * MAX_BLOCKS
+        )
         blocks = (block.map(partial(self._describe, number)) for number, block in numbered)
         self._parts.append(self._executor.count_blocks(blocks, self._task, on_batch))
 
@@ -128,12 +136,18 @@ class ReviewReader:
         groups of one.
         """
         is_other = number >= MAX_BLOCKS
-        self._described[number] = [describe_document(batch, row, is_other=is_other) for row in range(len(batch))]
+        self._described[number] = [
+            describe_document(batch, row, is_other=is_other) for row in range(len(batch))
+        ]
         readable = [row for row in range(len(batch)) if row not in batch.problems]
         return replace(
-            batch.drop(batch.problems), labels=[None] * len(readable), label_lists=None,
-            groups=[str(number * MAX_ROWS + row) for row in readable], line_numbers=None, rows=None,
-        )  # fmt: skip
+            batch.drop(batch.problems),
+            labels=[None] * len(readable),
+            label_lists=None,
+            groups=[str(number * MAX_ROWS + row) for row in readable],
+            line_numbers=None,
+            rows=None,
+        )
 
     def finish(self) -> ReviewedCorpus:
         """Return all documents that were read, in order."""
@@ -149,7 +163,9 @@ class ReviewReader:
             for row, document in enumerate(self._described[number]):
                 (documents if number * MAX_ROWS + row in readable else unread).append(document)
         rows = replace(counts.sample.take(order), groups=None)
-        return ReviewedCorpus(documents, unread, rows, counts.statistics.n_features, counts.vocabulary)
+        return ReviewedCorpus(
+            documents, unread, rows, counts.statistics.n_features, counts.vocabulary
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +184,9 @@ class Judgment:
     distribution: Quantiles | None
 
 
-def judge_by_others(corpus: ReviewedCorpus, given: Sequence[str | None], *, jobs: int = 1) -> Judgment:
+def judge_by_others(
+    corpus: ReviewedCorpus, given: Sequence[str | None], *, jobs: int = 1
+) -> Judgment:
     """Judge each document with a label by all others; without any label, only the likelihoods are
     computed.
 
@@ -179,7 +197,11 @@ def judge_by_others(corpus: ReviewedCorpus, given: Sequence[str | None], *, jobs
     rows = np.flatnonzero(classes >= 0) if labels else np.arange(len(classes))
     counts = replace(corpus.counts.take(rows), classes=np.maximum(classes[rows], 0))
     noise = label_noise.estimate_label_noise(
-        counts, corpus.n_features, max(1, len(labels)), is_vocabulary=corpus.vocabulary is not None, jobs=jobs
+        counts,
+        corpus.n_features,
+        max(1, len(labels)),
+        is_vocabulary=corpus.vocabulary is not None,
+        jobs=jobs,
     )
     likelihoods = np.full(len(classes), np.nan)
     likelihoods[rows[noise.rows]] = noise.log_likelihoods
@@ -190,7 +212,9 @@ def judge_by_others(corpus: ReviewedCorpus, given: Sequence[str | None], *, jobs
 def _number(given: Sequence[str | None], labels: Sequence[str]) -> NDArray[np.int32]:
     """Return the number of each label; -1 for None, and for a label that is not among `labels`."""
     numbers = {label: number for number, label in enumerate(labels)}
-    return np.array([-1 if label is None else numbers.get(label, -1) for label in given], dtype=np.int32)
+    return np.array(
+        [-1 if label is None else numbers.get(label, -1) for label in given], dtype=np.int32
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +251,13 @@ class ModelJudge:
         n_classes = len(self.labels)
         documents = align_documents(corpus.counts, corpus.vocabulary, fitted.vocabulary)
         classes = _number(given, self.labels)
-        trained = self._find_trained(corpus, [None if label is None else (label,) for label in given])
+        trained = self._find_trained(
+            corpus, [None if label is None else (label,) for label in given]
+        )
         left_out = make_left_out(fitted, trained, jobs=self.jobs)
-        left_out = left_out.take(np.flatnonzero(np.isin(left_out.documents.hashes, documents.hashes)))
+        left_out = left_out.take(
+            np.flatnonzero(np.isin(left_out.documents.hashes, documents.hashes))
+        )
         is_trained = np.isin(documents.hashes, left_out.documents.hashes)
         left_out = left_out.drop_single_documents()
         is_judged = ~is_trained | np.isin(documents.hashes, left_out.documents.hashes)
@@ -273,7 +301,9 @@ class ModelJudge:
             noise = label_noise.LabelNoise(judged, *found, n_classes, likelihoods[judged])
         return Judgment(self.labels, noise, likelihoods, calibration.likelihoods)
 
-    def judge_pairs(self, corpus: ReviewedCorpus, given: Sequence[tuple[str, ...] | None]) -> label_noise.PairNoise:
+    def judge_pairs(
+        self, corpus: ReviewedCorpus, given: Sequence[tuple[str, ...] | None]
+    ) -> label_noise.PairNoise:
         """Judge each label of the documents of a review by a multi-label model; labels are those of
         the model.
 
@@ -292,7 +322,9 @@ class ModelJudge:
         found = []
         for part in _split(len(documents), n_labels):
             new = documents.take(part)
-            probabilities = combination.probabilities(task.split(fitted.evidence(new)[0]), new.lengths)
+            probabilities = combination.probabilities(
+                task.split(fitted.evidence(new)[0]), new.lengths
+            )
             others = np.tile(n_documents, (len(part), 1))
             is_given = np.zeros((len(part), n_labels), dtype=bool)
             n_known = new.lengths.copy()
@@ -302,28 +334,43 @@ class ModelJudge:
                 own = left_out.take(old)
                 score = own.scores_of(smoothing)
                 of_blocks = [
-                    (combination.probabilities(score(each), own.lengths[each.start : each.stop]), each.positives)
+                    (
+                        combination.probabilities(score(each), own.lengths[each.start : each.stop]),
+                        each.positives,
+                    )
                     for each in own.blocks
                 ]
-                own_probabilities, positives = (np.concatenate(each) for each in zip(*of_blocks, strict=True))
+                own_probabilities, positives = (
+                    np.concatenate(each) for each in zip(*of_blocks, strict=True)
+                )
                 contents = own.contents[np.searchsorted(own.documents.hashes, new.hashes[places])]
                 probabilities[places] = own_probabilities[contents]
                 others[places] -= positives.astype(np.int64)[contents]
                 n_known[places] = own.lengths[contents]
             for place, row in enumerate(part.tolist()):
                 is_labeled[place] = given[row] is not None
-                is_given[place, [numbers[label] for label in given[row] or () if label in numbers]] = True
+                is_given[
+                    place, [numbers[label] for label in given[row] or () if label in numbers]
+                ] = True
             n_kept = min(label_noise.MAX_LABELS, n_labels)
             least = np.partition(probabilities, -n_kept, axis=1)[:, -n_kept]
             rows, labels = np.nonzero((probabilities >= least[:, None]) | is_given)
-            is_judged = is_labeled[rows] & (n_known[rows] > 0) & (others[rows, labels] >= label_noise.MIN_DOCUMENTS)
+            is_judged = (
+                is_labeled[rows]
+                & (n_known[rows] > 0)
+                & (others[rows, labels] >= label_noise.MIN_DOCUMENTS)
+            )
             rows = rows[is_judged]
             labels = labels[is_judged]
             found.append((part[rows], labels, is_given[rows, labels], probabilities[rows, labels]))
-        rows, labels, of_given, of_pairs = (np.concatenate(each) for each in zip(*found, strict=True))
+        rows, labels, of_given, of_pairs = (
+            np.concatenate(each) for each in zip(*found, strict=True)
+        )
         return label_noise.find_wrong_pairs(rows, labels, of_given, of_pairs)
 
-    def _find_trained(self, corpus: ReviewedCorpus, given: Sequence[LabelSet | None]) -> CorpusCounts:
+    def _find_trained(
+        self, corpus: ReviewedCorpus, given: Sequence[LabelSet | None]
+    ) -> CorpusCounts:
         """Return the counts of the model; retained are the training documents among those of the
         review.
 
@@ -333,16 +380,24 @@ class ModelJudge:
         counts = self.model.counts
         if needs_all_documents(fitted.feature_settings, fitted.model_settings):
             return counts
-        bound = ALL_HASHES if counts.has_all_documents else min(counts.below, int(counts.sample.hashes.max(initial=0)))
+        bound = (
+            ALL_HASHES
+            if counts.has_all_documents
+            else min(counts.below, int(counts.sample.hashes.max(initial=0)))
+        )
         # all documents of the model with these hashes are known
         settled = counts.sample.below(bound)
         settled = settled.filter(np.isin(settled.hashes, corpus.counts.hashes))
         documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
         # all features are known
         is_possible = np.diff(documents.indptr) == np.diff(corpus.counts.indptr)
-        is_possible &= ~(documents.hashes < np.uint64(min(bound, ALL_HASHES - 1))) & (bound < ALL_HASHES)
+        is_possible &= ~(documents.hashes < np.uint64(min(bound, ALL_HASHES - 1))) & (
+            bound < ALL_HASHES
+        )
         names = frozenset(self.labels)
-        is_possible &= np.array([labels is not None and names.issuperset(labels) for labels in given], dtype=bool)
+        is_possible &= np.array(
+            [labels is not None and names.issuperset(labels) for labels in given], dtype=bool
+        )
         earlier = counts.sets
         rows = np.flatnonzero(is_possible)
         own = [tuple(sorted(set(given[row] or ()))) for row in rows.tolist()]
@@ -350,14 +405,20 @@ class ModelJudge:
         numbers = {each: number for number, each in enumerate(sets)}
         classes = np.array([numbers[each] for each in earlier], dtype=np.int32)
         settled = replace(settled, classes=classes[settled.classes])
-        others = replace(documents.take(rows), classes=np.array([numbers[each] for each in own], dtype=np.int32))
+        others = replace(
+            documents.take(rows), classes=np.array([numbers[each] for each in own], dtype=np.int32)
+        )
         others = _keep_possible(others, LabelSets.of(sets, counts.labels), counts)
         sample = concatenate((settled, others))
         sample = sample.take(sample.order(sample.classes))
-        return replace(counts, sample=sample, label_sets=None if counts.label_sets is None else tuple(sets))
+        return replace(
+            counts, sample=sample, label_sets=None if counts.label_sets is None else tuple(sets)
+        )
 
 
-def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> DocumentCounts:
+def _keep_possible(
+    documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts
+) -> DocumentCounts:
     """Return the documents without copies that the counts cannot contain; their classes number
     `sets`.
     """
@@ -372,11 +433,19 @@ def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCou
         order = np.argsort(keys, kind="stable")
         ranks = np.empty(len(keys), dtype=np.int64)
         ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
-        documents = documents.filter(np.bincount(rows, weights=ranks >= possible, minlength=len(documents)) == 0)
-    return documents if counts.label_sets is None else documents.filter(_fits_complements(documents, sets, counts))
+        documents = documents.filter(
+            np.bincount(rows, weights=ranks >= possible, minlength=len(documents)) == 0
+        )
+    return (
+        documents
+        if counts.label_sets is None
+        else documents.filter(_fits_complements(documents, sets, counts))
+    )
 
 
-def _fits_complements(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> NDArray[np.bool_]:
+def _fits_complements(
+    documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts
+) -> NDArray[np.bool_]:
     """Return whether the documents of the counts without a label may be those of each document that
     lack the label.
 
@@ -386,7 +455,9 @@ def _fits_complements(documents: DocumentCounts, sets: LabelSets, counts: Corpus
     statistics = counts.statistics
     contents = number_contents(documents)
     own = sets.take(documents.classes)
-    labeled, n_labeled = np.unique(contents[own.entry_sets] * statistics.n_classes + own.classes, return_counts=True)
+    labeled, n_labeled = np.unique(
+        contents[own.entry_sets] * statistics.n_classes + own.classes, return_counts=True
+    )
     n_copies = np.bincount(contents)[contents]
     owners = documents.entry_documents
     most = np.zeros(statistics.n_features)
@@ -402,9 +473,15 @@ def _fits_complements(documents: DocumentCounts, sets: LabelSets, counts: Corpus
     rows, needed = (np.repeat(each, np.diff(bounds)) for each in (owners, documents.counts))
     keys = contents[rows] * statistics.n_classes + statistics.classes[is_few][places]
     found = np.searchsorted(labeled, keys)
-    n_lacking = n_copies[rows] - np.where(np.append(labeled, -1)[found] == keys, np.append(n_labeled, 0)[found], 0)
-    is_wrong = (rest[is_few][places] < needed * n_lacking) | (rest_documents[is_few][places] < n_lacking)
-    return np.asarray(is_known & (np.bincount(rows, weights=is_wrong, minlength=len(documents)) == 0))
+    n_lacking = n_copies[rows] - np.where(
+        np.append(labeled, -1)[found] == keys, np.append(n_labeled, 0)[found], 0
+    )
+    is_wrong = (rest[is_few][places] < needed * n_lacking) | (
+        rest_documents[is_few][places] < n_lacking
+    )
+    return np.asarray(
+        is_known & (np.bincount(rows, weights=is_wrong, minlength=len(documents)) == 0)
+    )
 
 
 def _split(n_documents: int, n_classes: int) -> list[Integers]:
@@ -487,7 +564,9 @@ class Review:
     unknown_labels: tuple[str, ...] = ()
 
 
-def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jobs: int = 1) -> Review:
+def review_corpus(
+    corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jobs: int = 1
+) -> Review:
     """Return the findings about the documents of a source. Nothing is changed.
 
     Parameters
@@ -501,18 +580,28 @@ def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jo
     InputError : the model gives each document one label, and some documents have several, or none
     """
     is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
-    own = replace(corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own))
+    own = replace(
+        corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own)
+    )
     known = known_labels(own.documents)
     judgment = None
     pairs = None
-    has_several = has_several_labels(own.documents) if judge is None else not judge.model.fitted.task.is_exclusive
+    has_several = (
+        has_several_labels(own.documents)
+        if judge is None
+        else not judge.model.fitted.task.is_exclusive
+    )
     if not has_several:
         given = list(map(single_label, own.documents))
         if judge is not None and has_several_labels(own.documents):
-            what = "the model gives each document one label, and some documents have several, or none"
+            what = (
+                "the model gives each document one label, and some documents have several, or none"
+            )
             hint = ONE_HINT
             raise InputError(what, hint=hint)
-        judgment = judge_by_others(own, given, jobs=jobs) if judge is None else judge.judge(own, given)
+        judgment = (
+            judge_by_others(own, given, jobs=jobs) if judge is None else judge.judge(own, given)
+        )
     elif judge is None:
         pairs = judge_pairs(own)
         judgment = judge_by_others(own, main_labels(own.documents), jobs=jobs)
@@ -527,24 +616,35 @@ def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jo
         *(_find_outliers(own, judgment) if judgment is not None else ()),
         *_find_non_texts(corpus),
     ]
-    places = {document: place for place, document in enumerate((*corpus.documents, *corpus.unreadable))}
+    places = {
+        document: place for place, document in enumerate((*corpus.documents, *corpus.unreadable))
+    }
     findings.sort(
         key=lambda each: (
-            -each.certainty, FINDINGS.index(each.finding), places[each.documents[0]], each.label or "",
+            -each.certainty,
+            FINDINGS.index(each.finding),
+            places[each.documents[0]],
+            each.label or "",
             each.likely_label or "",
         )
-    )  # fmt: skip
+    )
     n_documents = len(own.documents) + sum(not document.is_other for document in corpus.unreadable)
     unknown = tuple(sorted(set(known).difference(labels)))
     if pairs is not None or judgment is None:
         assert pairs is not None  # documents are judged in one of two ways
         rate = pairs.n_wrong / pairs.n_given if pairs.n_given else None
-        return Review(n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing, unknown)
+        return Review(
+            n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing, unknown
+        )
     n_judged = len(judgment.noise.rows) if len(labels) > 1 else 0
     return Review(
-        n_documents, n_judged, judgment.noise.error_rate if n_judged else None, tuple(_find_confused(judgment)),
-        tuple(findings), unknown_labels=unknown,
-    )  # fmt: skip
+        n_documents,
+        n_judged,
+        judgment.noise.error_rate if n_judged else None,
+        tuple(_find_confused(judgment)),
+        tuple(findings),
+        unknown_labels=unknown,
+    )
 
 
 def single_label(document: ReviewedDocument) -> str | None:
@@ -570,7 +670,9 @@ def main_labels(documents: Sequence[ReviewedDocument]) -> list[str | None]:
     """
     frequency = Counter(label for document in documents for label in document.labels or ())
     return [
-        None if each.labels is None else max(each.labels, key=lambda label: (frequency[label], label), default="")
+        None
+        if each.labels is None
+        else max(each.labels, key=lambda label: (frequency[label], label), default="")
         for each in documents
     ]
 
@@ -580,9 +682,13 @@ def judge_pairs(corpus: ReviewedCorpus) -> label_noise.PairNoise:
     `known_labels`.
     """
     labels = known_labels(corpus.documents)
-    rows, counts, sets = _label_documents(corpus, [document.labels for document in corpus.documents], labels)
+    rows, counts, sets = _label_documents(
+        corpus, [document.labels for document in corpus.documents], labels
+    )
     is_vocabulary = corpus.vocabulary is not None
-    noise = label_noise.estimate_pair_noise(counts, sets, corpus.n_features, len(labels), is_vocabulary=is_vocabulary)
+    noise = label_noise.estimate_pair_noise(
+        counts, sets, corpus.n_features, len(labels), is_vocabulary=is_vocabulary
+    )
     return replace(noise, documents=rows[noise.documents])
 
 
@@ -598,10 +704,16 @@ def _label_documents(
     rows = np.array([row for row, each in enumerate(given) if each is not None], dtype=np.int64)
     own = [tuple(sorted(set(given[row] or ()))) for row in rows.tolist()]
     classes = np.array([numbers.setdefault(each, len(numbers)) for each in own], dtype=np.int32)
-    return rows, replace(corpus.counts.take(rows), classes=classes), LabelSets.of(list(numbers), labels)
+    return (
+        rows,
+        replace(corpus.counts.take(rows), classes=classes),
+        LabelSets.of(list(numbers), labels),
+    )
 
 
-def _find_pair_errors(corpus: ReviewedCorpus, noise: label_noise.PairNoise, labels: Sequence[str]) -> Iterator[Finding]:
+def _find_pair_errors(
+    corpus: ReviewedCorpus, noise: label_noise.PairNoise, labels: Sequence[str]
+) -> Iterator[Finding]:
     """Yield each label of a document that should probably be removed, or added."""
     columns = (noise.documents, noise.labels, noise.is_given, noise.wrong)
     for row, k, is_given, wrong in zip(*(column.tolist() for column in columns), strict=True):
@@ -618,15 +730,25 @@ def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[F
     for row, k, probability in zip(*(column.tolist() for column in columns), strict=True):
         label = single_label(corpus.documents[row])
         if label is not None and labels[k] != label:
-            yield Finding(LABEL_ERROR, round(1 - probability, DIGITS), (corpus.documents[row],), label, labels[k])
+            yield Finding(
+                LABEL_ERROR,
+                round(1 - probability, DIGITS),
+                (corpus.documents[row],),
+                label,
+                labels[k],
+            )
 
 
 def _find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
     """Yield the pairs of labels of which one is often given to documents of the other one."""
     noise = judgment.noise
     labels = judgment.labels
-    shares = noise.expected / np.maximum(noise.given_documents[noise.given], np.finfo(np.float64).tiny)
-    is_reported = (noise.true != noise.given) & (noise.expected >= MIN_CONFUSED) & (shares >= MIN_SHARE)
+    shares = noise.expected / np.maximum(
+        noise.given_documents[noise.given], np.finfo(np.float64).tiny
+    )
+    is_reported = (
+        (noise.true != noise.given) & (noise.expected >= MIN_CONFUSED) & (shares >= MIN_SHARE)
+    )
     places = np.flatnonzero(is_reported)
     for place in places[np.argsort(-noise.expected[places], kind="stable")[:MAX_CONFUSED]].tolist():
         given = labels[int(noise.given[place])]
@@ -634,7 +756,9 @@ def _find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
         yield ConfusedLabels(given, true, float(noise.expected[place]), float(shares[place]))
 
 
-def _find_duplicates(corpus: ReviewedCorpus, contents: Integers, near: NearDuplicates) -> Iterator[Finding]:
+def _find_duplicates(
+    corpus: ReviewedCorpus, contents: Integers, near: NearDuplicates
+) -> Iterator[Finding]:
     """Yield groups of duplicates and near duplicates within the source, and those that the other
     source shares.
     """
@@ -652,7 +776,11 @@ def _find_duplicates(corpus: ReviewedCorpus, contents: Integers, near: NearDupli
         own = [copies[0] for copies in by_content.values() if not copies[0].is_other]
         if len(own) > 1:
             yield Finding(NEAR_DUPLICATE, certainty, tuple(own))
-        unmatched = [copies[0] for copies in by_content.values() if not copies[0].is_other and not copies[-1].is_other]
+        unmatched = [
+            copies[0]
+            for copies in by_content.values()
+            if not copies[0].is_other and not copies[-1].is_other
+        ]
         others = [copies[-1] for copies in by_content.values() if copies[-1].is_other]
         if unmatched and others:
             yield Finding(LEAK, certainty, (*unmatched, *others))
@@ -674,7 +802,9 @@ def _group(groups: Integers, is_kept: NDArray[np.bool_]) -> Iterator[list[int]]:
     """Yield the rows of each group with at least two of the kept documents, ascending."""
     members: defaultdict[int, list[int]] = defaultdict(list)
     kept = np.flatnonzero(is_kept)
-    is_shared = np.bincount(groups[kept], minlength=int(groups.max(initial=0)) + 1)[groups[kept]] > 1
+    is_shared = (
+        np.bincount(groups[kept], minlength=int(groups.max(initial=0)) + 1)[groups[kept]] > 1
+    )
     for row in kept[is_shared].tolist():
         members[int(groups[row])].append(row)
     yield from members.values()
@@ -732,7 +862,11 @@ def weigh_words(
     """
     weigher = _WordWeigher(corpus, judge)
     for finding in findings:
-        yield weigher.weigh(finding) if finding.finding == LABEL_ERROR and corpus.vocabulary is not None else None
+        yield (
+            weigher.weigh(finding)
+            if finding.finding == LABEL_ERROR and corpus.vocabulary is not None
+            else None
+        )
 
 
 class _WordWeigher:
@@ -749,13 +883,19 @@ class _WordWeigher:
         self._documents = corpus.counts
         self._vocabulary = corpus.vocabulary
         is_several = has_several_labels([each for each in corpus.documents if not each.is_other])
-        documents = [() if is_several and each.is_other else each.labels for each in corpus.documents]
+        documents = [
+            () if is_several and each.is_other else each.labels for each in corpus.documents
+        ]
         if not is_several:
-            documents = [each if each is not None and len(each) == 1 else None for each in documents]
+            documents = [
+                each if each is not None and len(each) == 1 else None for each in documents
+            ]
         names = sorted({label for labels in documents for label in labels or ()})
         self._numbers = {label: number for number, label in enumerate(names)}
         _, labeled, sets = _label_documents(corpus, documents, names)
-        self._statistics = count_label_sets(labeled, sets, n_features=corpus.n_features, n_labels=len(names))
+        self._statistics = count_label_sets(
+            labeled, sets, n_features=corpus.n_features, n_labels=len(names)
+        )
 
     def weigh(self, finding: Finding) -> dict[str, float]:
         """Return the log-odds of each word of the document of a label error."""
@@ -768,7 +908,9 @@ class _WordWeigher:
         given = self._share(finding.label, finding.likely_label, columns, n_own)
         assert self._vocabulary is not None  # else no word is weighed
         log_odds = (np.log(likely) - np.log(given)).tolist()
-        return {self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)}
+        return {
+            self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)
+        }
 
     def _count(self, label: str | None, columns: Integers) -> tuple[Floats, float]:
         """Return how many documents of a label (None: of all) have each word, and how many

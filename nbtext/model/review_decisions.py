@@ -41,7 +41,10 @@ class Decision:
 
     def agrees(self, other: Decision) -> bool:
         """Return whether both have the same result; the order of labels has no meaning."""
-        own, others = ([each.label] if isinstance(each.label, str) else each.label or [] for each in (self, other))
+        own, others = (
+            [each.label] if isinstance(each.label, str) else each.label or []
+            for each in (self, other)
+        )
         return self.decision == other.decision and set(own) == set(others)
 
 
@@ -76,11 +79,17 @@ def _read_decision(line: str, where: str) -> tuple[Place, Decision]:
     identity = name_of(record.get("id")) if record is not None else None
     if record is None or identity is None:
         raise InputError("is not a JSON object with the id of a document", where=where, hint=HINT)
-    file, number, decision, label = (record.get(name) for name in ("file", "line", "decision", "label"))
+    file, number, decision, label = (
+        record.get(name) for name in ("file", "line", "decision", "label")
+    )
     if decision not in DECISIONS:
-        raise InputError(f"the decision is not one of {', '.join(DECISIONS)}", where=where, hint=HINT)
+        raise InputError(
+            f"the decision is not one of {', '.join(DECISIONS)}", where=where, hint=HINT
+        )
     if not isinstance(file, str | None) or not isinstance(number, int | None):
-        raise InputError("`file` is not a string, or `line` is not a whole number", where=where, hint=HINT)
+        raise InputError(
+            "`file` is not a string, or `line` is not a whole number", where=where, hint=HINT
+        )
     if decision != RELABEL:
         return (identity, file, number), Decision(decision, None, where)
     labels: list[str] = []
@@ -90,7 +99,9 @@ def _read_decision(line: str, where: str) -> tuple[Place, Decision]:
             raise InputError("`relabel` needs a label", where=where, hint=HINT)
         check_label(name, where=where)
         labels.append(name)
-    return (identity, file, number), Decision(decision, labels if isinstance(label, list) else labels[0], where)
+    return (identity, file, number), Decision(
+        decision, labels if isinstance(label, list) else labels[0], where
+    )
 
 
 def apply_decisions(
@@ -108,13 +119,19 @@ def apply_decisions(
             document = describe_document(batch, row)
             file = document.file
             line = document.line
-            names: tuple[Place, ...] = (document.id, file, line), (document.id, file, None), (document.id, None, None)
+            names: tuple[Place, ...] = (
+                (document.id, file, line),
+                (document.id, file, None),
+                (document.id, None, None),
+            )
             place = next((name for name in names if name in decisions), None)
             decision = decisions[place] if place is not None else None
             if place is not None and decision is not None:
                 if place in found:
                     what = f"several documents have this id: {found[place]} and {batch.place(row)}"
-                    raise InputError(what, where=decision.where, hint="add the file and the line of the document")
+                    raise InputError(
+                        what, where=decision.where, hint="add the file and the line of the document"
+                    )
                 found[place] = batch.place(row)
                 if decision.decision != KEEP:
                     labels[row] = decision.label
@@ -128,7 +145,10 @@ def apply_decisions(
 
 
 def list_records(
-    batch: Batch, labels: dict[int, NewLabel | None], field_names: tuple[str, ...], settings: InputSettings
+    batch: Batch,
+    labels: dict[int, NewLabel | None],
+    field_names: tuple[str, ...],
+    settings: InputSettings,
 ) -> Iterator[dict[str, Any]]:
     """Yield the id, the texts and the label of each document that is not removed; of a table or
     JSON, all fields.
@@ -138,7 +158,9 @@ def list_records(
         if labels.get(row, "") is None:
             continue
         given = batch.labels_of(row)
-        label: Any = None if given is None else list(given) if batch.label_lists is not None else given[0]
+        label: Any = (
+            None if given is None else list(given) if batch.label_lists is not None else given[0]
+        )
         label = labels.get(row, label)
         record: dict[str, Any] = {"id": batch.ids[row]}
         fields = read_fields(batch.rows, row)

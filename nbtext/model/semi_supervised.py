@@ -25,7 +25,13 @@ from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.settings import UnlabeledSettings
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source, source_features
+from nbtext.model.source_counting import (
+    CountingTask,
+    OnBatch,
+    ThreadExecutor,
+    count_source,
+    source_features,
+)
 from nbtext.model.task import OneLabel
 from nbtext.model.training import sample_size, train_on_counts
 
@@ -50,7 +56,11 @@ def resolve_model(model_settings: ModelSettings) -> ModelSettings:
     """Return the settings with the multinomial model for `auto`, because complement needs labeled
     documents.
     """
-    return replace(model_settings, model="multinomial") if model_settings.model == AUTO else model_settings
+    return (
+        replace(model_settings, model="multinomial")
+        if model_settings.model == AUTO
+        else model_settings
+    )
 
 
 def check_semi_supervised(features: FeatureSettings, model_settings: ModelSettings) -> None:
@@ -61,7 +71,9 @@ def check_semi_supervised(features: FeatureSettings, model_settings: ModelSettin
     able = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
     if model_settings.model not in able:
         hint = f"use --model {' or '.join(able)}"
-        raise SettingsError(f"cannot be used with --model {model_settings.model}", where="em", hint=hint)
+        raise SettingsError(
+            f"cannot be used with --model {model_settings.model}", where="em", hint=hint
+        )
     if model_settings.class_weight is not None:
         what = "cannot be combined with --em, which fits the class priors"
         raise SettingsError(what, where="class_weight", hint="leave out this option")
@@ -87,16 +99,25 @@ def count_unlabeled(
     raises  InputError: a document cannot be read, or there is none
     """
     features = source_features(source, features)
-    counts = ThreadExecutor(jobs).count(source, CountingTask(features, None, is_labeled=False), on_batch)
+    counts = ThreadExecutor(jobs).count(
+        source, CountingTask(features, None, is_labeled=False), on_batch
+    )
     if not counts.statistics.n_documents:
         raise InputError("the source has no documents to train on", where="--unlabeled")
     return counts
 
 
 def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of settings
-    source: Source, unlabeled: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings,
-    settings: UnlabeledSettings, *, listener: Listener, jobs: int = 1, on_batch: OnBatch | None = None,
-) -> TrainedModel:  # fmt: skip
+    source: Source,
+    unlabeled: CorpusCounts,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    settings: UnlabeledSettings,
+    *,
+    listener: Listener,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+) -> TrainedModel:
     """Train on all documents of a source and on unlabeled documents, with settings of
     `check_semi_supervised`.
 
@@ -130,7 +151,9 @@ def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of se
     if fitted is None:
         model = train_on_counts(labeled, features, model_settings, jobs=jobs)
     else:
-        model = make_trained_model(fitted, labeled if features.vocabulary is not None else learner.counts)
+        model = make_trained_model(
+            fitted, labeled if features.vocabulary is not None else learner.counts
+        )
     return replace(model, fitted=replace(model.fitted, input=source.model_input))
 
 
@@ -154,9 +177,15 @@ class _Learner:
     """
 
     def __init__(
-        self, labeled: CorpusCounts, unlabeled: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings,
-        settings: UnlabeledSettings, listener: Listener, jobs: int,
-    ) -> None:  # fmt: skip
+        self,
+        labeled: CorpusCounts,
+        unlabeled: CorpusCounts,
+        features: FeatureSettings,
+        model_settings: ModelSettings,
+        settings: UnlabeledSettings,
+        listener: Listener,
+        jobs: int,
+    ) -> None:
         """Raise ModelError if no feature is left.
 
         unlabeled  retains all of its documents; the labels are ignored
@@ -182,13 +211,17 @@ class _Learner:
         both += unlabeled.statistics.align(theirs, n_features, classes=rest, n_classes=n_labels + 1)
         sample = labeled.sample.renumber(mine, labels)
         others = unlabeled.sample.renumber(theirs, rest)
-        self.counts = selected = replace(labeled, vocabulary=vocabulary, statistics=own, sample=sample)
+        self.counts = selected = replace(
+            labeled, vocabulary=vocabulary, statistics=own, sample=sample
+        )
         self.is_hapax = np.stack([each.document_frequencies == 1 for each in (own, both)])
         if vocabulary is None or features.vocabulary is not None:
             self.is_hapax[:] = False
         self.columns: NDArray[np.int64] | None = None
         if vocabulary is not None and is_selective(features):
-            columns = select_columns(both.entries, both.class_documents, replace(features, select=None))
+            columns = select_columns(
+                both.entries, both.class_documents, replace(features, select=None)
+            )
             if features.select is not None:
                 chosen = own.restrict(columns)
                 only = replace(features, min_df=1, max_df=1.0, max_features=None)
@@ -222,22 +255,41 @@ class _Learner:
             return None
         selection = best.selection
         if not self.model_settings.calibrate:
-            selection = self._held_out.select_uncalibrated(best, optimize=self.model_settings.optimize)
+            selection = self._held_out.select_uncalibrated(
+                best, optimize=self.model_settings.optimize
+            )
         mixture = best.candidate.fit(self.statistics, jobs=self.jobs, on_step=self.listener.on_step)
         log_prior = mixture.log_prior
         weight = best.candidate.weight
-        unlabeled = Unlabeled("em", self.n_unlabeled, weight, tuple(log_prior.tolist()), mixture.log_likelihoods)
+        unlabeled = Unlabeled(
+            "em", self.n_unlabeled, weight, tuple(log_prior.tolist()), mixture.log_likelihoods
+        )
         vocabulary = self.counts.vocabulary
         columns = self.columns
-        features = vocabulary.restrict(columns) if vocabulary is not None and columns is not None else vocabulary
+        features = (
+            vocabulary.restrict(columns)
+            if vocabulary is not None and columns is not None
+            else vocabulary
+        )
         task = OneLabel(
-            self.counts.labels, log_prior, selection.calibration, selection.estimate, self.model_settings.calibrate,
+            self.counts.labels,
+            log_prior,
+            selection.calibration,
+            selection.estimate,
+            self.model_settings.calibrate,
             int(log_prior.argmax()),
-        )  # fmt: skip
+        )
         return FittedModel(
-            task, self.features, self.model_settings, features, columns, self.weighting, mixture.scorer,
-            selection.hyperparameters, unlabeled,
-        )  # fmt: skip
+            task,
+            self.features,
+            self.model_settings,
+            features,
+            columns,
+            self.weighting,
+            mixture.scorer,
+            selection.hyperparameters,
+            unlabeled,
+        )
 
     def _best_em(self) -> Trial:
         """Return the best of some weights, then of smaller smoothings.
@@ -248,23 +300,45 @@ class _Learner:
         loss = attrgetter("loss")
         smoothing = settings.smoothing
         if smoothing is None:  # the one that leave-one-out selects for the labeled documents alone
-            n_hapax = count_hapaxes(self.statistics, self.sample).tokens if self.is_hapax[0].any() else None
+            n_hapax = (
+                count_hapaxes(self.statistics, self.sample).tokens
+                if self.is_hapax[0].any()
+                else None
+            )
             left_out = LeaveOneOut(
-                self.statistics, self.sample, n_hapax, settings.event_model, settings.effective_prior, self.jobs,
+                self.statistics,
+                self.sample,
+                n_hapax,
+                settings.event_model,
+                settings.effective_prior,
+                self.jobs,
                 is_separate=settings.is_separate,
-            )  # fmt: skip
-            smoothing = select_smoothing(ScoredCorpus.of(left_out), None, calibrate=True).hyperparameters.smoothing
-        best = min(self._compare(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)), key=loss)
+            )
+            smoothing = select_smoothing(
+                ScoredCorpus.of(left_out), None, calibrate=True
+            ).hyperparameters.smoothing
+        best = min(
+            self._compare(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)),
+            key=loss,
+        )
         if settings.smoothing is not None:
             return best
-        lower = [10.0**exponent for exponent in range(DECADES[0], DECADES[1] + 1) if 10.0**exponent < smoothing]
-        others = self._compare(self._held_out, *(self._em(each, best.candidate.weight) for each in lower))
+        lower = [
+            10.0**exponent
+            for exponent in range(DECADES[0], DECADES[1] + 1)
+            if 10.0**exponent < smoothing
+        ]
+        others = self._compare(
+            self._held_out, *(self._em(each, best.candidate.weight) for each in lower)
+        )
         return min([best, *others], key=loss)
 
     def _em(self, smoothing: float, weight: float) -> ExpectationMaximization:
         model = self.model_settings.event_model
         prior = self.model_settings.effective_prior
-        return ExpectationMaximization(self.unlabeled, model, smoothing, prior, weight, self.settings.em or 0)
+        return ExpectationMaximization(
+            self.unlabeled, model, smoothing, prior, weight, self.settings.em or 0
+        )
 
     def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:
         """Return the results of candidates on held-out documents, and report them to the listener."""
@@ -278,6 +352,10 @@ class _Learner:
         """The labeled documents that are held out; fewer of them if there are very many labels."""
         maximum = np.arange(min(len(self.sample), max(1, MAX_SCORES // self.statistics.n_classes)))
         return HeldOut(
-            self.statistics, self.sample.take(maximum), self.lengths[maximum], self.is_hapax[1], self.jobs,
+            self.statistics,
+            self.sample.take(maximum),
+            self.lengths[maximum],
+            self.is_hapax[1],
+            self.jobs,
             self.model_settings.is_separate,
-        )  # fmt: skip
+        )

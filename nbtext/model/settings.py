@@ -16,8 +16,14 @@ COST_COLUMNS = 3
 COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"
 MAX_TOP = 1000  # each is two columns of a table
 FINDINGS = (  # of a review, in the order in which equally certain ones are listed
-    "label_error", "conflicting_duplicates", "duplicate", "near_duplicate", "leak", "outlier", "not_text",
-)  # fmt: skip
+    "label_error",
+    "conflicting_duplicates",
+    "duplicate",
+    "near_duplicate",
+    "leak",
+    "outlier",
+    "not_text",
+)
 LARGEST_FALL = 0.03  # of the agreement with hidden keywords, without a warning
 DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
@@ -53,13 +59,17 @@ class Costs:
         known = set(labels)
         if self.header is not None and {self.header[0], self.header[1] or self.header[0]} <= known:
             raise InputError(
-                f"{self.header[2]!r} is not a cost", where=f"{self.path}:{self.header_line}", hint=COST_HINT
+                f"{self.header[2]!r} is not a cost",
+                where=f"{self.path}:{self.header_line}",
+                hint=COST_HINT,
             )
         for (true, predicted), line in self.lines.items():
             for label in (true, predicted or true):
                 if label not in known:
                     hint = f"its labels are {list_some(map(named, sorted(known)))}"
-                    raise InputError(f"the model has no label {label!r}", where=f"{self.path}:{line}", hint=hint)
+                    raise InputError(
+                        f"the model has no label {label!r}", where=f"{self.path}:{line}", hint=hint
+                    )
 
 
 def read_costs(path: str) -> Costs:
@@ -74,7 +84,11 @@ def read_costs(path: str) -> Costs:
     for line, columns in _rows(path):
         where = f"{path}:{line}"
         if len(columns) != COST_COLUMNS:
-            raise InputError(f"expected {COST_COLUMNS} columns, found {len(columns)}", where=where, hint=COST_HINT)
+            raise InputError(
+                f"expected {COST_COLUMNS} columns, found {len(columns)}",
+                where=where,
+                hint=COST_HINT,
+            )
         true, predicted, cost = columns
         if header is None and not pairs and _number(cost) is None:
             header = true, predicted, cost
@@ -112,12 +126,16 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
             if any(map(str.strip, columns)):
                 yield rows.line_num, [column.strip() for column in columns]
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=path, hint="check the path"
+        ) from None
     except UnicodeDecodeError as error:
         what = f"cannot be read as UTF-8 text (invalid byte 0x{error.object[error.start]:02x} at byte {error.start})"
         raise InputError(what, where=path, hint=COST_HINT) from None
     except (csv.Error, ValueError) as error:
-        raise InputError(f"is not a valid cost file ({error})", where=path, hint=COST_HINT) from None
+        raise InputError(
+            f"is not a valid cost file ({error})", where=path, hint=COST_HINT
+        ) from None
 
 
 def _number(text: str) -> float | None:
@@ -159,51 +177,74 @@ class DecisionSettings(Settings):
         None, "Predict no label if its probability is below P.", low=0, high=1, metavar="P"
     )
     coverage: float | None = setting(
-        None, "Add the smallest set of labels that contains the true label with probability P, such as 0.95 "
+        None,
+        "Add the smallest set of labels that contains the true label with probability P, such as 0.95 "
         "(conformal prediction). A document with an empty set gets no label. For a multi-label model, the sets "
-        "contain a share P of the true labels.", metavar="P",
-    )  # fmt: skip
+        "contain a share P of the true labels.",
+        metavar="P",
+    )
     cost: Costs | None = setting(
-        None, "Predict the label with the lowest expected cost. The columns of FILE are true label, predicted label "
-        "and cost. Other pairs cost 0 if the labels are equal, else 1.", file="input", parse=read_costs,
-    )  # fmt: skip
+        None,
+        "Predict the label with the lowest expected cost. The columns of FILE are true label, predicted label "
+        "and cost. Other pairs cost 0 if the labels are equal, else 1.",
+        file="input",
+        parse=read_costs,
+    )
     threshold: tuple[tuple[str, float] | float | str, ...] = setting(
-        (), "Predict LABEL if its probability is at least P, otherwise the most probable other label; may be "
+        (),
+        "Predict LABEL if its probability is at least P, otherwise the most probable other label; may be "
         "repeated. Of several labels that reach their thresholds, the most probable one is predicted. A multi-label "
         "model predicts every label that reaches its threshold; there, P alone is the threshold of all labels, and "
         "`auto`, the default, stands for the thresholds of the model.",
-        parse=_parse_threshold, metavar="[LABEL=]P|auto", is_repeated=True,
-    )  # fmt: skip
+        parse=_parse_threshold,
+        metavar="[LABEL=]P|auto",
+        is_repeated=True,
+    )
     at_least_one: bool = setting(
-        False, "Predict the most probable label if no label reaches its threshold. Only with a multi-label model."
+        False,
+        "Predict the most probable label if no label reaches its threshold. Only with a multi-label model.",
     )
     top_k: int | None = setting(
-        None, "Add the K most probable labels with their probabilities. In jsonl and json, `scores` holds only these.",
-        low=1, high=MAX_TOP, metavar="K",
-    )  # fmt: skip
+        None,
+        "Add the K most probable labels with their probabilities. In jsonl and json, `scores` holds only these.",
+        low=1,
+        high=MAX_TOP,
+        metavar="K",
+    )
     explain: int | None = setting(
-        None, "Add the N features with the largest contributions to each record. Needs --to jsonl or json.",
-        low=1, metavar="N",
-    )  # fmt: skip
+        None,
+        "Add the N features with the largest contributions to each record. Needs --to jsonl or json.",
+        low=1,
+        metavar="N",
+    )
 
     def check_values(self) -> None:
         pairs = [each for each in self.threshold if isinstance(each, tuple)]
-        for name, minimum in (*pairs, *(("", each) for each in self.threshold if isinstance(each, int | float))):
+        for name, minimum in (
+            *pairs,
+            *(("", each) for each in self.threshold if isinstance(each, int | float)),
+        ):
             if not 0 <= minimum <= 1:
                 shown = f"{named(name)}={minimum:g}" if name else f"{minimum:g}"
                 hint = "give a number from 0 to 1"
                 raise SettingsError(f"{shown} is not a probability", where="threshold", hint=hint)
         if len(dict(pairs)) < len(pairs):
-            raise SettingsError("a label has two thresholds", where="threshold", hint="keep one of them")
+            raise SettingsError(
+                "a label has two thresholds", where="threshold", hint="keep one of them"
+            )
         if len(self.threshold) - len(pairs) > 1:
             hint = "give one P or `auto`; LABEL=P may be repeated"
-            raise SettingsError("the threshold of all labels is given twice", where="threshold", hint=hint)
+            raise SettingsError(
+                "the threshold of all labels is given twice", where="threshold", hint=hint
+            )
         if self.label_thresholds and self.coverage is not None:
             what = "cannot be combined with --coverage, because both decide on the label"
             raise SettingsError(what, where="threshold", hint="leave out one of them")
         if self.coverage is not None and not 0 < self.coverage < 1:
             hint = "0.95 means that 19 of 20 prediction sets contain the true label"
-            raise SettingsError(f"{self.coverage:g} is not above 0 and below 1", where="coverage", hint=hint)
+            raise SettingsError(
+                f"{self.coverage:g} is not above 0 and below 1", where="coverage", hint=hint
+            )
 
     @property
     def label_thresholds(self) -> dict[str, float]:
@@ -237,7 +278,9 @@ class DecisionSettings(Settings):
         for label in self.label_thresholds:
             if label not in known:
                 hint = f"its labels are {list_some(map(named, sorted(known)))}"
-                raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
+                raise SettingsError(
+                    f"the model has no label {label!r}", where="threshold", hint=hint
+                )
 
 
 def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:
@@ -255,9 +298,12 @@ class UnlabeledSettings(Settings):
     TITLE = "Unlabeled documents"
 
     em: int | None = setting(
-        None, "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
-        "the unlabeled documents, which may be 0, is selected on held-out labeled documents.", low=1, metavar="N",
-    )  # fmt: skip
+        None,
+        "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
+        "the unlabeled documents, which may be 0, is selected on held-out labeled documents.",
+        low=1,
+        metavar="N",
+    )
 
 
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time
@@ -276,13 +322,21 @@ class DecaySettings(Settings):
     RULES = (Needs("half_life", "elapsed"), Needs("elapsed", "half_life"))
 
     half_life: float | None = setting(
-        None, "Time after which the weight of an earlier document is halved, such as 30d or 12h. Needs --elapsed.",
-        low=1e-9, high=1e9, wanted="a time above 0, such as 30d, 12h or 4w", **_TIME,
-    )  # fmt: skip
+        None,
+        "Time after which the weight of an earlier document is halved, such as 30d or 12h. Needs --elapsed.",
+        low=1e-9,
+        high=1e9,
+        wanted="a time above 0, such as 30d, 12h or 4w",
+        **_TIME,
+    )
     elapsed: float | None = setting(
-        None, "Time since the last training or update of the model, such as 7d. Needs --half-life.",
-        low=0, high=1e9, wanted="a time of 0 or more, such as 30d, 12h or 4w", **_TIME,
-    )  # fmt: skip
+        None,
+        "Time since the last training or update of the model, such as 7d. Needs --half-life.",
+        low=0,
+        high=1e9,
+        wanted="a time of 0 or more, such as 30d, 12h or 4w",
+        **_TIME,
+    )
 
     @property
     def factor(self) -> float:

@@ -14,7 +14,12 @@ from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.label_calibration import DEFAULT_THRESHOLD, MACRO_F1, MultilabelEstimate, MultilabelFit
+from nbtext.bayes.label_calibration import (
+    DEFAULT_THRESHOLD,
+    MACRO_F1,
+    MultilabelEstimate,
+    MultilabelFit,
+)
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -53,7 +58,9 @@ class SeveralLabels:
     fit: MultilabelFit
 
     @classmethod
-    def of(cls, labels: Labels, statistics: ClassStatistics, scorer: LinearScorer, fit: MultilabelFit) -> SeveralLabels:
+    def of(
+        cls, labels: Labels, statistics: ClassStatistics, scorer: LinearScorer, fit: MultilabelFit
+    ) -> SeveralLabels:
         """Return the task of a model of these documents. Half a document is added to those with
         each label.
         """
@@ -67,10 +74,14 @@ class SeveralLabels:
         is_linear = settings.is_linear
         if settings.model != AUTO and not is_linear:
             hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
-            raise SettingsError(f"{settings.model} cannot be trained on {several}", where="model", hint=hint)
+            raise SettingsError(
+                f"{settings.model} cannot be trained on {several}", where="model", hint=hint
+            )
         if not is_linear and (not features.is_counting or features.idf != "none"):
             what = f"Naive Bayes of {several} needs counts without weights"
-            raise SettingsError(what, where="weighting", hint="use a linear model, such as --model svm")
+            raise SettingsError(
+                what, where="weighting", hint="use a linear model, such as --model svm"
+            )
         if features.select is not None:
             hint = "use --min-df, --max-df or --max-features"
             raise SettingsError(f"cannot be used with {several}", where="select", hint=hint)
@@ -80,7 +91,14 @@ class SeveralLabels:
             raise SettingsError(what, where="optimize", hint=hint)
         default = ModelSettings()
         hint = "leave out this option, or train on documents with one label each"
-        for name in ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision"):
+        for name in (
+            "smoothing",
+            "prior",
+            "class_weight",
+            "calibrate",
+            "min_recall",
+            "min_precision",
+        ):
             if getattr(settings, name) != getattr(default, name):
                 raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
 
@@ -100,11 +118,15 @@ class SeveralLabels:
         """
         return split_scores(scores, self.priors)
 
-    def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
+    def log_probabilities(
+        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+    ) -> Floats:
         """See Task."""
         return np.log(self.judge(scores, lengths, is_known)[0])
 
-    def judge(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> tuple[Floats, None]:
+    def judge(
+        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+    ) -> tuple[Floats, None]:
         """See Task."""
         return self.fit.combination.probabilities(self.split(scores), lengths), None
 
@@ -118,8 +140,13 @@ class SeveralLabels:
         if given := decisions.label_thresholds:
             pairs = zip(labels, thresholds.tolist(), strict=True)
             thresholds = np.array([given.get(label, threshold) for label, threshold in pairs])
-        found = select_labels(probabilities, labels, thresholds, at_least_one=decisions.at_least_one)
-        chosen = [each if reason is None else () for each, reason in zip(found, predictions.reasons, strict=True)]
+        found = select_labels(
+            probabilities, labels, thresholds, at_least_one=decisions.at_least_one
+        )
+        chosen = [
+            each if reason is None else ()
+            for each, reason in zip(found, predictions.reasons, strict=True)
+        ]
         sets = None
         if decisions.coverage is not None:
             if self.fit.nonconformity is None:
@@ -134,12 +161,18 @@ class SeveralLabels:
 
     def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
         """See Task."""
-        return np.where(is_known[:, None], log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds), LEAST)
+        return np.where(
+            is_known[:, None],
+            log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds),
+            LEAST,
+        )
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:
         """See Task."""
-        wrong = [name for name in ("min_probability", "cost") if getattr(decisions, name) is not None]
+        wrong = [
+            name for name in ("min_probability", "cost") if getattr(decisions, name) is not None
+        ]
         refuse_decisions("multi-label", wrong, "use --threshold, --at-least-one or --coverage")
         decisions.check(labels)
 
@@ -165,8 +198,14 @@ class SeveralLabels:
             estimate = replace(estimate, label_f1=align(estimate.label_f1, own, labels, 0.0))
         numbers = {label: k for k, label in enumerate(labels)}
         fallback = tuple(numbers[self.labels[k]] for k in fit.fallback if self.labels[k] in numbers)
-        combination = replace(fit.combination, biases=align(fit.combination.biases, own, labels, 0.0))
+        combination = replace(
+            fit.combination, biases=align(fit.combination.biases, own, labels, 0.0)
+        )
         return replace(
-            fit, combination=combination, thresholds=align(fit.thresholds, own, labels, median), fallback=fallback,
-            estimate=estimate, posteriors=fit.posteriors if labels == own else None,
-        )  # fmt: skip
+            fit,
+            combination=combination,
+            thresholds=align(fit.thresholds, own, labels, median),
+            fallback=fallback,
+            estimate=estimate,
+            posteriors=fit.posteriors if labels == own else None,
+        )

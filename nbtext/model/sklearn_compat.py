@@ -42,7 +42,11 @@ def refuse_unfitted(estimator: object) -> NoReturn:
     scikit-learn's class.
     """
     sklearn_exceptions = sys.modules.get("sklearn.exceptions")
-    kinds = (NotFittedError,) if sklearn_exceptions is None else (NotFittedError, sklearn_exceptions.NotFittedError)
+    kinds = (
+        (NotFittedError,)
+        if sklearn_exceptions is None
+        else (NotFittedError, sklearn_exceptions.NotFittedError)
+    )
     what = f"this {type(estimator).__name__} is not fitted yet"
     raise type("NotFittedError", kinds, {})(what, hint="call fit first")
 
@@ -56,7 +60,9 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
     if len(features.fields) > 1:
         names = " and ".join(features.fields)
         hint = "use fit_source, or nbtext predict, for documents with fields"
-        raise InputError(f"the features are of the fields {names}, and a text has no fields", hint=hint)
+        raise InputError(
+            f"the features are of the fields {names}, and a text has no fields", hint=hint
+        )
     if isinstance(X, str | bytes):
         raise InputError("one text was given", hint="give a list of texts")
     if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
@@ -96,11 +102,17 @@ def check_counts(counts: CorpusCounts, features: FeatureSettings, settings: Mode
     """
     if (counts.vocabulary is None) != (features.hash_bits is not None):
         hint = "give the settings that they were counted with"
-        what = "the counts are of hashed features" if counts.vocabulary is None else "the counts are not hashed"
+        what = (
+            "the counts are of hashed features"
+            if counts.vocabulary is None
+            else "the counts are not hashed"
+        )
         raise SettingsError(what, where="hash_bits", hint=hint)
     if settings.keep_sample is not None and settings.keep_sample != counts.sample_size:
         hint = "count with sample_size=keep_sample, or leave it out"
-        raise SettingsError("the counts retain another number of documents", where="keep_sample", hint=hint)
+        raise SettingsError(
+            "the counts retain another number of documents", where="keep_sample", hint=hint
+        )
 
 
 def label_texts(y: Any) -> tuple[list[str], str]:
@@ -113,14 +125,23 @@ def label_texts(y: Any) -> tuple[list[str], str]:
         what = "labels are missing" if y is None else "one label was given"
         raise InputError(what, hint="give a list of labels, one for each text")
     if getattr(y, "ndim", 1) != 1 or hasattr(y, "columns"):
-        raise InputError("y is a table, not a list of labels", hint="give its column of labels, as in table['label']")
+        raise InputError(
+            "y is a table, not a list of labels",
+            hint="give its column of labels, as in table['label']",
+        )
     labels = [label.item() if isinstance(label, np.generic) else label for label in y]
     for place, label in enumerate(labels):
         if name_of(label) is None:
-            raise InputError(f"label {place} is missing", hint="leave out documents without a label")
+            raise InputError(
+                f"label {place} is missing", hint="leave out documents without a label"
+            )
         if not isinstance(label, str | int | float):
-            raise InputError(f"label {place} is {type(label).__name__}, expected str, int, float or bool")
-    types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels} or {"str"}
+            raise InputError(
+                f"label {place} is {type(label).__name__}, expected str, int, float or bool"
+            )
+    types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels} or {
+        "str"
+    }
     if types == {"int", "float"}:
         types = {"float"}
         labels = list(map(float, labels))
@@ -133,12 +154,18 @@ def label_texts(y: Any) -> tuple[list[str], str]:
 def check_paired(n_texts: int, n_labels: int) -> None:
     """Raise InputError unless there are as many labels as texts."""
     if n_texts != n_labels:
-        raise InputError(f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} differ in number")
+        raise InputError(
+            f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} differ in number"
+        )
 
 
 def list_parameters(features: FeatureSettings, model_settings: ModelSettings) -> dict[str, Any]:
     """Return all settings by name."""
-    return {field.name: getattr(each, field.name) for each in (features, model_settings) for field in fields(each)}
+    return {
+        field.name: getattr(each, field.name)
+        for each in (features, model_settings)
+        for field in fields(each)
+    }
 
 
 def change_parameters(
@@ -155,7 +182,9 @@ def change_parameters(
     if parameters.get("model") == BEST:
         given = known | parameters
         default = ModelSettings()
-        changed = {name: given[name] for name in OF_CHOSEN_MODELS if given[name] != getattr(default, name)}
+        changed = {
+            name: given[name] for name in OF_CHOSEN_MODELS if given[name] != getattr(default, name)
+        }
         check_rules(ModelSettings.RULES, changed | {"model": BEST})
         parameters = parameters | {"model": AUTO}
     names = {field.name for field in fields(FeatureSettings)}
@@ -176,7 +205,9 @@ def document_parameters(kind: type, *records: type) -> None:
     lines = ["Parameters", "----------"]
     for record in records:
         for field, found in list_settings(record):
-            parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default))
+            parameters.append(
+                inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
+            )
             lines += [f"{field.name} : {field.type}, default {field.default!r}"]
             text = name_parameters(found.in_python or found.help)
             lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
@@ -198,21 +229,28 @@ def classifier_tags() -> Any:
     """Return the tags of a classifier of texts. Only scikit-learn calls this, so it is imported."""
     utils = sys.modules["sklearn.utils"]
     return utils.Tags(
-        estimator_type="classifier", target_tags=utils.TargetTags(required=True),
+        estimator_type="classifier",
+        target_tags=utils.TargetTags(required=True),
         classifier_tags=utils.ClassifierTags(multi_label=True),
         input_tags=utils.InputTags(one_d_array=True, two_d_array=False, string=True),
-    )  # fmt: skip
+    )
 
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
-INDICATOR_HINT = "an indicator matrix has a row for each text, a column for each label, and 0 or 1 in each cell"
+INDICATOR_HINT = (
+    "an indicator matrix has a row for each text, a column for each label, and 0 or 1 in each cell"
+)
 
 
 def has_several_labels(y: Any) -> bool:
     """Return whether labels are lists of labels, or an indicator matrix."""
     if isinstance(y, str | bytes) or y is None:
         return False
-    return bool(y.shape[1] != 1) if is_table(y) else any(isinstance(labels, LISTS) for labels in list_rows(y))
+    return (
+        bool(y.shape[1] != 1)
+        if is_table(y)
+        else any(isinstance(labels, LISTS) for labels in list_rows(y))
+    )
 
 
 def list_rows(y: Any) -> list[Any]:
@@ -238,7 +276,11 @@ def indicator_matrix(y: Any) -> NDArray[Any] | None:
         return None
     if not all(isinstance(row, LISTS) and len(row) == len(rows[0]) for row in rows):
         return None
-    if not all(isinstance(item, int | float | np.generic) and item in (0, 1) for row in rows for item in row):
+    if not all(
+        isinstance(item, int | float | np.generic) and item in (0, 1)
+        for row in rows
+        for item in row
+    ):
         return None
     return np.array([list(row) for row in rows])
 
@@ -250,7 +292,9 @@ def count_columns(y: Any) -> int | None:
         return None
     if matrix.shape[1] > MAX_LABEL_COLUMNS:
         hint = "give a list of labels for each text"
-        raise InputError(f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns", hint=hint)
+        raise InputError(
+            f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns", hint=hint
+        )
     return int(matrix.shape[1])
 
 
@@ -265,13 +309,17 @@ def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
     matrix = indicator_matrix(y)
     if matrix is not None:
         if not ((matrix == 0) | (matrix == 1)).all():
-            raise InputError("the labels are a table of other numbers than 0 and 1", hint=INDICATOR_HINT)
+            raise InputError(
+                "the labels are a table of other numbers than 0 and 1", hint=INDICATOR_HINT
+            )
         return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix], "int"
     lists = [list(labels) if isinstance(labels, LISTS) else labels for labels in list_rows(y)]
     for place, labels in enumerate(lists):
         if not isinstance(labels, list):
             hint = "give a list for each text, [] for no label"
-            raise InputError(f"the labels of text {place} are {type(labels).__name__}, not a list", hint=hint)
+            raise InputError(
+                f"the labels of text {place} are {type(labels).__name__}, not a list", hint=hint
+            )
     lists = [[label for label in labels if name_of(label) is not None] for labels in lists]
     texts, label_type = label_texts([label for labels in lists for label in labels])
     names = iter(texts)
@@ -303,14 +351,20 @@ def count_texts(
     batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
     corpus_counter.add(batch)
     counts = corpus_counter.finish()
-    rows = np.array(counts.sample.groups if counts.sample.groups is not None else [], dtype=np.int64)
+    rows = np.array(
+        counts.sample.groups if counts.sample.groups is not None else [], dtype=np.int64
+    )
     return replace(counts, sample=replace(counts.sample, groups=None)), found, rows
 
 
 def label_values(model: FittedModel) -> NDArray[Any]:
     """Return the labels, sorted; of an indicator matrix the numbers of all its columns."""
     n_columns = model.label_columns
-    return np.sort(np.array(model.label_values), kind="stable") if n_columns is None else np.arange(n_columns)
+    return (
+        np.sort(np.array(model.label_values), kind="stable")
+        if n_columns is None
+        else np.arange(n_columns)
+    )
 
 
 def arrange_columns(model: FittedModel, values: Floats, *, absent: float) -> Floats:
@@ -342,10 +396,14 @@ def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.b
     return rank_labels(chosen, np.exp(log_probabilities), values)
 
 
-def decision_values(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
+def decision_values(
+    model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]
+) -> Floats:
     """Return the values that determine the labels; see TextClassifier.decision_function."""
     values = arrange_columns(model, model.task.margins(log_probabilities, is_known), absent=LEAST)
-    return np.asarray(values[:, 1] - values[:, 0] if model.task.fit is None and values.shape[1] == 2 else values)
+    return np.asarray(
+        values[:, 1] - values[:, 0] if model.task.fit is None and values.shape[1] == 2 else values
+    )
 
 
 def accuracy(predicted: Any, y: Any) -> float:
@@ -370,7 +428,11 @@ def _trim(labels: Any) -> list[Any]:
     """Return labels as the model has them: texts without white space at their ends, and none that
     is missing.
     """
-    return [name_of(label) if isinstance(label, str) else label for label in labels if name_of(label) is not None]
+    return [
+        name_of(label) if isinstance(label, str) else label
+        for label in labels
+        if name_of(label) is not None
+    ]
 
 
 LARGEST_COUNT = np.iinfo(np.int32).max
@@ -378,11 +440,18 @@ LARGEST_COUNT = np.iinfo(np.int32).max
 
 def is_matrix(X: Any) -> TypeGuard[Any]:
     """Return whether documents are a sparse matrix, or an array of rows and columns of numbers."""
-    return hasattr(X, "tocsr") or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biufc")
+    return hasattr(X, "tocsr") or (
+        isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biufc"
+    )
 
 
 def count_rows(
-    X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, fitted: FittedModel | None = None
+    X: Any,
+    y: Any,
+    settings: FeatureSettings,
+    *,
+    sample_size: int | None,
+    fitted: FittedModel | None = None,
 ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
     """Return the counts of rows and labels, the type of the labels, and the index of the row of
     each retained document.
@@ -410,7 +479,9 @@ def count_rows(
         refuse_features(settings, "X is a matrix, whose columns are the features", of_columns)
     if has_several_labels(y):
         hint = "fit it to the texts, or fit one classifier for each label"
-        raise InputError("texts with several labels are counted by nbtext, not as a matrix", hint=hint)
+        raise InputError(
+            "texts with several labels are counted by nbtext, not as a matrix", hint=hint
+        )
     rows = _read_rows(X)
     labels, label_type = label_texts(y)
     check_paired(rows.shape[0], len(labels))
@@ -419,11 +490,15 @@ def count_rows(
     if fitted is not None:
         _check_columns(rows, fitted)
         if label_type != fitted.label_type:
-            raise InputError(f"the labels are {label_type}, and those of the model are {fitted.label_type}")
+            raise InputError(
+                f"the labels are {label_type}, and those of the model are {fitted.label_type}"
+            )
     n_columns = rows.shape[1]
     vocabulary = Vocabulary.of_numbers(n_columns)
     names, classes = np.unique(np.array(labels, dtype=object), return_inverse=True)
-    sample = count_matrix(rows.indptr, rows.indices, rows.data, classes, vocabulary_hashes(vocabulary))
+    sample = count_matrix(
+        rows.indptr, rows.indices, rows.data, classes, vocabulary_hashes(vocabulary)
+    )
     places = np.array(list(map(str, range(len(labels)))), dtype=object)
     sample = replace(sample, groups=places).with_empty_last()
     statistics = count_classes(sample, n_columns, len(names))
@@ -431,12 +506,16 @@ def count_rows(
     if sample.counts.dtype.kind != "i":
         weighting = Weighting("count")
         if fitted is None:
-            of_weights = {name: getattr(settings, name) for name in OF_COLUMNS if name not in OF_COUNTS}
+            of_weights = {
+                name: getattr(settings, name) for name in OF_COLUMNS if name not in OF_COUNTS
+            }
             refuse_features(settings, WEIGHTED, of_weights)
     sample = sample.smallest(sample_size if weighting is None else None)
     retained = np.array(sample.groups, dtype=np.int64)
     size = sample_size if weighting is None else 0
-    counts = CorpusCounts(tuple(names.tolist()), vocabulary, statistics, replace(sample, groups=None), size, weighting)
+    counts = CorpusCounts(
+        tuple(names.tolist()), vocabulary, statistics, replace(sample, groups=None), size, weighting
+    )
     return counts, label_type, retained
 
 
@@ -454,7 +533,9 @@ def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bo
     indptr = rows.indptr.astype(np.int64)
     indices = rows.indices.astype(np.int32)
     classes = np.zeros(rows.shape[0])
-    documents = DocumentCounts(indptr, indices, rows.data, classes.astype(np.int32), classes.astype(np.uint64))
+    documents = DocumentCounts(
+        indptr, indices, rows.data, classes.astype(np.int32), classes.astype(np.uint64)
+    )
     if model.vocabulary is not None and len(model.vocabulary) < rows.shape[1]:
         columns = np.array(list(map(int, model.vocabulary.terms)), dtype=np.int64)
         documents = documents.restrict(columns, rows.shape[1])
@@ -479,7 +560,11 @@ def _read_rows(X: Any) -> csr_array:
     largest = np.abs(rows.data).max(initial=0)
     if largest > MAX_COUNTED / max(1, rows.nnz):
         raise InputError("the matrix has a number so large that sums could overflow")
-    if largest <= LARGEST_COUNT and (rows.data >= 0).all() and (rows.data == np.floor(rows.data)).all():
+    if (
+        largest <= LARGEST_COUNT
+        and (rows.data >= 0).all()
+        and (rows.data == np.floor(rows.data)).all()
+    ):
         rows.data = rows.data.astype(np.int32)
     return rows
 
@@ -487,7 +572,9 @@ def _read_rows(X: Any) -> csr_array:
 def _check_columns(rows: csr_array, model: FittedModel) -> None:
     n_columns = model.input.matrix_columns
     if n_columns is None:
-        raise InputError("X is a matrix, and the model was trained on texts", hint="give a list of texts")
+        raise InputError(
+            "X is a matrix, and the model was trained on texts", hint="give a list of texts"
+        )
     if rows.shape[1] != n_columns:
         raise InputError(
             f"the matrix has {number_of(rows.shape[1], 'column')}, and that of the model had {n_columns:,}"

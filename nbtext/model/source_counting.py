@@ -47,13 +47,17 @@ class CountingTask:
     spill: Spill | None = None
     n_returned: int | None = None
 
-    def count(self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
+    def count(
+        self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None
+    ) -> CorpusCounts:
         """Return the counts of some documents; threads that count others of the same source share a
         bound.
         """
 
         def start() -> CorpusCounter:
-            return CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound, spill=self.spill)
+            return CorpusCounter(
+                self.settings, sample_size=self.sample_size, bound=bound, spill=self.spill
+            )
 
         corpus_counter = start()
         counts = None
@@ -77,7 +81,9 @@ class CountingTask:
 class Executor(Protocol):
     """Counts a source in parts, and adds the parts' counts."""
 
-    def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
+    def count(
+        self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
+    ) -> CorpusCounts:
         """Return the counts of all documents of a source; they do not depend on the parts.
 
         on_batch  is called with each counted block and batch, one at a time
@@ -91,14 +97,18 @@ class ThreadExecutor:
 
     jobs: int
 
-    def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
+    def count(
+        self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
+    ) -> CorpusCounts:
         """See Executor. A user's token pattern is matched in the main thread, where it can time
         out.
         """
         jobs = self.jobs if source.first_matrix() is None else 1  # weights are counted together
         return ThreadExecutor(jobs).count_blocks(source.blocks(), task, on_batch)
 
-    def count_blocks(self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None) -> CorpusCounts:
+    def count_blocks(
+        self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None
+    ) -> CorpusCounts:
         """Count blocks; see `count`."""
         blocks, is_single = peek_blocks(blocks)
         shared = _SharedBlocks(blocks, on_batch)
@@ -118,7 +128,9 @@ class ThreadExecutor:
         try:
             with thread_pool(self.jobs) as pool:
                 try:
-                    parts: Iterator[CorpusCounts] = pool.map(lambda _: count_blocks(), range(self.jobs))
+                    parts: Iterator[CorpusCounts] = pool.map(
+                        lambda _: count_blocks(), range(self.jobs)
+                    )
                     counted = [next(parts)]
                     for part in parts:
                         counted.append(part)
@@ -133,9 +145,15 @@ class ThreadExecutor:
 
 
 def count_source(
-    source: Source, settings: FeatureSettings, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None = None,
-    has_several: bool | None = False, change: Callable[[Batch], Batch] | None = None,
-) -> CorpusCounts:  # fmt: skip
+    source: Source,
+    settings: FeatureSettings,
+    *,
+    jobs: int,
+    sample_size: int | None,
+    on_batch: OnBatch | None = None,
+    has_several: bool | None = False,
+    change: Callable[[Batch], Batch] | None = None,
+) -> CorpusCounts:
     """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
 
     has_several  whether documents have several labels, or none; None: if one has
@@ -180,7 +198,9 @@ def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
         for label in own or ():
             if label not in names:
                 what = f"the label {label} is not the number of a label of the model, from 0 to {len(labels) - 1:,}"
-                raise InputError(what, where=batch.place(row), hint="make the matrix with vectorize --like MODEL")
+                raise InputError(
+                    what, where=batch.place(row), hint="make the matrix with vectorize --like MODEL"
+                )
     named: list[Label] = [
         tuple(map(names.__getitem__, given)) if isinstance(given, tuple) else names.get(given or "")
         for given in batch.label_lists or batch.labels

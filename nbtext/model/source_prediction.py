@@ -30,18 +30,26 @@ MAX_PROBABILITIES = 1 << 20  # documents times labels of a batch: 8 MiB
 
 
 def predict_source(
-    model: FittedModel, source: Source, *, jobs: int, decisions: DecisionSettings = MOST_PROBABLE,
+    model: FittedModel,
+    source: Source,
+    *,
+    jobs: int,
+    decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
-) -> Iterator[Predictions]:  # fmt: skip
+) -> Iterator[Predictions]:
     """Yield the predictions for all documents of a source, in order, a batch at a time.
 
     Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few
     batches ahead.
     """
-    yield from map_batches(batch_predictor(model, decisions), model, source, jobs=jobs, on_batch=on_batch)
+    yield from map_batches(
+        batch_predictor(model, decisions), model, source, jobs=jobs, on_batch=on_batch
+    )
 
 
-def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], Predictions]:
+def batch_predictor(
+    model: FittedModel, decisions: DecisionSettings
+) -> Callable[[Batch], Predictions]:
     """Return the function that predicts a batch, with explanations if the decisions ask for them."""
     model.task.check(decisions, model.labels)
     if decisions.explain is None:
@@ -52,9 +60,14 @@ def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable
 
 
 def explain_source(
-    model: FittedModel, source: Source, *, label: str | None = None, against: str | None = None, jobs: int = 1,
+    model: FittedModel,
+    source: Source,
+    *,
+    label: str | None = None,
+    against: str | None = None,
+    jobs: int = 1,
     on_batch: OnBatch | None = None,
-) -> Iterator[Explanation]:  # fmt: skip
+) -> Iterator[Explanation]:
     """Return the explanations of all documents of a source, in order; see
     `Explainer.explain_batch`.
     """
@@ -67,9 +80,13 @@ def explain_source(
 
 
 def map_batches(
-    function: Callable[[Batch], Result], model: FittedModel, source: Source, *, jobs: int,
+    function: Callable[[Batch], Result],
+    model: FittedModel,
+    source: Source,
+    *,
+    jobs: int,
     on_batch: OnBatch | None = None,
-) -> Iterator[Result]:  # fmt: skip
+) -> Iterator[Result]:
     """Yield what a function returns for each batch of a source, in order; see `predict_source`."""
 
     def read_and_call(block: Block) -> tuple[Block, Batch, Result]:
@@ -85,7 +102,9 @@ def map_batches(
     if jobs > 1:
         blocks, is_single = peek_blocks(blocks)
         jobs = 1 if is_single else jobs
-    for block, batch, result in parallel_map(read_and_call, blocks, jobs=jobs, is_large=lambda block: block.is_large):
+    for block, batch, result in parallel_map(
+        read_and_call, blocks, jobs=jobs, is_large=lambda block: block.is_large
+    ):
         if on_batch is not None:
             on_batch(block, batch)
         del batch  # its texts, before the next block is read
@@ -117,7 +136,9 @@ def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
     parts = list(batches)
     if not parts:
         return None
-    certainty = [np.where(part.known > 0, -np.nan_to_num(part.entropy(), nan=-1.0), 1.0) for part in parts]
+    certainty = [
+        np.where(part.known > 0, -np.nan_to_num(part.entropy(), nan=-1.0), 1.0) for part in parts
+    ]
     order = np.argsort(np.concatenate(certainty), kind="stable")
 
     def arrange(columns: list[Any]) -> Any:
@@ -129,4 +150,6 @@ def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
         return [values[row] for row in order.tolist()]
 
     names = [field.name for field in fields(parts[0]) if field.name not in SHARED]
-    return replace(parts[0], **{name: arrange([getattr(part, name) for part in parts]) for name in names})
+    return replace(
+        parts[0], **{name: arrange([getattr(part, name) for part in parts]) for name in names}
+    )

@@ -75,7 +75,9 @@ class Task(Protocol):
     @property
     def fit(self) -> Any: ...
 
-    def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
+    def log_probabilities(
+        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+    ) -> Floats:
         """Return the calibrated log-probabilities that follow from scores, (n_documents, n_labels).
 
         scores    (n_documents, n_scores), of the scorer
@@ -172,16 +174,23 @@ class OneLabel:
 
     @classmethod
     def of(
-        cls, labels: Labels, log_prior: Floats, class_documents: NDArray[Any], settings: ModelSettings,
-        calibration: Calibration, estimate: LeaveOneOutEstimate | None,
-    ) -> OneLabel:  # fmt: skip
+        cls,
+        labels: Labels,
+        log_prior: Floats,
+        class_documents: NDArray[Any],
+        settings: ModelSettings,
+        calibration: Calibration,
+        estimate: LeaveOneOutEstimate | None,
+    ) -> OneLabel:
         """Return the task of a model with these settings.
 
         class_documents  (n_labels,), documents of each label
         """
         default = None
         if settings.calibrate:
-            default = int(log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax())
+            default = int(
+                log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax()
+            )
         return cls(labels, log_prior, calibration, estimate, settings.calibrate, default)
 
     @property
@@ -189,7 +198,9 @@ class OneLabel:
         """See Task."""
         return self.calibration.mean_posteriors
 
-    def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
+    def log_probabilities(
+        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+    ) -> Floats:
         """See Task."""
         found = self.calibration.log_posterior(scores, lengths)
         if self.is_calibrated and not is_known.all():
@@ -207,7 +218,9 @@ class OneLabel:
         """See Task."""
         singles = [(label,) for label in self.labels]
         pairs = zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
-        predictions = replace(predictions, labels=[singles[k] if reason is None else () for k, reason in pairs])
+        predictions = replace(
+            predictions, labels=[singles[k] if reason is None else () for k, reason in pairs]
+        )
         if decisions.cost is not None and len(predictions):
             predictions = _minimize_cost(predictions, decisions.cost)
         if decisions.label_thresholds and len(predictions):
@@ -219,7 +232,11 @@ class OneLabel:
     def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[np.int64]:
         """See Task."""
         classes = self.calibration.decide(log_probabilities)
-        return classes if self.default_class is None else np.where(is_known, classes, self.default_class)
+        return (
+            classes
+            if self.default_class is None
+            else np.where(is_known, classes, self.default_class)
+        )
 
     def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
         """See Task."""
@@ -235,7 +252,9 @@ class OneLabel:
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:
         """See Task."""
-        wrong = ["threshold"] * decisions.has_common_threshold + ["at_least_one"] * decisions.at_least_one
+        wrong = ["threshold"] * decisions.has_common_threshold + [
+            "at_least_one"
+        ] * decisions.at_least_one
         refuse_decisions("single-label", wrong, "use --threshold LABEL=P or --min-probability")
         decisions.check(labels)
 
@@ -250,9 +269,13 @@ class OneLabel:
     def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
         """See Task."""
         is_combined = settings.model == COMBINED
-        smoothing = ("weights",) if is_combined else ("smoothing",) if settings.smoothing is None else ()
+        smoothing = (
+            ("weights",) if is_combined else ("smoothing",) if settings.smoothing is None else ()
+        )
         calibration = ("calibration",) if settings.calibrate else ()
-        offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
+        offsets = (
+            ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
+        )
         return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
 
     def with_estimate(self, estimate: LeaveOneOutEstimate) -> OneLabel:
@@ -268,7 +291,9 @@ class OneLabel:
         offsets = calibration.decision_offsets
         calibration = replace(
             calibration,
-            prior_adjustment=None if adjustment is None else align(adjustment, self.labels, labels, 0.0),
+            prior_adjustment=None
+            if adjustment is None
+            else align(adjustment, self.labels, labels, 0.0),
             decision_offsets=None if offsets is None else align(offsets, self.labels, labels, 0.0),
             mean_posteriors=calibration.mean_posteriors if labels == self.labels else None,
         )
@@ -345,7 +370,9 @@ def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictio
     return replace(predictions, labels=labels, reasons=reasons)
 
 
-def _decide_again(predictions: Predictions, decided: NDArray[np.int64], reasons: dict[int, str]) -> Predictions:
+def _decide_again(
+    predictions: Predictions, decided: NDArray[np.int64], reasons: dict[int, str]
+) -> Predictions:
     """Return the predictions with other labels, but without labels for reasons."""
     pairs = zip(predictions.labels, decided.tolist(), strict=True)
     labels: list[Labels] = [(predictions.classes[k],) if label else () for label, k in pairs]
@@ -372,7 +399,9 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
     return _decide_again(predictions, decided, reasons)
 
 
-def _expected_costs(probabilities: Floats, labels: Sequence[str], costs: Costs) -> tuple[Floats, Floats]:
+def _expected_costs(
+    probabilities: Floats, labels: Sequence[str], costs: Costs
+) -> tuple[Floats, Floats]:
     """Return the expected cost of each label, shape (n_documents, n_classes), and of abstaining,
     (n_documents,).
     """
@@ -418,7 +447,11 @@ def find_unpredicted(task: Task, costs: Costs) -> list[Unpredicted]:
         best = np.full(len(labels), temperature.noise / len(labels))
         best[own] += 1 - temperature.noise
         adjustment = task.calibration.prior_adjustment
-        probabilities = best if adjustment is None else np.exp(log_posterior(np.log(best)[None, :] + adjustment))[0]
+        probabilities = (
+            best
+            if adjustment is None
+            else np.exp(log_posterior(np.log(best)[None, :] + adjustment))[0]
+        )
         expected, abstaining = _expected_costs(probabilities[None, :], labels, costs)
         others = expected[0].copy()
         others[own] = abstaining[0] if costs.has_abstention else np.inf
@@ -429,8 +462,12 @@ def find_unpredicted(task: Task, costs: Costs) -> list[Unpredicted]:
         rest[own] = 0.0
         rest /= rest.sum()
         # the expected cost is linear between the sure label and the other labels as they are
-        expected, abstaining = _expected_costs(np.stack((np.arange(len(labels)) == own, rest)) * 1.0, labels, costs)
-        sure, never = expected[:, own] - (abstaining if best_other == own else expected[:, best_other])
+        expected, abstaining = _expected_costs(
+            np.stack((np.arange(len(labels)) == own, rest)) * 1.0, labels, costs
+        )
+        sure, never = expected[:, own] - (
+            abstaining if best_other == own else expected[:, best_other]
+        )
         needed = float(never / (never - sure)) if sure < 0 else math.inf
         found.append(Unpredicted(predicted, needed, float(probabilities[own])))
     return found
@@ -448,8 +485,14 @@ def _apply_thresholds(predictions: Predictions, minimums: Mapping[str, float]) -
     reached = np.where(probabilities >= needed, probabilities, -1.0)
     free = np.where(is_free, probabilities, -1.0)
     has_reached = (reached >= 0).any(axis=1)
-    decided = np.where(has_reached, reached.argmax(axis=1), (free if is_free.any() else probabilities).argmax(axis=1))
+    decided = np.where(
+        has_reached,
+        reached.argmax(axis=1),
+        (free if is_free.any() else probabilities).argmax(axis=1),
+    )
     reasons = {}
     if not is_free.any():
-        reasons = dict.fromkeys(np.flatnonzero(~has_reached).tolist(), "no label reaches its threshold")
+        reasons = dict.fromkeys(
+            np.flatnonzero(~has_reached).tolist(), "no label reaches its threshold"
+        )
     return _decide_again(predictions, decided, reasons)

@@ -17,7 +17,13 @@ from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
-from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor, source_features
+from nbtext.model.source_counting import (
+    CountingTask,
+    Executor,
+    OnBatch,
+    ThreadExecutor,
+    source_features,
+)
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -36,10 +42,16 @@ MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
 
 def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how to compute
-    source: Source, features: FeatureSettings, model_settings: ModelSettings, *, jobs: int = 1,
-    on_batch: OnBatch | None = None, executor: Executor | None = None, is_saved: bool = False,
+    source: Source,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    *,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    executor: Executor | None = None,
+    is_saved: bool = False,
     spill: Spill | None = None,
-) -> TrainedModel:  # fmt: skip
+) -> TrainedModel:
     """Train on all documents of a source; the result does not depend on the number of threads.
 
     Parameters
@@ -73,7 +85,11 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         task = CountingTask(each, size)
         if is_blocked:
-            task = replace(task, spill=spill) if executor is None else replace(task, n_returned=n_retained)
+            task = (
+                replace(task, spill=spill)
+                if executor is None
+                else replace(task, n_returned=n_retained)
+            )
         return (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
 
     if model_settings.model == COMBINED:
@@ -86,10 +102,10 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
             if model_settings.keep_sample is not None and (
                 features.vocabulary is not None or counts.weighting is not None
             ):
-                what = (
-                    "--keep-sample needs the counts of all features, and this matrix contains weights or selected ones"
+                what = "--keep-sample needs the counts of all features, and this matrix contains weights or selected ones"
+                raise InputError(
+                    what, hint="train on the texts, or on a matrix of the counts of all features"
                 )
-                raise InputError(what, hint="train on the texts, or on a matrix of the counts of all features")
         if not counts.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
         counts = counts.retain(n_retained)
@@ -98,13 +114,17 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
         spill.close()
     from nbtext.model.fitted_model import make_trained_model
 
-    return make_trained_model(replace(model.fitted, input=source.model_input), replace(model.counts, stored=None))
+    return make_trained_model(
+        replace(model.fitted, input=source.model_input), replace(model.counts, stored=None)
+    )
 
 
 def count_for_model(
-    count: Callable[[FeatureSettings, OnBatch | None], CorpusCounts], features: FeatureSettings,
-    model_settings: ModelSettings, on_batch: OnBatch | None = None,
-) -> tuple[FeatureSettings, CorpusCounts]:  # fmt: skip
+    count: Callable[[FeatureSettings, OnBatch | None], CorpusCounts],
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    on_batch: OnBatch | None = None,
+) -> tuple[FeatureSettings, CorpusCounts]:
     """Count a corpus, and return the settings of its features, too.
 
     If they leave it to the model `combined`, it has a view of words and one of pairs of words. The
@@ -114,7 +134,10 @@ def count_for_model(
     count     counts all documents with some settings; the second argument is its `on_batch`
     on_batch  is called while the documents are counted for the first time
     """
-    is_plain = replace(features, view=(), analyzer="word", ngrams=(1, 1), hash_bits=None, vocabulary=None) == features
+    is_plain = (
+        replace(features, view=(), analyzer="word", ngrams=(1, 1), hash_bits=None, vocabulary=None)
+        == features
+    )
     if model_settings.model != COMBINED or not is_plain:
         return features, count(features, on_batch)
     features = replace(features, view=WORD_VIEWS)
@@ -172,17 +195,30 @@ def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int =
     error = error_of(expected.metric, expected.documents)
     other = None
     if n_repeated > error * len(counts.sample):
-        swapped = settings.swap_duplicates() if C is None else replace(settings.swap_duplicates(), C=C)
+        swapped = (
+            settings.swap_duplicates() if C is None else replace(settings.swap_duplicates(), C=C)
+        )
         found = fit_model(counts, fitted.feature_settings, swapped, jobs=jobs).estimate
-        other = found.metric if found is not None and abs(found.metric - expected.metric) > error else None
-    return replace(fitted, task=fitted.task.with_estimate(replace(expected, duplicates=duplicates, other=other)))
+        other = (
+            found.metric
+            if found is not None and abs(found.metric - expected.metric) > error
+            else None
+        )
+    return replace(
+        fitted,
+        task=fitted.task.with_estimate(replace(expected, duplicates=duplicates, other=other)),
+    )
 
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
     """Return how many documents the counts must retain for such a model to be fitted; None: all of
     them.
     """
-    return None if needs_all_documents(features, model_settings) else model_settings.keep_sample or SAMPLE_SIZE
+    return (
+        None
+        if needs_all_documents(features, model_settings)
+        else model_settings.keep_sample or SAMPLE_SIZE
+    )
 
 
 def can_be_blocked(model_settings: ModelSettings) -> bool:
@@ -209,4 +245,6 @@ def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings
     if model_settings.is_linear:
         return True
     event_model = model_settings.event_model
-    return event_model.sufficient_statistics is not None or not (features.is_linear or event_model.is_binary)
+    return event_model.sufficient_statistics is not None or not (
+        features.is_linear or event_model.is_binary
+    )

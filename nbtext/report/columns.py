@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def write_columns(
-    predictions: Iterable[Predictions], target: Target, settings: ColumnSettings, decisions: DecisionSettings
+    predictions: Iterable[Predictions],
+    target: Target,
+    settings: ColumnSettings,
+    decisions: DecisionSettings,
 ) -> None:
     """Write the rows of a source with columns added, each batch as soon as it arrives.
 
@@ -56,7 +59,9 @@ def write_columns(
         what = f"{target.path}: {found.name} is not compressed as a whole"
         raise SettingsError(what, where="-o", hint=f"leave out {target.path[len(plain) :]}")
     if target.table is not None and not found.has_queries:
-        raise SettingsError(f"{found.name} has no tables", where="--table", hint="leave out --table")
+        raise SettingsError(
+            f"{found.name} has no tables", where="--table", hint="leave out --table"
+        )
     write: Callable[[Iterator[ChangedRows], Target, InputSettings], None] = found.load("writer")
     write(_check_formats(chain((first,), added), first), target, InputSettings())
 
@@ -66,11 +71,15 @@ def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator
     for each in added:
         if each.rows.format != first.rows.format:
             what = f"its format is {each.rows.format}, and that of {first.rows.path} is {first.rows.format}"
-            raise InputError(what, where=each.rows.path, hint="write the rows of each file to a file of its own")
+            raise InputError(
+                what, where=each.rows.path, hint="write the rows of each file to a file of its own"
+            )
         yield each
 
 
-def _add_columns(batch: Predictions, settings: ColumnSettings, decisions: DecisionSettings) -> ChangedRows:
+def _add_columns(
+    batch: Predictions, settings: ColumnSettings, decisions: DecisionSettings
+) -> ChangedRows:
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
     top_k = decisions.top_k
@@ -79,7 +88,9 @@ def _add_columns(batch: Predictions, settings: ColumnSettings, decisions: Decisi
     names = SEVERAL_COLUMNS if is_several and settings.columns == COLUMNS else settings.columns
     for name in names:
         if FIELDS[name].is_several not in (None, is_several):
-            known = [each for each, field in FIELDS.items() if field.is_several in (None, is_several)]
+            known = [
+                each for each, field in FIELDS.items() if field.is_several in (None, is_several)
+            ]
             what = f"the predictions of a {'multi' if is_several else 'single'}-label model have no {name!r}"
             raise SettingsError(what, where="columns", hint=f"choose from {', '.join(known)}")
     fields = {name: FIELDS[name] for name in names}
@@ -98,7 +109,9 @@ def _add_columns(batch: Predictions, settings: ColumnSettings, decisions: Decisi
     tops = top_fields(batch, top_k)
     for place, name in enumerate(top_columns(top_k)):
         field = FIELDS[name.partition("_")[0]]
-        flat.append(Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell))
+        flat.append(
+            Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell)
+        )
     return ChangedRows(batch.rows, flat, nested)
 
 

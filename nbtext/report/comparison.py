@@ -30,7 +30,9 @@ def comparison_result(comparison: Comparison) -> Result[Comparison]:
     """Return a comparison as a result: a row for each model, and in Markdown one for each pair,
     too.
     """
-    metric_columns = tuple(metric.name + end for metric in comparison.metrics for end in ("", "_low", "_high"))
+    metric_columns = tuple(
+        metric.name + end for metric in comparison.metrics for end in ("", "_low", "_high")
+    )
     unknown = {"unknown_label": comparison.unknown_label} if comparison.unknown_label else {}
     columns = (*ABOUT, *metric_columns, *unknown)
 
@@ -42,16 +44,26 @@ def comparison_result(comparison: Comparison) -> Result[Comparison]:
     def tables(found: Comparison) -> Iterator[Table]:
         yield Table(columns, rows(found))
         pairs = (
-            [test.first, test.second, *_figures(test.differences), *(getattr(test, name) for name in OF_TEST)]
+            [
+                test.first,
+                test.second,
+                *_figures(test.differences),
+                *(getattr(test, name) for name in OF_TEST),
+            ]
             for test in found.tests
         )
         yield Table(("first", "second", *metric_columns, *OF_TEST), pairs)
 
-    return Result([comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables)
+    return Result(
+        [comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables
+    )
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:
-    models = [{name: getattr(each, name) for name in ABOUT} | _record(each.metrics) for each in comparison.results]
+    models = [
+        {name: getattr(each, name) for name in ABOUT} | _record(each.metrics)
+        for each in comparison.results
+    ]
     tests = [
         {"first": test.first, "second": test.second}
         | _record(test.differences)
@@ -78,18 +90,23 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     yield f"{sizes}; below each figure is its 95 % bootstrap interval"
     titles = [metric.title for metric in comparison.metrics]
     rows = (
-        (f"{printable(result.name)}\n{result.model}",
-         *(f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values()),
-         f"{format_seconds(result.seconds)}\n{format_size(result.size)}")
+        (
+            f"{printable(result.name)}\n{result.model}",
+            *(f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values()),
+            f"{format_seconds(result.seconds)}\n{format_size(result.size)}",
+        )
         for result in comparison.results
-    )  # fmt: skip
+    )
     # long names, so that the figures fit
     yield new_table("model", *titles, "time, size", rows=rows, wraps=(0,))
     rows = (
-        (f"{printable(test.second)}\nminus {printable(test.first)}",
-         *(f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values()), f"{test.p_value:.2g}")
+        (
+            f"{printable(test.second)}\nminus {printable(test.first)}",
+            *(f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values()),
+            f"{test.p_value:.2g}",
+        )
         for test in comparison.tests
-    )  # fmt: skip
+    )
     yield new_table("difference", *titles, "p", rows=rows, wraps=(0,))
     yield from map(test_sentence, comparison.tests)
 
@@ -129,13 +146,19 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
     from nbtext.report.page.rendering import render_page
 
     content: dict[str, Any] = {
-        "subject": subject, "comparison": comparison, "metrics": comparison.metrics,
+        "subject": subject,
+        "comparison": comparison,
+        "metrics": comparison.metrics,
         "unknown": format_unknown(comparison.unknown_label) if comparison.unknown_label else "",
-        "results": [(each, format_seconds(each.seconds), format_size(each.size)) for each in comparison.results],
+        "results": [
+            (each, format_seconds(each.seconds), format_size(each.size))
+            for each in comparison.results
+        ],
         "sentences": list(map(test_sentence, comparison.tests[:MAX_SENTENCES])),
-        "n_more_sentences": max(0, len(comparison.tests) - MAX_SENTENCES), "interval": interval_text,
+        "n_more_sentences": max(0, len(comparison.tests) - MAX_SENTENCES),
+        "interval": interval_text,
         "loss_charts": [f"model_{metric.name}" for metric in comparison.metrics if metric.is_loss],
-    }  # fmt: skip
+    }
     return render_page("comparison.html", content, charts=list(_charts(comparison)))
 
 
@@ -149,21 +172,30 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
     best = best_by(scores[0].name, is_loss=False)
     value = best.metrics[scores[0].name].value
     yield Chart(
-        "model_scores", " and ".join(metric.title for metric in scores).capitalize(),
+        "model_scores",
+        " and ".join(metric.title for metric in scores).capitalize(),
         f"{printable(best.name)} has the highest {scores[0].title}, {value:.4f}.",
-        ("model", "metric", "value", "low", "high"), ("model", "metric", "value", "from", "to"),
-        [(printable(each.name), m.title, *each.metrics[m.name]) for each in results for m in scores],
-    )  # fmt: skip
+        ("model", "metric", "value", "low", "high"),
+        ("model", "metric", "value", "from", "to"),
+        [
+            (printable(each.name), m.title, *each.metrics[m.name])
+            for each in results
+            for m in scores
+        ],
+    )
     for metric in comparison.metrics:
         if metric.is_loss:
             best = best_by(metric.name, is_loss=True)
             yield Chart(
-                f"model_{metric.name}", metric.title.capitalize(),
+                f"model_{metric.name}",
+                metric.title.capitalize(),
                 f"{printable(best.name)} has the lowest {metric.title}, {best.metrics[metric.name].value:.4f}.",
-                ("model", "value", "low", "high"), ("model", metric.title, "from", "to"),
+                ("model", "value", "low", "high"),
+                ("model", metric.title, "from", "to"),
                 [(printable(each.name), *each.metrics[metric.name]) for each in results],
-                specification="model_loss", metric=metric.title,
-            )  # fmt: skip
+                specification="model_loss",
+                metric=metric.title,
+            )
     tests = comparison.tests
     title = next(metric.title for metric in comparison.metrics if metric.name == comparison.correct)
     accuracies = [test.differences[comparison.correct] for test in tests]
@@ -171,20 +203,28 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
     words = f"The intervals of {n_clear} of {number_of(len(tests), 'difference')} exclude 0."
     words += f" The first {MAX_PAIRS} are shown." if len(tests) > MAX_PAIRS else ""
     yield Chart(
-        "model_differences", f"Differences in {title}", words,
-        ("pair", "value", "low", "high", "p_value"), ("models", title, "from", "to", "McNemar's p"),
+        "model_differences",
+        f"Differences in {title}",
+        words,
+        ("pair", "value", "low", "high", "p_value"),
+        ("models", title, "from", "to", "McNemar's p"),
         [
             (f"{printable(test.second)} minus {printable(test.first)}", *each, test.p_value)
             for test, each in list(zip(tests, accuracies, strict=True))[:MAX_PAIRS]
         ],
         metric=title,
-    )  # fmt: skip
+    )
     fastest = min(results, key=lambda result: result.seconds)
     yield Chart(
-        "model_costs", f"Time, size and {title}",
+        "model_costs",
+        f"Time, size and {title}",
         f"{printable(fastest.name)} is the fastest: {format_seconds(fastest.seconds)} for "
         f"{number_of(comparison.documents, 'document')}. The area of a point is the size of the model's file.",
-        ("model", "seconds", "size", "accuracy"), ("model", "seconds", "bytes", title),
-        [(printable(r.name), r.seconds, r.size or 0, r.metrics[comparison.correct].value) for r in results],
+        ("model", "seconds", "size", "accuracy"),
+        ("model", "seconds", "bytes", title),
+        [
+            (printable(r.name), r.seconds, r.size or 0, r.metrics[comparison.correct].value)
+            for r in results
+        ],
         metric=title,
-    )  # fmt: skip
+    )

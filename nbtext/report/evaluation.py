@@ -68,7 +68,10 @@ def format_unknown(n_documents: int) -> str:
 
 
 def _counts(evaluation: Evaluation) -> dict[str, int | float]:
-    found = {name: getattr(evaluation, name) for name in ("documents", "unlabeled", "unknown_label", "unanswered")}
+    found = {
+        name: getattr(evaluation, name)
+        for name in ("documents", "unlabeled", "unknown_label", "unanswered")
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -80,7 +83,11 @@ def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     if (repeated := evaluation.repeated) is not None:
         found["duplicates"] = repeated.documents
         figures = {"for_new_texts": repeated.together, "if_repeated": repeated.separate}
-        found |= {f"{repeated.metric}_{name}": value for name, value in figures.items() if value is not None}
+        found |= {
+            f"{repeated.metric}_{name}": value
+            for name, value in figures.items()
+            if value is not None
+        }
     return found
 
 
@@ -89,25 +96,45 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
     yield Table(("metric", "value"), [(name.replace("_", " "), value) for name, value in summary])
     if evaluation.targets:
         rows = [
-            (each.metric, each.label, f"{each.target:g}", f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}",
-             each.result)
+            (
+                each.metric,
+                each.label,
+                f"{each.target:g}",
+                f"{each.value:.4f}",
+                f"{each.low:.4f} to {each.high:.4f}",
+                each.result,
+            )
             for each in evaluation.targets
-        ]  # fmt: skip
+        ]
         yield Table(("target", "label", "at least", "value", "interval", "result"), rows)
     yield Table(_label_columns(evaluation), _label_rows(evaluation))
     if evaluation.reliability is not None:
         bins = [
-            (f"{b.low:.3f} to {b.high:.3f}", b.documents, f"{b.mean_probability:.4f}", f"{b.accuracy:.4f}")
+            (
+                f"{b.low:.3f} to {b.high:.3f}",
+                b.documents,
+                f"{b.mean_probability:.4f}",
+                f"{b.accuracy:.4f}",
+            )
             for b in evaluation.reliability
         ]
         yield Table(("probability", "documents", "mean probability", "accuracy"), bins)
     if evaluation.label_pairs is not None:
-        yield Table(("error", "label", "other label", "documents"), _pair_rows(evaluation.label_pairs))
+        yield Table(
+            ("error", "label", "other label", "documents"), _pair_rows(evaluation.label_pairs)
+        )
 
 
 def _label_columns(evaluation: Evaluation) -> tuple[str, ...]:
     has_thresholds = any(isinstance(score, ThresholdScore) for score in evaluation.per_label)
-    return ("label", "precision", "recall", "F1", "documents", *(("threshold",) if has_thresholds else ()))
+    return (
+        "label",
+        "precision",
+        "recall",
+        "F1",
+        "documents",
+        *(("threshold",) if has_thresholds else ()),
+    )
 
 
 def _label_rows(evaluation: Evaluation, form: str = "") -> Iterator[tuple[str, ...]]:
@@ -140,14 +167,21 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         verb = "repeats" if repeated.documents == 1 else "repeat"
         yield f"{repeated.documents:,} of them {verb} another text; equal texts are in {where}"
         if repeated.together is not None and repeated.separate is not None:
-            yield format_repeated(repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate)
+            yield format_repeated(
+                repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate
+            )
     shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
     has_all = not evaluation.unanswered
-    yield from wrap_metrics({each: shown[each] for each in shown if not (each.is_abstention and has_all)}, screen.width)
+    yield from wrap_metrics(
+        {each: shown[each] for each in shown if not (each.is_abstention and has_all)}, screen.width
+    )
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         yield f"target {each.metric} of {printable(each.label)} {each.target:g}: {each.result}, {found}"
-    yield new_table(*_label_columns(evaluation), rows=(map(printable, row) for row in _label_rows(evaluation, ",")))
+    yield new_table(
+        *_label_columns(evaluation),
+        rows=(map(printable, row) for row in _label_rows(evaluation, ",")),
+    )
     if evaluation.label_pairs:
         pairs = (
             (printable(label), kind, printable(other) or "–", f"{documents:,}")
@@ -190,11 +224,17 @@ def _confusion_matrix(evaluation: Evaluation) -> ShownTable:
     from rich.text import Text
 
     table = new_table("true \\ predicted", *map(printable, evaluation.labels))
-    for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)):
+    for place, (label, row) in enumerate(
+        zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)
+    ):
         total = max(1, sum(row))
         cells = []
         for column, count in enumerate(row):
-            style = "bold blue" if column == place else CONFUSION_STYLES[min(4, -(-count * 16 // total))]
+            style = (
+                "bold blue"
+                if column == place
+                else CONFUSION_STYLES[min(4, -(-count * 16 // total))]
+            )
             cells.append(Text(f"{count:,}" if count else "·", style=style))
         table.add_row(printable(label), *cells)
     return table
@@ -204,12 +244,16 @@ def _frequent_confusions(evaluation: Evaluation) -> ShownTable:
     """Make a table of the most frequent confusions."""
     found: list[tuple[int, str, str]] = [
         (-count, label, evaluation.labels[column])
-        for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False))
+        for place, (label, row) in enumerate(
+            zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)
+        )
         for column, count in enumerate(row)
         if count and column != place
     ]
     most = sorted(found)[:MAX_CONFUSIONS]
-    rows = ((printable(label), printable(predicted), f"{-count:,}") for count, label, predicted in most)
+    rows = (
+        (printable(label), printable(predicted), f"{-count:,}") for count, label, predicted in most
+    )
     return new_table("true", "predicted", "documents", rows=rows, texts=(0, 1))
 
 
@@ -235,10 +279,16 @@ def heat_map(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Iterator
         line = Text(f"{set_cell_size(_short(label), margin - 4)} {(place + 1) % 100:>2} ")
         total = max(1, sum(row))
         for column, count in enumerate(row):
-            shade = next((shade for minimum, shade in SHADES if count / total >= minimum), "·" if count else " ")
+            shade = next(
+                (shade for minimum, shade in SHADES if count / total >= minimum),
+                "·" if count else " ",
+            )
             line.append(shade * CELL, CORRECT if column == place else WRONG)
         yield line
-    yield Text(", ".join(f"{shade} from {share:.0%}" for share, shade in reversed(SHADES)) + " of the row", "dim")
+    yield Text(
+        ", ".join(f"{shade} from {share:.0%}" for share, shade in reversed(SHADES)) + " of the row",
+        "dim",
+    )
 
 
 def _margin(labels: Sequence[str]) -> int:
@@ -252,4 +302,8 @@ def _short(label: str) -> str:
     from rich.cells import cell_len, set_cell_size
 
     shown = printable(label)
-    return shown if cell_len(shown) <= WIDEST_LABEL else set_cell_size(shown, WIDEST_LABEL - 1).rstrip() + "…"
+    return (
+        shown
+        if cell_len(shown) <= WIDEST_LABEL
+        else set_cell_size(shown, WIDEST_LABEL - 1).rstrip() + "…"
+    )

@@ -23,7 +23,11 @@ EXCERPT = 110  # characters of a document in a list
 
 
 def render_evaluation_page(
-    diagnosis: Diagnosis | SetDiagnosis, *, subject: str, settings: dict[str, str], locate: Locator | None = None
+    diagnosis: Diagnosis | SetDiagnosis,
+    *,
+    subject: str,
+    settings: dict[str, str],
+    locate: Locator | None = None,
 ) -> bytes:
     """Render the page of an evaluation, of one label or of several.
 
@@ -41,42 +45,62 @@ def render_evaluation_page(
     by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
     tiles = [  # the metrics that have a note, with their intervals
         {
-            "name": ALL_METRICS[name].title, "value": f"{value:.4f}", "note": ALL_METRICS[name].note,
+            "name": ALL_METRICS[name].title,
+            "value": f"{value:.4f}",
+            "note": ALL_METRICS[name].note,
             "range": f"{found[name].low:.4f} to {found[name].high:.4f}" if name in found else "",
         }
         for name, value in evaluation.metrics.items()
         if ALL_METRICS[name].note
-    ]  # fmt: skip
+    ]
     content: dict[str, Any] = {
-        "subject": subject, "settings": settings, "evaluation": evaluation, "metrics": evaluation.metrics,
+        "subject": subject,
+        "settings": settings,
+        "evaluation": evaluation,
+        "metrics": evaluation.metrics,
         "unknown": format_unknown(evaluation.unknown_label) if evaluation.unknown_label else "",
-        "intervals": found, "tiles": tiles, "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
-    }  # fmt: skip
+        "intervals": found,
+        "tiles": tiles,
+        "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
+    }
     if isinstance(diagnosis, SetDiagnosis):
         content["worst"] = [(each, _shorten(each.text)) for each in diagnosis.worst]
         pairs = evaluation.label_pairs or ()
         examples = diagnosis.examples
         listed = (examples.get((pair.kind, pair.label, pair.other), ()) for pair in pairs)
         content["pairs"] = [
-            (pair, [(each.id, _shorten(each.text)) for each in some]) for pair, some in zip(pairs, listed, strict=True)
+            (pair, [(each.id, _shorten(each.text)) for each in some])
+            for pair, some in zip(pairs, listed, strict=True)
         ]
         chart = Chart(
-            "reliability", "Reliability",
+            "reliability",
+            "Reliability",
             "Each pair of a document and a label is counted. On the dashed line, documents have a label as often as "
             "its probability says; below it, less often.",
-            ("kind", "probability", "right", "documents"), ("probabilities", "mean probability", "frequency", "pairs"),
-            [("of labels", b.mean_probability, b.accuracy, b.documents) for b in diagnosis.reliability],
-        )  # fmt: skip
+            ("kind", "probability", "right", "documents"),
+            ("probabilities", "mean probability", "frequency", "pairs"),
+            [
+                ("of labels", b.mean_probability, b.accuracy, b.documents)
+                for b in diagnosis.reliability
+            ],
+        )
         return render_page("multilabel.html", content, charts=[chart])
     outliers = diagnosis.outliers
     (target,) = (each for each in diagnosis.trust.targets if each.accuracy == 0.95)
     content |= {
         "diagnosis": diagnosis,
         "target": target,
-        "areas": {curve.label: curve for curve in diagnosis.curves.labels} if diagnosis.curves is not None else {},
+        "areas": {curve.label: curve for curve in diagnosis.curves.labels}
+        if diagnosis.curves is not None
+        else {},
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
-        "outliers": [(rank, each, excerpt(each)) for rank, each in (outliers.examples if outliers is not None else ())],
-        "model": list(summary_lines(diagnosis.top_features)) if diagnosis.top_features is not None else [],
+        "outliers": [
+            (rank, each, excerpt(each))
+            for rank, each in (outliers.examples if outliers is not None else ())
+        ],
+        "model": list(summary_lines(diagnosis.top_features))
+        if diagnosis.top_features is not None
+        else [],
         "knows_common_words": any(
             confusion.common_log_odds is not None
             for pair in diagnosis.confusions.pairs
@@ -85,7 +109,9 @@ def render_evaluation_page(
     }
     charts = list(evaluation_charts(diagnosis))
     data = {"confusions": _matrix(diagnosis)}
-    return render_page("evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data)
+    return render_page(
+        "evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data
+    )
 
 
 def excerpt(example: Example) -> str:
@@ -104,7 +130,9 @@ def _shorten(text: str, *, is_cut: bool = False) -> str:
 def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the data of the script that draws the heat map; the predicted label -1 is none."""
     confusions = diagnosis.confusions
-    places: dict[str | None, int] = {label: place for place, label in enumerate(confusions.labels)} | {None: -1}
+    places: dict[str | None, int] = {
+        label: place for place, label in enumerate(confusions.labels)
+    } | {None: -1}
     scores = {score.label: score for score in diagnosis.evaluation.per_label}
 
     def entry(example: Example) -> list[Any]:
@@ -112,14 +140,21 @@ def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
         return [printable(example.id), float(f"{example.probability:.4f}"), *texts]
 
     cells = [
-        [places[label], places[predicted], count, [*map(entry, confusions.listed.get((label, predicted), []))]]
+        [
+            places[label],
+            places[predicted],
+            count,
+            [*map(entry, confusions.listed.get((label, predicted), []))],
+        ]
         for (label, predicted), count in confusions.counts
         if label in places and predicted in places
     ]
     return {
         "labels": [printable(label) for label in confusions.labels],
-        "documents": [scores[label].support for label in confusions.labels], "alike": confusions.order, "cells": cells,
-    }  # fmt: skip
+        "documents": [scores[label].support for label in confusions.labels],
+        "alike": confusions.order,
+        "cells": cells,
+    }
 
 
 def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
@@ -132,10 +167,16 @@ def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
         "document": mistake.document,
         "explanation": explanation,
         "true_probability": percent(explanation.other_probability or 0.0, 2),
-        "runs": cut_runs(mark_runs(explanation, locate) if locate is not None else [], MAX_CHARACTERS),
+        "runs": cut_runs(
+            mark_runs(explanation, locate) if locate is not None else [], MAX_CHARACTERS
+        ),
         "n_more": max(0, n_characters - MAX_CHARACTERS),
-        "words_for": [(part, part.log_odds / largest) for part in parts if part.log_odds > 0][:MAX_WORDS],
-        "words_against": [(part, -part.log_odds / largest) for part in parts if part.log_odds < 0][:MAX_WORDS],
+        "words_for": [(part, part.log_odds / largest) for part in parts if part.log_odds > 0][
+            :MAX_WORDS
+        ],
+        "words_against": [(part, -part.log_odds / largest) for part in parts if part.log_odds < 0][
+            :MAX_WORDS
+        ],
     }
 
 
@@ -146,47 +187,67 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
     parts = diagnosis.trust.trade_off
     if len(parts) > 1:
         yield Chart(
-            "trade_off", "Accuracy at each threshold",
+            "trade_off",
+            "Accuracy at each threshold",
             f"Without a threshold (right), {percent(parts[-1].accuracy)} of the predictions are correct. A higher "
             "threshold (left) leaves fewer predictions, of which more are correct.",
             ("threshold", "answered", "accuracy", "documents"),
             ("threshold", "share with a label", "accuracy", "documents"),
             [(part.threshold, part.answered, part.accuracy, part.documents) for part in parts],
-        )  # fmt: skip
+        )
     if diagnosis.curves is not None:
         # both charts draw the same rows; the page has a table of the areas
         columns = ("label", "place", "threshold", "precision", "recall", "rate")
         named = ((printable(curve.label), curve.points) for curve in diagnosis.curves.labels)
-        points = [(label, place, *point) for label, found in named for place, point in enumerate(found)]
+        points = [
+            (label, place, *point) for label, found in named for place, point in enumerate(found)
+        ]
         yield Chart(
-            "precision_recall", "Precision and recall",
+            "precision_recall",
+            "Precision and recall",
             "One line for each label. From left to right, recall rises and precision usually falls.",
-            columns, columns, points, is_tabled=False,
-        )  # fmt: skip
+            columns,
+            columns,
+            points,
+            is_tabled=False,
+        )
         yield Chart(
-            "roc", "ROC",
+            "roc",
+            "ROC",
             "One line for each label: the share of its documents that are found (recall) against the share of other "
             "documents that are found too (false positive rate).",
-            columns, columns, (), is_tabled=False, rows_of="precision_recall",
-        )  # fmt: skip
+            columns,
+            columns,
+            (),
+            is_tabled=False,
+            rows_of="precision_recall",
+        )
         sizes = diagnosis.curves.set_sizes
         if sizes:
             best = min(sizes, key=lambda size: abs(size.asked - 0.95))
             yield Chart(
-                "set_sizes", "Coverage and size of prediction sets",
+                "set_sizes",
+                "Coverage and size of prediction sets",
                 f"With --coverage {best.asked:g}, a set has {best.mean_size:.2f} labels on average, and "
                 f"{percent(best.coverage)} of the sets contain the true label.",
-                ("asked", "coverage", "size"), ("--coverage", "sets with the true label", "labels in a set"), sizes,
-            )  # fmt: skip
+                ("asked", "coverage", "size"),
+                ("--coverage", "sets with the true label", "labels in a set"),
+                sizes,
+            )
     if diagnosis.outliers is not None:
         n_bins = N_TYPICALITY_BINS
         yield Chart(
-            "typicality", "Typicality of the documents",
+            "typicality",
+            "Typicality of the documents",
             "If the documents are like the training documents, all columns reach the dashed line. A high first column "
             "means that many of them are unlike the training documents.",
-            ("low", "high", "documents"), ("from", "to", "documents"),
-            [(k / n_bins, (k + 1) / n_bins, count) for k, count in enumerate(diagnosis.outliers.typicality)],
-        )  # fmt: skip
+            ("low", "high", "documents"),
+            ("from", "to", "documents"),
+            [
+                (k / n_bins, (k + 1) / n_bins, count)
+                for k, count in enumerate(diagnosis.outliers.typicality)
+            ],
+        )
 
 
 def _reliability_chart(diagnosis: Diagnosis) -> Chart:
@@ -201,8 +262,14 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
     name = "calibrated" if diagnosis.trust.calibration is not None else "as they are"
     kinds = [(name, diagnosis.evaluation.reliability or ())]
     kinds += [("not calibrated", before.bins())] if before is not None else []
-    rows = [(kind, b.mean_probability, b.accuracy, b.documents) for kind, bins in kinds for b in bins]
+    rows = [
+        (kind, b.mean_probability, b.accuracy, b.documents) for kind, bins in kinds for b in bins
+    ]
     return Chart(
-        "reliability", "Reliability", words, ("kind", "probability", "right", "documents"),
-        ("probabilities", "mean probability", "accuracy", "documents"), rows,
-    )  # fmt: skip
+        "reliability",
+        "Reliability",
+        words,
+        ("kind", "probability", "right", "documents"),
+        ("probabilities", "mean probability", "accuracy", "documents"),
+        rows,
+    )

@@ -27,7 +27,15 @@ NEGLIGIBLE = 1e-9  # a smaller term is a rounding error
 LEVELS = (0.06, 0.2, 0.5)  # shares of the largest weight from which on a mark has level 1, 2, 3
 # for the label and against it: the color-blind can tell them apart, and without colors bold and
 # underlined differ
-STYLES = {3: "bold blue", 2: "blue", 1: "blue", 0: "", -1: "yellow", -2: "yellow", -3: "underline yellow"}
+STYLES = {
+    3: "bold blue",
+    2: "blue",
+    1: "blue",
+    0: "",
+    -1: "yellow",
+    -2: "yellow",
+    -3: "underline yellow",
+}
 BAR = 24  # characters
 # on the page
 MAX_DOCUMENTS = 200
@@ -50,7 +58,9 @@ def highlight(text: str, weights: Sequence[float]) -> list[Run]:
     levels = [0] * len(text)
     if largest:
         sizes = (sum(abs(weight) / largest >= level for level in LEVELS) for weight in weights)
-        levels = [size if weight > 0 else -size for size, weight in zip(sizes, weights, strict=True)]
+        levels = [
+            size if weight > 0 else -size for size, weight in zip(sizes, weights, strict=True)
+        ]
     runs = []
     start = 0
     for level, group in groupby(levels):
@@ -79,9 +89,12 @@ def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
 
 
 def explanations_result(
-    explanations: Iterable[Explanation], *, output_format: str, n_features: int | None = None,
+    explanations: Iterable[Explanation],
+    *,
+    output_format: str,
+    n_features: int | None = None,
     locate: Locator | None = None,
-) -> Result[Explanation]:  # fmt: skip
+) -> Result[Explanation]:
     """Return explanations as a result.
 
     Parameters
@@ -97,18 +110,27 @@ def explanations_result(
     n_shown = N_FEATURES if n_features is None else n_features
     n_in_rows = n_shown if output_format == "markdown" else n_features
     return Result(
-        explanations, COLUMNS, lambda explanation: _rows(explanation, n_in_rows),
+        explanations,
+        COLUMNS,
+        lambda explanation: _rows(explanation, n_in_rows),
         layout=lambda explanation, _: _parts(explanation, n_shown, locate),
-        records=lambda explanation: [explanation_record(explanation, n_features)], gap="\n",
-    )  # fmt: skip
+        records=lambda explanation: [explanation_record(explanation, n_features)],
+        gap="\n",
+    )
 
 
-def _parts(explanation: Explanation, n_features: int, locate: Locator | None) -> Iterator[RenderableType]:
+def _parts(
+    explanation: Explanation, n_features: int, locate: Locator | None
+) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield Text(printable(explanation.id), "bold")
     yield from map(Text, _sentences(explanation))
-    weights = part_weights(explanation, locate) if locate is not None else [[0.0] * len(t) for t in explanation.texts]
+    weights = (
+        part_weights(explanation, locate)
+        if locate is not None
+        else [[0.0] * len(t) for t in explanation.texts]
+    )
     yield from mark_texts(explanation.texts, weights)
     if explanation.contributions:
         yield _table(explanation, n_features)
@@ -122,7 +144,9 @@ def mark_texts(texts: Sequence[str], weights: Sequence[Sequence[float]]) -> Iter
 
     for text, marks in zip(texts, weights, strict=True):
         if text:
-            yield Text.assemble(*((_visible(run.text), STYLES[run.level]) for run in highlight(text, marks)))
+            yield Text.assemble(
+                *((_visible(run.text), STYLES[run.level]) for run in highlight(text, marks))
+            )
 
 
 def explanation_record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:
@@ -149,12 +173,20 @@ def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]
     """
     of_one = {part.feature: part.log_odds / (part.count or 1) for part in explanation.contributions}
     return [
-        add_weights(text, ((of_one.get(feature, 0.0) / max(1, len(spans)), spans) for feature, spans in locate(text)))
+        add_weights(
+            text,
+            (
+                (of_one.get(feature, 0.0) / max(1, len(spans)), spans)
+                for feature, spans in locate(text)
+            ),
+        )
         for text in explanation.texts
     ]
 
 
-def add_weights(text: str, weighed: Iterable[tuple[float, Iterable[tuple[int, int]]]]) -> list[float]:
+def add_weights(
+    text: str, weighed: Iterable[tuple[float, Iterable[tuple[int, int]]]]
+) -> list[float]:
     """Return the sum of the weights at each character of a text; `weighed` are weights and the
     spans that have them.
     """
@@ -166,7 +198,9 @@ def add_weights(text: str, weighed: Iterable[tuple[float, Iterable[tuple[int, in
     return marks
 
 
-def _shown(explanation: Explanation, n_features: int | None) -> tuple[tuple[Contribution, ...], float]:
+def _shown(
+    explanation: Explanation, n_features: int | None
+) -> tuple[tuple[Contribution, ...], float]:
     """Return the parts with the largest contributions, and the sum of the others."""
     parts = explanation.contributions
     if n_features is None:
@@ -209,7 +243,10 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
     sum_of += [f"calibration {terms.temperature + terms.noise:+.3f}"] if is_calibrated else []
     sum_of += [f"prior adjustment {terms.prior_adjustment:+.3f}"] if terms.prior_adjustment else []
     if isinstance(terms, MultilabelTerms):
-        sum_of += [f"other labels {terms.other_labels:+.3f}", f"calibration {terms.calibration:+.3f}"]
+        sum_of += [
+            f"other labels {terms.other_labels:+.3f}",
+            f"calibration {terms.calibration:+.3f}",
+        ]
     yield f"log-odds {explanation.log_odds:+.3f} = {', '.join(sum_of)}"
     yield f"{explanation.known:.0%} of the words are in the vocabulary"
 
@@ -233,17 +270,25 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
         bar = "━" * max(1, round(abs(part.log_odds) / strongest * BAR / 2))
         left = part.log_odds < 0
-        drawing = Text(f"{bar:>{BAR // 2}}{'':{BAR // 2}}" if left else f"{'':{BAR // 2}}{bar:<{BAR // 2}}")
+        drawing = Text(
+            f"{bar:>{BAR // 2}}{'':{BAR // 2}}" if left else f"{'':{BAR // 2}}{bar:<{BAR // 2}}"
+        )
         drawing.stylize(STYLES[-1] if left else STYLES[1])
         count = "" if part.count is None else f"{part.count:,}"
         table.add_row(feature, count, f"{part.log_odds:+.3f}", drawing)
     if len(shown) < len(explanation.contributions):
-        table.add_row(f"({len(explanation.contributions) - len(shown):,} others)", "", f"{others:+.3f}", "")
+        table.add_row(
+            f"({len(explanation.contributions) - len(shown):,} others)", "", f"{others:+.3f}", ""
+        )
     return table
 
 
 def render_explanation_page(
-    explanations: Iterable[Explanation], *, subject: str, locate: Locator, n_features: int | None = None
+    explanations: Iterable[Explanation],
+    *,
+    subject: str,
+    locate: Locator,
+    n_features: int | None = None,
 ) -> bytes:
     """Render the page of the first 200 documents; of further ones only the first is read.
 
@@ -260,9 +305,13 @@ def render_explanation_page(
 
     found = iter(explanations)
     maximum = MAX_FEATURES if n_features is None else n_features
-    documents = [_document(explanation, locate, maximum) for explanation in islice(found, MAX_DOCUMENTS)]
+    documents = [
+        _document(explanation, locate, maximum) for explanation in islice(found, MAX_DOCUMENTS)
+    ]
     is_all = next(found, None) is None
-    return render_page("explanation.html", {"subject": subject, "documents": documents, "is_all": is_all})
+    return render_page(
+        "explanation.html", {"subject": subject, "documents": documents, "is_all": is_all}
+    )
 
 
 def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[str, Any]:
@@ -271,10 +320,13 @@ def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[s
     shares = (explanation.probability, explanation.other_probability)
     shown = [percent(share, 2) if share is not None else "–" for share in shares]
     return {
-        "explanation": explanation, "probability": shown[0], "other_probability": shown[1],
+        "explanation": explanation,
+        "probability": shown[0],
+        "other_probability": shown[1],
         "runs": cut_runs(mark_runs(explanation, locate), MAX_CHARACTERS),
-        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_CHARACTERS), "rows": list(_sum(explanation, maximum)),
-    }  # fmt: skip
+        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_CHARACTERS),
+        "rows": list(_sum(explanation, maximum)),
+    }
 
 
 def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
@@ -283,19 +335,28 @@ def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     others = explanation.contributions[maximum:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
     for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
-        yield _row("", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest)
+        yield _row(
+            "", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest
+        )
     terms = explanation.terms
     # the name of a term, its value, and whether it is shown
     rest: list[tuple[str, float, object]] = [
         (number_of(len(others), "other word"), sum(part.log_odds for part in others), others),
         ("prior", terms.prior, True),
         ("absent words", terms.absent, abs(terms.absent) > NEGLIGIBLE),
-        (f"temperature {explanation.temperature:.4f}", terms.temperature, explanation.temperature != 1),
+        (
+            f"temperature {explanation.temperature:.4f}",
+            terms.temperature,
+            explanation.temperature != 1,
+        ),
         (f"label-noise rate {explanation.noise_rate:.2%}", terms.noise, explanation.noise_rate),
         ("prior adjustment", terms.prior_adjustment, terms.prior_adjustment),
     ]
     if isinstance(terms, MultilabelTerms):
-        rest += [("other labels", terms.other_labels, True), ("calibration", terms.calibration, True)]
+        rest += [
+            ("other labels", terms.other_labels, True),
+            ("calibration", terms.calibration, True),
+        ]
     yield from (_row(name, value) for name, value, is_shown in rest if is_shown)
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 

@@ -54,9 +54,13 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
     return FirstLook(
-        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)),
-        _estimate_near(counts, views), statistics.totals is None,
-    )  # fmt: skip
+        int(statistics.n_documents),
+        labels,
+        sum(empty.values()),
+        (n_repeated, len(hashes)),
+        _estimate_near(counts, views),
+        statistics.totals is None,
+    )
 
 
 def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
@@ -71,7 +75,9 @@ def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
     if views and counts.vocabulary is not None:
         sample = sample.filter_entries(sample.indices < find_views(counts.vocabulary, views)[1])
     n_documents = counts.statistics.n_documents - sum((counts.empty_documents or {}).values())
-    return estimate_near_duplicates(sample, counts.statistics.n_features, min(1.0, len(sample) / n_documents))
+    return estimate_near_duplicates(
+        sample, counts.statistics.n_features, min(1.0, len(sample) / n_documents)
+    )
 
 
 def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None) -> list[str]:
@@ -100,7 +106,9 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     n_repeated, n_compared = look.repeated
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
         repeated = f"{n_repeated / n_compared:.0%} of the documents"
-        lines.append(f"{repeated} repeat the words of another one; nbtext review lists them, and near duplicates")
+        lines.append(
+            f"{repeated} repeat the words of another one; nbtext review lists them, and near duplicates"
+        )
     if look.near >= REPEATED:
         near = f"about {look.near:.0%} of the texts are nearly equal to another one"
         so = "so an accuracy that is estimated on them is too high for new texts"

@@ -34,10 +34,14 @@ class HeldOut:
         assert folds is not None and places is not None  # of cross-validation
         self._form = FORMS[predictions.task]
         records = prediction_records(predictions, None if self._has_scores else 1)
-        for place, record, true, fold in zip(places, records, true_sets(predictions), folds.tolist(), strict=True):
+        for place, record, true, fold in zip(
+            places, records, true_sets(predictions), folds.tolist(), strict=True
+        ):
             if not self._has_scores:
                 del record["scores"]
-            head = {name: record.pop(name) for name in ("id", self._form.label, self._form.probability)}
+            head = {
+                name: record.pop(name) for name in ("id", self._form.label, self._form.probability)
+            }
             added = {_true_name(self._form): self._form.value(true), "fold": fold}
             self._found.append((place, head | added | record))
 
@@ -49,14 +53,26 @@ class HeldOut:
 
         def rows(records: list[dict[str, Any]]) -> Iterator[Row]:
             for record in records:
-                values = [_list(record[name]) for name in (form.label, form.probability, _true_name(form))]
+                values = [
+                    _list(record[name]) for name in (form.label, form.probability, _true_name(form))
+                ]
                 labels, shares, true = values
                 shown = form.text([f"{share:.{DIGITS}f}" for share in shares], separator)
-                yield record["id"], form.text(labels, separator), shown, form.text(true, separator), record["fold"]
+                yield (
+                    record["id"],
+                    form.text(labels, separator),
+                    shown,
+                    form.text(true, separator),
+                    record["fold"],
+                )
 
         self._found.sort(key=lambda each: each[0])
         return Result(
-            [[record for _, record in self._found]], columns, rows, records=lambda records: records, has_header=True
+            [[record for _, record in self._found]],
+            columns,
+            rows,
+            records=lambda records: records,
+            has_header=True,
         )
 
 

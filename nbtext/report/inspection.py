@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.label_calibration import MIN_F1
 from nbtext.errors import list_some, number_of, printable
-from nbtext.model.inspection import ConfusionView, Inspection, LabelDecision, MatrixInspection, WordView
+from nbtext.model.inspection import (
+    ConfusionView,
+    Inspection,
+    LabelDecision,
+    MatrixInspection,
+    WordView,
+)
 from nbtext.model.settings import CRITERIA
 from nbtext.report.records import Row, markdown_field
 from nbtext.report.result import Result, Table
@@ -20,7 +26,16 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 MAX_NAMES = 10  # labels that are listed
-FEATURE_COLUMNS = ("label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents")
+FEATURE_COLUMNS = (
+    "label",
+    "feature",
+    "log_odds",
+    "z",
+    "mutual_information",
+    "chi_squared",
+    "occurrences",
+    "documents",
+)
 OF_SEVERAL_LABELS = ("mu", "alpha", "decisions")  # keys
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
 CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B predicted as A")
@@ -45,7 +60,10 @@ def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
         size = f"{number_of(found.documents, 'document')} × {number_of(n_features, 'feature')}"
         summary = [("matrix", size), ("entries", f"{found.entries:,} {found.kind}{share}")]
         yield from _lines((*summary, *_settings_line(found)))
-        rows = ((printable(label) if label is not None else "(none)", f"{number:,}") for label, number in found.labels)
+        rows = (
+            (printable(label) if label is not None else "(none)", f"{number:,}")
+            for label, number in found.labels
+        )
         yield new_table("label", "documents", rows=rows)
 
     return Result([inspection], ("label", "documents"), lambda found: found.labels, asdict, layout)
@@ -68,7 +86,9 @@ def _word_rows(inspection: Inspection) -> Iterator[Row]:
 
 
 def _feature_rows(inspection: Inspection) -> Iterator[Row]:
-    return ([view.label, *_fields(feature)] for view in inspection.labels for feature in view.features)
+    return (
+        [view.label, *_fields(feature)] for view in inspection.labels for feature in view.features
+    )
 
 
 def _tables(inspection: Inspection) -> Iterator[Table | str]:
@@ -92,7 +112,9 @@ def _confused_rows(pairs: tuple[ConfusionView, ...]) -> Iterator[tuple[str, str,
 def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each line of a summary of the model."""
     yield "model", inspection.model
-    sizes = f"{number_of(inspection.n_labels, 'label')}, {number_of(inspection.n_features, 'feature')}"
+    sizes = (
+        f"{number_of(inspection.n_labels, 'label')}, {number_of(inspection.n_features, 'feature')}"
+    )
     found = f"{number_of(inspection.documents, 'document')}, {sizes}"
     if inspection.occurrences is not None:
         found += f", {number_of(inspection.occurrences, 'occurrence')} of features"
@@ -111,7 +133,10 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if inspection.decisions is not None:
         yield from _decision_lines(inspection, inspection.decisions)
     if inspection.is_converged is False:
-        yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
+        yield (
+            "converged",
+            "no: the solver stopped before it met its tolerance; scale large values down, or lower C",
+        )
     if inspection.expected is not None and inspection.decisions is None:
         figures = "accuracy {accuracy:.4f}, log-loss {log_loss:.4f}".format_map(inspection.expected)
         documents = number_of(inspection.expected["documents"], "document")
@@ -119,29 +144,50 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if inspection.calibration is not None:
         yield "temperature", "{:.4g} · (number of tokens)^{:.4g}".format(*inspection.calibration)
     if inspection.outlier_threshold is not None:
-        yield "outliers", f"documents with a log-likelihood below {inspection.outlier_threshold:.3f} per token"
+        yield (
+            "outliers",
+            f"documents with a log-likelihood below {inspection.outlier_threshold:.3f} per token",
+        )
     if isinstance(inspection.documents, float):
-        yield "decay", "older documents have smaller weights (--half-life); numbers of documents are sums of weights"
+        yield (
+            "decay",
+            "older documents have smaller weights (--half-life); numbers of documents are sums of weights",
+        )
     if inspection.unlabeled is not None:
         yield "unlabeled", format_unlabeled(inspection.unlabeled)
     if inspection.approximate:
         names = ", ".join(inspection.approximate).replace("_", " ")
         is_calibrated = inspection.decisions is None
-        advice = "refit them with nbtext calibrate" if is_calibrated else "train with --keep-sample to refit them"
+        advice = (
+            "refit them with nbtext calibrate"
+            if is_calibrated
+            else "train with --keep-sample to refit them"
+        )
         yield "approximate", f"{names}: fitted before the last change of the documents; {advice}"
     yield from _settings_line(inspection)
     if not inspection.has_names:
-        yield "words", "not stored, because features are hashed; --words-from SOURCE looks them up in texts"
+        yield (
+            "words",
+            "not stored, because features are hashed; --words-from SOURCE looks them up in texts",
+        )
 
 
-def _decision_lines(inspection: Inspection, decisions: tuple[LabelDecision, ...]) -> Iterator[tuple[str, str]]:
+def _decision_lines(
+    inspection: Inspection, decisions: tuple[LabelDecision, ...]
+) -> Iterator[tuple[str, str]]:
     """Yield the lines of a multi-label model about its estimate and its thresholds."""
     found = inspection.expected
     if found is not None:
-        scores = (f"{name} {found[key]:.4f}" for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1")))
+        scores = (
+            f"{name} {found[key]:.4f}"
+            for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1"))
+        )
         documents = number_of(found["documents"], "document")
         precision = f"precision at 1 {found['precision_at_1']:.4f}"
-        yield "estimate", f"{', '.join(scores)}, {precision} ({inspection.estimated_by} of {documents})"
+        yield (
+            "estimate",
+            f"{', '.join(scores)}, {precision} ({inspection.estimated_by} of {documents})",
+        )
     thresholds = sorted({each.threshold for each in decisions})
     if len(thresholds) == 1:
         yield "threshold", f"{thresholds[0]:.4f}"
@@ -151,7 +197,10 @@ def _decision_lines(inspection: Inspection, decisions: tuple[LabelDecision, ...]
     if fallback:
         shown = list_some(fallback, MAX_NAMES)
         judge = "held-out" if inspection.mu is None else "leave-one-out"
-        yield "fallback", f"{number_of(len(fallback), 'label')} with a {judge} F1 below {MIN_F1}: {shown}"
+        yield (
+            "fallback",
+            f"{number_of(len(fallback), 'label')} with a {judge} F1 below {MIN_F1}: {shown}",
+        )
 
 
 def _settings_line(inspection: Inspection | MatrixInspection) -> Iterator[tuple[str, str]]:
@@ -179,13 +228,20 @@ def _layout(inspection: Inspection, screen: Screen) -> Iterator[RenderableType]:
     yield from _lines(summary_lines(inspection))
     if inspection.confused:
         pairs = _confused_rows(inspection.confused)
-        rows = ((printable(a), printable(b), *(f"{number:,}" for number in numbers)) for a, b, *numbers in pairs)
+        rows = (
+            (printable(a), printable(b), *(f"{number:,}" for number in numbers))
+            for a, b, *numbers in pairs
+        )
         yield new_table(*CONFUSED_COLUMNS, rows=rows, texts=(0, 1))
     if (plane := inspection.hyperplane) is not None:
         yield ""
         labels = f"{printable(plane.positive)} against {printable(plane.negative)}"
-        yield Text.assemble(("hyperplane  ", "bold"), f"log-odds of {labels} = {plane.bias:+.4f} + Σ weight · value")
-        yield _words([(feature, f"{weight:+.3f}") for feature, weight in plane.weights], screen.width)
+        yield Text.assemble(
+            ("hyperplane  ", "bold"), f"log-odds of {labels} = {plane.bias:+.4f} + Σ weight · value"
+        )
+        yield _words(
+            [(feature, f"{weight:+.3f}") for feature, weight in plane.weights], screen.width
+        )
     criterion = CRITERIA[inspection.by]
     decisions = {each.label: each for each in inspection.decisions or ()}
     for view in inspection.labels:
@@ -195,8 +251,13 @@ def _layout(inspection: Inspection, screen: Screen) -> Iterator[RenderableType]:
         if (decision := decisions.get(view.label)) is not None:
             f1 = f", leave-one-out F1 {decision.f1:.4f}" if decision.f1 is not None else ""
             facts += f", threshold {decision.threshold:.4f}{f1}"
-        yield Text.assemble((printable(view.label), "bold"), f"{facts}; features by {criterion.title}:")
-        yield _words([(feature.feature, criterion.format(feature)) for feature in view.features], screen.width)
+        yield Text.assemble(
+            (printable(view.label), "bold"), f"{facts}; features by {criterion.title}:"
+        )
+        yield _words(
+            [(feature.feature, criterion.format(feature)) for feature in view.features],
+            screen.width,
+        )
 
 
 def _words(pairs: list[tuple[str, str]], width: int) -> Text:
@@ -206,7 +267,9 @@ def _words(pairs: list[tuple[str, str]], width: int) -> Text:
 
     lines = Text()
     n_left = 0
-    for feature, (_, number) in zip(show_features([feature for feature, _ in pairs]), pairs, strict=True):
+    for feature, (_, number) in zip(
+        show_features([feature for feature, _ in pairs]), pairs, strict=True
+    ):
         needed = cell_len(feature) + len(number) + 3
         if needed > n_left:
             lines.append("\n " if lines else " ")
@@ -234,9 +297,13 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
         f"chi-squared {_known(feature.chi_squared, ',.1f')}",
     )
     rows = (
-        (printable(label), _known(view.occurrences, ",.6g"),
-         _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","), f"{view.log_odds:+.3f}",
-         _known(view.z, "+.1f"))
+        (
+            printable(label),
+            _known(view.occurrences, ",.6g"),
+            _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
+            f"{view.log_odds:+.3f}",
+            _known(view.z, "+.1f"),
+        )
         for label, view in word.classes
-    )  # fmt: skip
+    )
     yield new_table("label", "occurrences", "documents", "log-odds", "z", rows=rows)

@@ -50,7 +50,9 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
         advice = "write JSON lines, and name a key of the object, as in --label-field label.KEY"
         yield f"{_count(objects)} like an object: {_name(objects)}; {advice}"
     if lists:
-        advice = "write them as lists in JSON lines, or as texts such as a|b with --label-separator '|'"
+        advice = (
+            "write them as lists in JSON lines, or as texts such as a|b with --label-separator '|'"
+        )
         yield f"{_count(lists)} like a list: {_name(lists)}; {advice}"
     if prefixed:
         advice = "spaces separate the labels in a line of fastText; in a column, --label-separator ',__label__' does"
@@ -59,7 +61,9 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
         yield from _find_joined(labels)
 
 
-def name_unknown(labels: Collection[str], known: Collection[str], *, is_model: bool = True) -> Iterator[str]:
+def name_unknown(
+    labels: Collection[str], known: Collection[str], *, is_model: bool = True
+) -> Iterator[str]:
     """Yield a line that names the labels of documents which a model does not know, if there are
     any.
 
@@ -69,7 +73,9 @@ def name_unknown(labels: Collection[str], known: Collection[str], *, is_model: b
     unknown = sorted(set(labels) - set(known))
     alike = _group_alike(known)
     is_none = len(unknown) == len(labels)
-    if not unknown or not (is_model or is_none or any(_canonical(label) in alike for label in unknown)):
+    if not unknown or not (
+        is_model or is_none or any(_canonical(label) in alike for label in unknown)
+    ):
         return
     part = f"{len(unknown):,} of {number_of(len(labels), 'label')} of the documents"
     what = f"the model does not know {part}"
@@ -124,7 +130,9 @@ def _canonical(label: str) -> str:
     change a number.
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
-    text = " ".join("".join(character for character in text if unicodedata.category(character) != "Cf").split())
+    text = " ".join(
+        "".join(character for character in text if unicodedata.category(character) != "Cf").split()
+    )
     found = _number.fullmatch(text)
     if found is None or not any(map(str.isdigit, text)):
         return text
@@ -147,4 +155,6 @@ def _count(labels: Sequence[str]) -> str:
 
 
 def _name(labels: Sequence[str]) -> str:
-    return "; ".join([*map(shorten, labels[:MAX_NAMED]), *(["…"] if len(labels) > MAX_NAMED else [])])
+    return "; ".join(
+        [*map(shorten, labels[:MAX_NAMED]), *(["…"] if len(labels) > MAX_NAMED else [])]
+    )

@@ -118,7 +118,9 @@ def draw(view: View, screen: Screen, height: int) -> Drawing:
     choices = _draw_choices(view.choices, screen, height - MIN_TEXT_LINES - len(bottom) - 2)
     page = height - len(bottom) - len(choices) - 2
     lines = [line for part in view.text for line in format_screen([part], screen).splitlines()]
-    top = view.top if view.top is not None else _find_large_weights(view.weights, screen.width, page)
+    top = (
+        view.top if view.top is not None else _find_large_weights(view.weights, screen.width, page)
+    )
     max_top = max(0, len(lines) - page)
     top = max(0, min(top, max_top))
     shown = lines[top : top + page]
@@ -126,7 +128,9 @@ def draw(view: View, screen: Screen, height: int) -> Drawing:
     parts = [f"{number} lines {place}" for number, place in hidden if number]
     rest = (f"── {', '.join(parts)} " if parts else "").ljust(screen.width, "─")[: screen.width]
     shown += [""] * (page - len(shown))
-    return Drawing((header, *shown, _line(rest, screen, "dim"), *choices, *bottom), top, max_top, page)
+    return Drawing(
+        (header, *shown, _line(rest, screen, "dim"), *choices, *bottom), top, max_top, page
+    )
 
 
 def _find_large_weights(weights: Sequence[Sequence[float]], width: int, page: int) -> int:
@@ -144,7 +148,9 @@ def _find_large_weights(weights: Sequence[Sequence[float]], width: int, page: in
     return 0 if found[0] >= ENOUGH_WEIGHT * found[best] else best
 
 
-def _draw_choices(choices: Sequence[tuple[str, str, bool]], screen: Screen, max_lines: int) -> list[str]:
+def _draw_choices(
+    choices: Sequence[tuple[str, str, bool]], screen: Screen, max_lines: int
+) -> list[str]:
     """Return the keys of the labels in columns, as many as there is space for."""
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text
@@ -161,12 +167,22 @@ def _draw_choices(choices: Sequence[tuple[str, str, bool]], screen: Screen, max_
         line = Text(no_wrap=True)
         for place in range(start, min(shown, len(choices)), n_lines):
             key, _, is_on = choices[place]
-            name = names[place] if cell_len(names[place]) <= size else set_cell_size(names[place], size - 1) + "…"
-            line.append(f"{key} ", "bold cyan").append(set_cell_size(name, size), "reverse" if is_on else "")
+            name = (
+                names[place]
+                if cell_len(names[place]) <= size
+                else set_cell_size(names[place], size - 1) + "…"
+            )
+            line.append(f"{key} ", "bold cyan").append(
+                set_cell_size(name, size), "reverse" if is_on else ""
+            )
             line.append("  ")
         lines.append(format_screen([line], screen).rstrip("\n"))
     if shown < len(choices):
-        lines[-1] = _line(f"… and {len(choices) - shown + n_columns} more labels: press n and type one", screen, "dim")
+        lines[-1] = _line(
+            f"… and {len(choices) - shown + n_columns} more labels: press n and type one",
+            screen,
+            "dim",
+        )
     return lines
 
 

@@ -37,17 +37,27 @@ def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
     names = ("documents", "test_documents", "labels", "seeds")
 
     def records(found: LearningCurves) -> list[dict[str, Any]]:
-        return [dict(zip(COLUMNS, _row(point), strict=True)) | {"values": point.values} for point in found.points]
+        return [
+            dict(zip(COLUMNS, _row(point), strict=True)) | {"values": point.values}
+            for point in found.points
+        ]
 
     return Result(
-        [curves], COLUMNS, lambda found: map(_row, found.points),
+        [curves],
+        COLUMNS,
+        lambda found: map(_row, found.points),
         lambda found: {name: getattr(found, name) for name in names} | {"points": records(found)},
-        layout=lambda found, screen: _parts(found, screen.width), records=records,
-    )  # fmt: skip
+        layout=lambda found, screen: _parts(found, screen.width),
+        records=records,
+    )
 
 
 def _row(point: Point) -> list[Any]:
-    figures = [figure for metric in CURVES for figure in (point.mean(metric.name), point.deviation(metric.name))]
+    figures = [
+        figure
+        for metric in CURVES
+        for figure in (point.mean(metric.name), point.deviation(metric.name))
+    ]
     return [point.size, point.model, *figures, n_unknown(point)]
 
 
@@ -59,7 +69,9 @@ def n_unknown(point: Point) -> float:
 
 
 def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
-    spread = f"; mean ± standard deviation over {curves.seeds} random splits" if curves.seeds > 1 else ""
+    spread = (
+        f"; mean ± standard deviation over {curves.seeds} random splits" if curves.seeds > 1 else ""
+    )
     yield f"{number_of(curves.documents, 'document')}, {curves.test_documents:,} of them for testing{spread}"
     table = new_table("documents", "model", *(metric.title for metric in CURVES), texts=(1,))
     table.columns[1].justify = "right"
@@ -96,24 +108,39 @@ def _chart(curves: LearningCurves, width: int) -> Iterator[Text]:
     for size, points in groupby(curves.points, key=lambda point: point.size):
         line: list[int | None] = [None] * plot_width
         for number, point in reversed(list(enumerate(points))):
-            line[round((point.mean(CURVES[0].name) - low) / ((high - low) or 1) * (plot_width - 1))] = number
+            line[
+                round((point.mean(CURVES[0].name) - low) / ((high - low) or 1) * (plot_width - 1))
+            ] = number
         text = Text(f"{size:>{margin - 2},} │")
         for mark in line:
-            text.append(*("·", "dim") if mark is None else (MARKS[mark % len(MARKS)], COLORS[mark % len(COLORS)]))
+            text.append(
+                *("·", "dim")
+                if mark is None
+                else (MARKS[mark % len(MARKS)], COLORS[mark % len(COLORS)])
+            )
         yield text
     yield Text(f"{'':>{margin}}{low:<.4f}{high:>{plot_width - 6}.4f}")
 
 
 def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> bytes:
     """Render the page of learning curves."""
-    by_size = [(size, list(points)) for size, points in groupby(curves.points, key=lambda point: point.size)]
+    by_size = [
+        (size, list(points))
+        for size, points in groupby(curves.points, key=lambda point: point.size)
+    ]
     best = [
         (size, max(points, key=lambda point: point.mean(CURVES[0].name)))
         # at the smallest and at the largest size
         for size, points in by_size[:1] + by_size[1:][-1:]
     ]
     unknown = UNKNOWN if any(map(n_unknown, curves.points)) else ""
-    content = {"subject": subject, "curves": curves, "best": best, "metrics": CURVES, "unknown": unknown}
+    content = {
+        "subject": subject,
+        "curves": curves,
+        "best": best,
+        "metrics": CURVES,
+        "unknown": unknown,
+    }
     return render_page("curves.html", content, charts=_page_charts(curves))
 
 
@@ -130,12 +157,18 @@ def _page_charts(curves: LearningCurves) -> list[Chart]:
             mean = point.mean(metric.name)
             deviation = point.deviation(metric.name) or 0.0
             rows.append((point.model, point.size, mean, mean - deviation, mean + deviation))
-        charts.append(Chart(
-            f"learning_curve_{metric.name}", metric.title.capitalize(),
-            f"From {number_of(rows[0][1], 'training document')} on the left to {rows[-1][1]:,} on the right, on a "
-            "logarithmic scale. The band is one standard deviation wide on each side.",
-            ("model", "size", "value", "low", "high"),
-            ("model", "documents", metric.title, "minus a deviation", "plus a deviation"), rows,
-            is_tabled=False, specification="learning_curve", metric=metric.title,
-        ))  # fmt: skip
+        charts.append(
+            Chart(
+                f"learning_curve_{metric.name}",
+                metric.title.capitalize(),
+                f"From {number_of(rows[0][1], 'training document')} on the left to {rows[-1][1]:,} on the right, on a "
+                "logarithmic scale. The band is one standard deviation wide on each side.",
+                ("model", "size", "value", "low", "high"),
+                ("model", "documents", metric.title, "minus a deviation", "plus a deviation"),
+                rows,
+                is_tabled=False,
+                specification="learning_curve",
+                metric=metric.title,
+            )
+        )
     return charts

@@ -66,7 +66,9 @@ FORMS = {
 }
 
 
-def join_records(names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]) -> str | None:
+def join_records(
+    names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]
+) -> str | None:
     """Return None: the lines are formatted in plain Python."""
     return None
 
@@ -75,7 +77,10 @@ join_records = choose_version(join_records)
 
 
 def predictions_result(
-    predictions: Iterable[Predictions], *, task: str = "one", decisions: DecisionSettings | None = None
+    predictions: Iterable[Predictions],
+    *,
+    task: str = "one",
+    decisions: DecisionSettings | None = None,
 ) -> Result[Predictions]:
     """Return predictions as a result, with one record for each document; they are also headers or
     fastText lines.
@@ -90,7 +95,13 @@ def predictions_result(
     form = FORMS[task]
     top_k = decisions.top_k if decisions is not None else None
     with_sets = decisions is not None and decisions.coverage is not None
-    columns = ("id", form.label, form.probability, *((form.label_set,) if with_sets else ()), *top_columns(top_k))
+    columns = (
+        "id",
+        form.label,
+        form.probability,
+        *((form.label_set,) if with_sets else ()),
+        *top_columns(top_k),
+    )
     texts: dict[str, Callable[[Predictions], str]] = {
         HEADER: format_headers,
         FASTTEXT: lambda batch: format_fasttext(batch, top_k),
@@ -99,22 +110,31 @@ def predictions_result(
     if columns == SHORT_COLUMNS:
         texts["tsv"] = lambda batch: _short_lines(batch, form)
     return Result(
-        predictions, columns, lambda batch: _rows(batch, form, top_k),
-        records=lambda batch: prediction_records(batch, top_k), texts=texts,
-    )  # fmt: skip
+        predictions,
+        columns,
+        lambda batch: _rows(batch, form, top_k),
+        records=lambda batch: prediction_records(batch, top_k),
+        texts=texts,
+    )
 
 
 def _short_lines(batch: Predictions, form: Form) -> str:
     """Format the columns `SHORT_COLUMNS` as TSV."""
     lines = None
     with suppress(UnicodeEncodeError):
-        lines = join_records(batch.ids, [labels[0] if labels else None for labels in batch.labels], batch.best)
+        lines = join_records(
+            batch.ids, [labels[0] if labels else None for labels in batch.labels], batch.best
+        )
     return lines if lines is not None else format_rows(_rows(batch, form, None), "tsv")
 
 
 def top_columns(top_k: int | None) -> list[str]:
     """Return the names of the columns of the most probable labels."""
-    return [f"{name}_{place}" for place in range(1, (top_k or 0) + 1) for name in ("label", "probability")]
+    return [
+        f"{name}_{place}"
+        for place in range(1, (top_k or 0) + 1)
+        for name in ("label", "probability")
+    ]
 
 
 def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator[dict[str, Any]]:
@@ -127,7 +147,9 @@ def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator
     else, if the model has more than 1,000 labels, `scores` has the 64 most probable ones.
     """
     form = FORMS[batch.task]
-    decimals = DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
+    decimals = (
+        DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
+    )
     if top_k is None and len(batch.classes) > form.max_scored:
         top_k = FEW_SCORED
     probabilities = _label_probabilities(batch, form, decimals)
@@ -136,18 +158,25 @@ def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator
     is_read = batch.is_read.tolist()
     for row, labels in enumerate(batch.labels):
         record: dict[str, Any] = {
-            "id": batch.ids[row], form.label: form.value(labels), form.probability: form.value(probabilities[row]),
-            "known": known[row], "outlier": batch.outliers[row] if batch.outliers is not None else None,
-        }  # fmt: skip
+            "id": batch.ids[row],
+            form.label: form.value(labels),
+            form.probability: form.value(probabilities[row]),
+            "known": known[row],
+            "outlier": batch.outliers[row] if batch.outliers is not None else None,
+        }
         if not form.is_list:
             typicality = batch.typicality[row] if batch.typicality is not None else math.nan
-            record["typicality"] = None if math.isnan(typicality) else float(f"{typicality:.{DIGITS}g}")
+            record["typicality"] = (
+                None if math.isnan(typicality) else float(f"{typicality:.{DIGITS}g}")
+            )
         record["scores"] = next(scores) if is_read[row] else None
         if batch.label_sets is not None:
             record[form.label_set] = list(batch.label_sets[row])
         if batch.explanations is not None:
             words = batch.explanations[row]
-            record["explanation"] = [{"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words]
+            record["explanation"] = [
+                {"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words
+            ]
         if batch.reasons[row] is not None:
             record["reason"] = batch.reasons[row]
         yield record
@@ -160,7 +189,9 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
             yield dict(zip(batch.classes, probabilities, strict=True))
         return
     best = batch.most_probable(top_k)
-    for shares, classes, is_read in zip(_take(batch.probabilities, best, decimals), best, batch.is_read, strict=True):
+    for shares, classes, is_read in zip(
+        _take(batch.probabilities, best, decimals), best, batch.is_read, strict=True
+    ):
         if is_read:
             yield {batch.classes[k]: share for k, share in zip(classes, shares, strict=True)}
 
@@ -171,9 +202,15 @@ def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[s
     The prediction set and the most probable labels follow if there are any.
     """
     separator = batch.separator
-    shares = ([f"{share:.{DIGITS}f}" for share in each] for each in _label_probabilities(batch, form))
+    shares = (
+        [f"{share:.{DIGITS}f}" for share in each] for each in _label_probabilities(batch, form)
+    )
     labels = (form.text(each, separator) for each in batch.labels)
-    columns: list[Iterable[str]] = [batch.ids, labels, (form.text(each, separator) for each in shares)]
+    columns: list[Iterable[str]] = [
+        batch.ids,
+        labels,
+        (form.text(each, separator) for each in shares),
+    ]
     if batch.label_sets is not None:
         columns.append(join_labels(labels, separator) for labels in batch.label_sets)
     rows = zip(*columns, strict=True)
@@ -184,7 +221,9 @@ def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[s
         yield *row, *map(field_text, top)
 
 
-def top_fields(batch: Predictions, top_k: int | None, decimals: int | None = DIGITS) -> list[list[str | float | None]]:
+def top_fields(
+    batch: Predictions, top_k: int | None, decimals: int | None = DIGITS
+) -> list[list[str | float | None]]:
     """Return the values of the columns `top_columns` for each document; None for ranks without a
     label.
     """
@@ -193,7 +232,11 @@ def top_fields(batch: Predictions, top_k: int | None, decimals: int | None = DIG
     fields = []
     best = batch.most_probable(top_k)
     for shares, classes in zip(_take(batch.probabilities, best, decimals), best, strict=True):
-        found = [value for share, k in zip(shares, classes, strict=True) for value in (batch.classes[k], share)]
+        found = [
+            value
+            for share, k in zip(shares, classes, strict=True)
+            for value in (batch.classes[k], share)
+        ]
         fields.append([*found, *[None] * (2 * top_k - len(found))])
     return fields
 
@@ -216,23 +259,31 @@ def _table(batch: Predictions, form: Form, top_k: int | None) -> str:
         if form.is_list:
             line = f"{identity}  {_format_shares(labels, shares[row]) or '–'}"
         else:
-            name, share = (printable(labels[0]), f"{shares[row][0]:7.1%}") if labels else ("", "      –")
+            name, share = (
+                (printable(labels[0]), f"{shares[row][0]:7.1%}") if labels else ("", "      –")
+            )
             line = f"{name}{' ' * (width - cell_len(name))}  {share}  {identity}"
         if batch.label_sets is not None:
             names = map(printable, batch.label_sets[row])
             line += f"  [{', '.join(names) if form.is_list else printable(join_labels(batch.label_sets[row]))}]"
         if best[row]:
-            line += f"  {{{_format_shares([batch.classes[k] for k in best[row]], top_shares[row])}}}"
+            line += (
+                f"  {{{_format_shares([batch.classes[k] for k in best[row]], top_shares[row])}}}"
+            )
         reason = batch.reasons[row]
         lines.append(f"{line}  ({printable(reason)})\n" if reason is not None else f"{line}\n")
     return "".join(lines)
 
 
 def _format_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
-    return ", ".join(f"{printable(label)} {share:.1%}" for label, share in zip(labels, shares, strict=True))
+    return ", ".join(
+        f"{printable(label)} {share:.1%}" for label, share in zip(labels, shares, strict=True)
+    )
 
 
-def _label_probabilities(batch: Predictions, form: Form, decimals: int | None = None) -> list[list[float]]:
+def _label_probabilities(
+    batch: Predictions, form: Form, decimals: int | None = None
+) -> list[list[float]]:
     """Return the probabilities of the predicted labels of each document, rounded unless they are to
     be formatted.
 
@@ -241,10 +292,14 @@ def _label_probabilities(batch: Predictions, form: Form, decimals: int | None = 
     if form.is_list:
         return _take(batch.probabilities, batch.classes_of(batch.labels), decimals)
     best = batch.best if decimals is None else batch.best.round(decimals)
-    return [[share] * len(labels) for share, labels in zip(best.tolist(), batch.labels, strict=True)]
+    return [
+        [share] * len(labels) for share, labels in zip(best.tolist(), batch.labels, strict=True)
+    ]
 
 
-def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimals: int | None) -> list[list[float]]:
+def _take(
+    values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimals: int | None
+) -> list[list[float]]:
     """Return some columns of each row of a matrix, rounded unless `decimals` is None."""
     sizes = list(map(len, columns))
     rows = np.repeat(np.arange(len(values)), sizes)
@@ -269,11 +324,16 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
             raise SettingsError(what, where="--to fasttext", hint=hint)
     if top_k is not None:
         return "".join(
-            " ".join(f"{FASTTEXT_PREFIX}{batch.classes[k]} {batch.probabilities[row, k]:.{DIGITS}f}" for k in classes)
+            " ".join(
+                f"{FASTTEXT_PREFIX}{batch.classes[k]} {batch.probabilities[row, k]:.{DIGITS}f}"
+                for k in classes
+            )
             + "\n"
             for row, classes in enumerate(batch.most_probable(top_k))
         )
-    return "".join(" ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in batch.labels)
+    return "".join(
+        " ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in batch.labels
+    )
 
 
 def format_headers(batch: Predictions) -> str:
@@ -293,7 +353,9 @@ def format_headers(batch: Predictions) -> str:
         what = "a mail header can hold one label, and the model is a multi-label model"
         raise SettingsError(what, where="--to", hint="add --to jsonl")
     lines = []
-    for labels, probability, reason in zip(batch.labels, batch.best.tolist(), batch.reasons, strict=True):
+    for labels, probability, reason in zip(
+        batch.labels, batch.best.tolist(), batch.reasons, strict=True
+    ):
         value = quote("".join(labels), safe=HEADER_SAFE, errors="surrogatepass").strip()
         if 0 < len(value) <= MAX_HEADER:
             lines.append(f"{HEADER_NAME}: {value}; probability={probability:.{DIGITS}f}\n")

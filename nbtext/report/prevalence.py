@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 COLUMNS = ("label", "share", "low", "high", "documents", "predicted", "predicted_share")
 
 
-def prevalence_result(prevalence: Prevalence | Mapping[str, Prevalence]) -> Result[Mapping[str, Prevalence]]:
+def prevalence_result(
+    prevalence: Prevalence | Mapping[str, Prevalence],
+) -> Result[Mapping[str, Prevalence]]:
     """Return shares, or those of groups by name, as a result."""
     groups = prevalence if isinstance(prevalence, Mapping) else {"": prevalence}
     is_grouped = groups is prevalence
     columns = ("group", *COLUMNS) if is_grouped else COLUMNS
 
     def rows(_: Mapping[str, Prevalence]) -> list[tuple[Any, ...]]:
-        return [(name, *row) if is_grouped else row for name, each in groups.items() for row in _rows(each)]
+        return [
+            (name, *row) if is_grouped else row
+            for name, each in groups.items()
+            for row in _rows(each)
+        ]
 
     def document(_: Mapping[str, Prevalence]) -> dict[str, Any]:
         nested = [
@@ -41,20 +47,37 @@ def prevalence_result(prevalence: Prevalence | Mapping[str, Prevalence]) -> Resu
         headers = ("label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
         table = new_table(*(("group", *headers) if is_grouped else headers))
         for *names, share, low, high, documents, predicted, naive in rows(groups):
-            figures = f"{share:.4f}", f"{low:.4f} … {high:.4f}", f"{documents:,.0f}", f"{predicted:,} ({naive:.4f})"
+            figures = (
+                f"{share:.4f}",
+                f"{low:.4f} … {high:.4f}",
+                f"{documents:,.0f}",
+                f"{predicted:,} ({naive:.4f})",
+            )
             table.add_row(*map(printable, names), *figures)
         n_documents = sum(each.n_documents for each in groups.values())
-        return [f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included", table]
+        return [
+            f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included",
+            table,
+        ]
 
     return Result(
-        [groups], columns, rows, document, layout,
+        [groups],
+        columns,
+        rows,
+        document,
+        layout,
         records=lambda _: (dict(zip(columns, row, strict=True)) for row in rows(groups)),
-    )  # fmt: skip
+    )
 
 
 def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
     """Return the values of COLUMNS for each label."""
-    figures = (*found.estimate, found.estimate.shares * found.n_documents, found.predicted, found.naive_shares)
+    figures = (
+        *found.estimate,
+        found.estimate.shares * found.n_documents,
+        found.predicted,
+        found.naive_shares,
+    )
     return list(zip(found.labels, *(each.tolist() for each in figures), strict=True))
 
 
@@ -70,7 +93,11 @@ def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:
             continue
         words = f" (most: {', '.join(each.drifted)})" if each.drifted else ""
         result = "the intervals allow for as many errors as the probabilities say, and for the effect of these words"
-        result = "any share is possible" if each.drift.is_too_large else f"{result}, not for other changes"
+        result = (
+            "any share is possible"
+            if each.drift.is_too_large
+            else f"{result}, not for other changes"
+        )
         where = f"group {name}: " if name else ""
         yield (
             f"{where}{each.drift.share:.1%} of the words differ from those of training, whatever the shares of the "

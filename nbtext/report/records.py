@@ -56,7 +56,13 @@ def field_text(value: str | int | float | None) -> str:
     """Format a value for a field: six decimals, and nothing for None."""
     if value is None:
         return ""
-    return f"{value:.{DIGITS}f}" if isinstance(value, float) else value if isinstance(value, str) else str(value)
+    return (
+        f"{value:.{DIGITS}f}"
+        if isinstance(value, float)
+        else value
+        if isinstance(value, str)
+        else str(value)
+    )
 
 
 def format_repeated(name: str, together: float, separate: float) -> str:
@@ -71,7 +77,9 @@ def name_lines(title: str, names: Sequence[str], maximum: int = 10) -> Iterator[
         yield f"{title}: {', '.join(map(printable, names[:maximum]))}{more}"
 
 
-def format_json(value: Any, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
+def format_json(
+    value: Any, *, indent: int | None = None, separators: tuple[str, str] | None = None
+) -> str:
     """Format plain data or a dataclass as JSON, on one line or indented."""
     plain = asdict(value) if is_dataclass(type(value)) else value
     encode = _encoder(indent, separators)
@@ -100,7 +108,9 @@ def write_text(texts: Iterable[str], file: Writer) -> None:
 def _encoder(indent: int | None, separators: tuple[str, str] | None) -> Callable[[Any], str]:
     import json
 
-    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=indent, separators=separators).encode
+    return json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
+    ).encode
 
 
 def finite(value: Any) -> Any:

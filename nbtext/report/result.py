@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nbtext.errors import printable
 from nbtext.records import dataclass
-from nbtext.report.records import JoinedLabels, Row, field_text, format_json, markdown_field, tsv_field
+from nbtext.report.records import (
+    JoinedLabels,
+    Row,
+    field_text,
+    format_json,
+    markdown_field,
+    tsv_field,
+)
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
@@ -110,7 +117,10 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
         yield "\n]\n" if before == ",\n" else "[]\n"
     elif output_format == "markdown" and result.tables is not None:
         for item in result.items:
-            yield "\n".join(each if isinstance(each, str) else _format_table(each) for each in result.tables(item))
+            yield "\n".join(
+                each if isinstance(each, str) else _format_table(each)
+                for each in result.tables(item)
+            )
     else:
         if output_format != "tsv":
             yield _format_head(result.columns, output_format)
@@ -125,7 +135,9 @@ def _format_table(table: Table) -> str:
 
 
 def _format_head(columns: Sequence[str], output_format: str) -> str:
-    return format_rows([columns], output_format) + f"{'|---' * len(columns)}|\n" * (output_format == "markdown")
+    return format_rows([columns], output_format) + f"{'|---' * len(columns)}|\n" * (
+        output_format == "markdown"
+    )
 
 
 def format_rows(rows: Iterable[Row], output_format: str) -> str:
@@ -144,6 +156,11 @@ def format_rows(rows: Iterable[Row], output_format: str) -> str:
         return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)
     text = "\n".join([*map("\t".join, texts), ""])
     n_tabs = sum(map(len, texts)) - len(texts)
-    if text.count("\n") == len(texts) and text.count("\t") == n_tabs and "\\" not in text and "\r" not in text:
+    if (
+        text.count("\n") == len(texts)
+        and text.count("\t") == n_tabs
+        and "\\" not in text
+        and "\r" not in text
+    ):
         return text  # no field needs an escape: this check is much faster than one for each field
     return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)

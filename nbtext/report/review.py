@@ -23,9 +23,12 @@ MAX_NAMED = 3  # documents of a finding, or labels, that are named
 def review_result(review: Review) -> Result[tuple[Finding, ...]]:
     """Return the findings as a result, with one record or row for each."""
     return Result(
-        [review.findings] if review.findings else [], COLUMNS, lambda findings: map(_row, findings),
-        layout=lambda findings, _: [_table(findings)], records=lambda findings: map(finding_record, findings),
-    )  # fmt: skip
+        [review.findings] if review.findings else [],
+        COLUMNS,
+        lambda findings: map(_row, findings),
+        layout=lambda findings, _: [_table(findings)],
+        records=lambda findings: map(finding_record, findings),
+    )
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -51,7 +54,15 @@ def document_record(document: ReviewedDocument) -> dict[str, Any]:
 def _row(finding: Finding) -> list[str | float | None]:
     ids = join_labels(tuple(document.id for document in finding.documents))
     places = join_labels(tuple(map(place_of, finding.documents)))
-    return [finding.finding, finding.certainty, finding.label, finding.likely_label, ids, places, finding.reason]
+    return [
+        finding.finding,
+        finding.certainty,
+        finding.label,
+        finding.likely_label,
+        ids,
+        places,
+        finding.reason,
+    ]
 
 
 def place_of(document: ReviewedDocument) -> str:
@@ -65,7 +76,9 @@ def _table(findings: Iterable[Finding]) -> Table:
         named = [printable(place_of(document)) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []
-        table.add_row(finding.finding, f"{finding.certainty:.1%}", _labels_of(finding), "\n".join(named))
+        table.add_row(
+            finding.finding, f"{finding.certainty:.1%}", _labels_of(finding), "\n".join(named)
+        )
     return table
 
 
@@ -85,15 +98,21 @@ def _labels_of(finding: Finding) -> str:
         return describe_error(finding)
     if finding.reason is not None:
         return printable(finding.reason)
-    return printable(", ".join(sorted({label for each in finding.documents for label in each.labels or ()})))
+    return printable(
+        ", ".join(sorted({label for each in finding.documents for label in each.labels or ()}))
+    )
 
 
 def summarize_review(review: Review) -> Iterator[str]:
     """Yield the result of a review in a few lines for people."""
     found = Counter(finding.finding for finding in review.findings)
-    counts = ", ".join(f"{name} {found[name]:,}" for name in FINDINGS if found[name]) or "nothing found"
+    counts = (
+        ", ".join(f"{name} {found[name]:,}" for name in FINDINGS if found[name]) or "nothing found"
+    )
     yield f"{number_of(review.n_documents, 'document')}: {counts}"
-    yield from name_lines("not judged, because the model lacks the label", review.unknown_labels, MAX_NAMED)
+    yield from name_lines(
+        "not judged, because the model lacks the label", review.unknown_labels, MAX_NAMED
+    )
     if review.error_rate is None:
         yield "no label was judged: that needs two labels, and two documents of each"
         return

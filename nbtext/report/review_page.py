@@ -21,9 +21,14 @@ MAX_WORDS = 8  # that speak for each label
 # to choose from; with more labels, another one is typed into the file of decisions
 MAX_LABELS = 200
 TITLES = {
-    "label_error": "Label error", "conflicting_duplicates": "Conflicting duplicates", "duplicate": "Duplicate",
-    "near_duplicate": "Near duplicate", "leak": "Leak", "outlier": "Outlier", "not_text": "Not text",
-}  # fmt: skip
+    "label_error": "Label error",
+    "conflicting_duplicates": "Conflicting duplicates",
+    "duplicate": "Duplicate",
+    "near_duplicate": "Near duplicate",
+    "leak": "Leak",
+    "outlier": "Outlier",
+    "not_text": "Not text",
+}
 
 
 def shown_findings(review: Review) -> tuple[Finding, ...]:
@@ -32,9 +37,13 @@ def shown_findings(review: Review) -> tuple[Finding, ...]:
 
 
 def render_review_page(
-    review: Review, *, subject: str, texts: Mapping[ReviewedDocument, str], weights: Sequence[dict[str, float] | None],
+    review: Review,
+    *,
+    subject: str,
+    texts: Mapping[ReviewedDocument, str],
+    weights: Sequence[dict[str, float] | None],
     locate: Locator,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """Render the page of a review.
 
     Parameters
@@ -53,7 +62,9 @@ def render_review_page(
     def show(document: ReviewedDocument, words: dict[str, float]) -> dict[str, Any]:
         text = texts.get(document, "")
         cut = text[:MAX_CHARACTERS]
-        weighed = ((words.get(feature, 0.0), spans) for feature, spans in (locate(cut) if words else ()))
+        weighed = (
+            (words.get(feature, 0.0), spans) for feature, spans in (locate(cut) if words else ())
+        )
         return {
             # in the data of the page; -1: no decision can be made about it
             "number": -1 if document.is_other else numbers.setdefault(document, len(numbers)),
@@ -68,24 +79,38 @@ def render_review_page(
     shown = []
     for finding, words in zip(shown_findings(review), weights, strict=True):
         ranked = sorted((words or {}).items(), key=lambda item: (-item[1], item[0]))
-        shown.append({
-            "finding": finding,
-            "title": TITLES[finding.finding],
-            "error": describe_error(finding) if finding.finding == LABEL_ERROR else None,
-            "documents": [show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]],
-            "n_more": max(0, len(finding.documents) - MAX_DOCUMENTS),
-            "words_for": [word for word, value in ranked[:MAX_WORDS] if value > 0],
-            "words_against": [word for word, value in ranked[::-1][:MAX_WORDS] if value < 0],
-        })  # fmt: skip
-    labels = sorted({label for each in numbers for label in each.labels or ()} | {
-        each.likely_label for each in review.findings if each.likely_label is not None
-    })  # fmt: skip
+        shown.append(
+            {
+                "finding": finding,
+                "title": TITLES[finding.finding],
+                "error": describe_error(finding) if finding.finding == LABEL_ERROR else None,
+                "documents": [
+                    show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]
+                ],
+                "n_more": max(0, len(finding.documents) - MAX_DOCUMENTS),
+                "words_for": [word for word, value in ranked[:MAX_WORDS] if value > 0],
+                "words_against": [word for word, value in ranked[::-1][:MAX_WORDS] if value < 0],
+            }
+        )
+    labels = sorted(
+        {label for each in numbers for label in each.labels or ()}
+        | {each.likely_label for each in review.findings if each.likely_label is not None}
+    )
     is_several = review.n_missing is not None
     found = {finding.finding for finding in shown_findings(review)}
     content: dict[str, Any] = {
-        "subject": subject, "lines": list(summarize_review(review)), "shown": shown, "n_findings": len(review.findings),
-        "kinds": [(name, title) for name, title in TITLES.items() if name in found], "labels": labels[:MAX_LABELS],
+        "subject": subject,
+        "lines": list(summarize_review(review)),
+        "shown": shown,
+        "n_findings": len(review.findings),
+        "kinds": [(name, title) for name, title in TITLES.items() if name in found],
+        "labels": labels[:MAX_LABELS],
         "is_several": is_several,
-    }  # fmt: skip
-    data = {"review": {"documents": [document_record(document) for document in numbers], "several": is_several}}
+    }
+    data = {
+        "review": {
+            "documents": [document_record(document) for document in numbers],
+            "several": is_several,
+        }
+    }
     return render_page("review.html", content, scripts=("review.js",), data=data)

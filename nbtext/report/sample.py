@@ -9,7 +9,9 @@ from nbtext.model.generation import GeneratedDocument
 from nbtext.report.result import Result
 
 
-def sample_result(documents: Iterable[GeneratedDocument], fields: tuple[str, ...]) -> Result[GeneratedDocument]:
+def sample_result(
+    documents: Iterable[GeneratedDocument], fields: tuple[str, ...]
+) -> Result[GeneratedDocument]:
     """Return generated documents as a result.
 
     TSV begins with the names of the columns: `nbtext train` reads them.
@@ -17,7 +19,11 @@ def sample_result(documents: Iterable[GeneratedDocument], fields: tuple[str, ...
     fields  names of the text fields; empty if there is only one
     """
     return Result(
-        documents, ("label", *(fields or ("text",))), lambda document: [(document.label, *document.texts)],
-        layout=lambda document, _: [f"{printable(document.label)}  {'  |  '.join(map(printable, document.texts))}"],
+        documents,
+        ("label", *(fields or ("text",))),
+        lambda document: [(document.label, *document.texts)],
+        layout=lambda document, _: [
+            f"{printable(document.label)}  {'  |  '.join(map(printable, document.texts))}"
+        ],
         has_header=True,
-    )  # fmt: skip
+    )

@@ -42,7 +42,9 @@ FIELDS = {
     "probabilities": Field("numbers", field_text, is_list=True, is_several=True),
     "known": Field("number", field_text),
     "outlier": Field("boolean", lambda value: "" if value is None else str(value).lower()),
-    "typicality": Field("number", lambda value: "" if value is None else f"{value:g}", is_several=False),
+    "typicality": Field(
+        "number", lambda value: "" if value is None else f"{value:g}", is_several=False
+    ),
     "reason": Field("text", field_text),
 }
 SCORES = Field("scores", format_json)
@@ -61,25 +63,37 @@ class ColumnSettings(Settings):
     RULES = tuple(Needs(name, "add_columns") for name in ("column_prefix", "table", "columns"))
 
     add_columns: bool = setting(
-        False, "Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
+        False,
+        "Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
         f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}.",
-    )  # fmt: skip
+    )
     columns: tuple[str, ...] = setting(
-        COLUMNS, f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that are in the "
+        COLUMNS,
+        f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that are in the "
         "vocabulary. typicality, from 0 to 1, is the share of training documents whose words are at most as probable "
         "(a conformal p-value). outlier is true if the words are less probable than those of 99 % of the training "
         "documents. reason tells why a document has no label. labels and probabilities are lists, only for multi-label "
-        "models.", parse=parse_names, metavar="NAME,…",
-    )  # fmt: skip
-    column_prefix: str = setting("", "Beginning of the names of added columns, such as predicted_.", metavar="TEXT")
+        "models.",
+        parse=parse_names,
+        metavar="NAME,…",
+    )
+    column_prefix: str = setting(
+        "", "Beginning of the names of added columns, such as predicted_.", metavar="TEXT"
+    )
     table: str | None = setting(
-        None, "Name of the new table, if SOURCE is a database. -o is a new or existing SQLite file.",
-        metavar="NAME", default_help="predictions",
-    )  # fmt: skip
+        None,
+        "Name of the new table, if SOURCE is a database. -o is a new or existing SQLite file.",
+        metavar="NAME",
+        default_help="predictions",
+    )
 
     def check_values(self) -> None:
         if self.table == "":
-            raise SettingsError("the name of the table is empty", where="table", hint="name it, or leave out --table")
+            raise SettingsError(
+                "the name of the table is empty",
+                where="table",
+                hint="name it, or leave out --table",
+            )
         hint = f"choose from {', '.join(FIELDS)}"
         for name in self.columns:
             if name not in FIELDS:

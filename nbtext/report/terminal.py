@@ -47,10 +47,16 @@ def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
 
     target = io.StringIO()
     console = Console(
-        file=target, width=screen.width, force_terminal=screen.is_styled, no_color=not screen.has_color,
+        file=target,
+        width=screen.width,
+        force_terminal=screen.is_styled,
+        no_color=not screen.has_color,
         color_system="standard" if screen.is_styled or screen.has_color else None,
-        highlight=False, markup=False, emoji=False, legacy_windows=False,
-    )  # fmt: skip
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
     for part in parts:
         if isinstance(part, Table):
             console.width = max(screen.width, fit_columns(part, screen.width))
@@ -72,9 +78,11 @@ def show_features(features: Sequence[str]) -> list[str]:
 
 
 def new_table(
-    *headers: str, rows: Iterable[Iterable[RenderableType]] = (), texts: Collection[int] = (0,),
+    *headers: str,
+    rows: Iterable[Iterable[RenderableType]] = (),
+    texts: Collection[int] = (0,),
     wraps: Collection[int] = (),
-) -> Table:  # fmt: skip
+) -> Table:
     """Make a table of figures, which are never cut, and of texts, which are cut if the screen is
     too narrow.
 
@@ -89,9 +97,11 @@ def new_table(
         is_text = number in texts
         is_wrapped = number in wraps
         table.add_column(
-            header, justify="left" if is_text or not number else "right", no_wrap=not is_wrapped,
+            header,
+            justify="left" if is_text or not number else "right",
+            no_wrap=not is_wrapped,
             overflow="fold" if is_wrapped else "ellipsis" if is_text else "crop",
-        )  # fmt: skip
+        )
     for row in rows:
         table.add_row(*row)
     return table
@@ -113,7 +123,9 @@ def fit_columns(table: Table, width: int) -> int:
 
     columns = table.columns
     bodies = [max(map(length, column.cells), default=0) for column in columns]
-    wanted = [max(body, length(column.header)) for body, column in zip(bodies, columns, strict=True)]
+    wanted = [
+        max(body, length(column.header)) for body, column in zip(bodies, columns, strict=True)
+    ]
     least = [
         body if column.overflow == "crop" else min(MIN_TEXT, size)
         for body, size, column in zip(bodies, wanted, columns, strict=True)
@@ -124,7 +136,9 @@ def fit_columns(table: Table, width: int) -> int:
     sizes = wanted
     while sum(sizes) + between > width and limit:
         limit -= 1
-        sizes = [max(minimum, min(size, limit)) for minimum, size in zip(least, wanted, strict=True)]
+        sizes = [
+            max(minimum, min(size, limit)) for minimum, size in zip(least, wanted, strict=True)
+        ]
     for column, size in zip(columns, sizes, strict=True):
         column.width = size
         header = Text(str(column.header), style=column.header_style)
@@ -157,7 +171,9 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
         yield lambda amount: bar.advance(task, amount)
 
 
-def track_progress(items: Iterable[Item], total: int, *, unit: str, is_wanted: bool) -> Iterator[Item]:
+def track_progress(
+    items: Iterable[Item], total: int, *, unit: str, is_wanted: bool
+) -> Iterator[Item]:
     """Yield items, while a bar shows how many of `total` have been yielded."""
     with progress(total, unit=unit, is_wanted=is_wanted) as advance:
         for item in items:
@@ -181,9 +197,14 @@ def _columns(unit: str) -> list[ProgressColumn]:
         """The number of items per second."""
 
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else f"? {unit}/s", "progress.data.speed")
+            return Text(
+                f"{task.speed:,.0f} {unit}/s" if task.speed else f"? {unit}/s",
+                "progress.data.speed",
+            )
 
     counted: list[ProgressColumn] = (
-        [DownloadColumn(), TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn(), RateColumn()]
+        [DownloadColumn(), TransferSpeedColumn()]
+        if unit == "bytes"
+        else [MofNCompleteColumn(), RateColumn()]
     )
     return [BarColumn(), *counted, TimeRemainingColumn()]

@@ -53,7 +53,11 @@ def format_training_summary(model: TrainedModel) -> str:
         labels += f" ({n_given / max(1, statistics.n_documents):.2f} per document)"
     name = settings.model + " with binary counts" * fitted.is_binary_selected
     names = [name] * (settings.model != AUTO) + ["multi-label"] * (not is_single)
-    counted = number_of(statistics.n_documents, "document"), labels, number_of(fitted.scorer.n_features, "feature")
+    counted = (
+        number_of(statistics.n_documents, "document"),
+        labels,
+        number_of(fitted.scorer.n_features, "feature"),
+    )
     found = f"{', '.join(names)}: {', '.join(counted)}"
     if chosen.parts:
         found += f"; {format_parts(chosen.parts)}"
@@ -65,21 +69,33 @@ def format_training_summary(model: TrainedModel) -> str:
         return f"{found}; there is only one label, which is predicted for every document"
     if expected is None:
         is_fitted = chosen.C is None or settings.calibrate or fitted.full_features is not None
-        return found if is_fitted else f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
+        return (
+            found
+            if is_fitted
+            else f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
+        )
     judge = fitted.estimated_by
     is_left_out = fitted.is_left_out
     if expected.held_out:  # nothing was left out for these
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
-        judge += f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
+        judge += (
+            f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
+        )
     if expected.duplicates:
         how = "one by one" if settings.is_separate else "together"
         judge += f", {number_of(expected.duplicates, 'duplicate')} left out {how}"
     judge += f", {expected.unanswered:,} unanswered" if expected.unanswered else ""
-    figures = ", ".join(f"{title} {getattr(expected, name):.4f}" for title, name in expected.HEADLINE.items())
+    figures = ", ".join(
+        f"{title} {getattr(expected, name):.4f}" for title, name in expected.HEADLINE.items()
+    )
     found += f"; estimated {figures} ({judge})"
     if expected.other is not None:  # duplicates left out the other way give another estimate
-        both = (expected.other, expected.metric) if settings.is_separate else (expected.metric, expected.other)
+        both = (
+            (expected.other, expected.metric)
+            if settings.is_separate
+            else (expected.metric, expected.other)
+        )
         found += f"; {format_repeated(next(iter(expected.HEADLINE)), *both)}"
     return found
 
@@ -102,14 +118,18 @@ def format_parts(parts: Sequence[Part]) -> str:
 
     Parts of weight 0 are left out.
     """
-    return " + ".join(f"{part.weight:.3g} × {_name_part(part)}" for part in parts if part.weight > 0)
+    return " + ".join(
+        f"{part.weight:.3g} × {_name_part(part)}" for part in parts if part.weight > 0
+    )
 
 
 def format_left_out(parts: Sequence[Part]) -> str | None:
     """Format which parts are left out of a combination, because they say something of too few
     documents; None: none.
     """
-    names = [_name_part(part) for part in parts if part.weight == 0 and part.informed < MIN_INFORMED]
+    names = [
+        _name_part(part) for part in parts if part.weight == 0 and part.informed < MIN_INFORMED
+    ]
     if not names:
         return None
     return f"left out: {' and '.join(names)}, which tell labels apart in fewer than {MIN_INFORMED:.0%} of the documents"
@@ -147,7 +167,9 @@ def format_decisions(model: TrainedModel) -> list[str]:
     for (metric, label, minimum), found in zip(settings.targets, estimate.targets, strict=False):
         bound = found.lower_bound(settings.confidence)
         confidence = f"{settings.confidence:.4g} confidence"
-        line = f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
+        line = (
+            f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
+        )
         line += f"at least {bound:.4f} with {confidence}; target {minimum:g}"
         offsets = model.fitted.calibration.decision_offsets
         k = model.fitted.labels.index(label)
@@ -186,17 +208,25 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
     """
     share = found.n_matched / max(1, n_documents)
     contain = "contains" if found.n_matched == 1 else "contain"
-    lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"]
+    lines = [
+        f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"
+    ]
     if found.missing:
         lines += name_lines("keywords that occur in no document", found.missing)
     if found.cut:
-        names = list_some((f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS)
-        lines.append(f"keywords of which only a part is read: {names}; to read every character, give --analyzer char")
+        names = list_some(
+            (f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS
+        )
+        lines.append(
+            f"keywords of which only a part is read: {names}; to read every character, give --analyzer char"
+        )
     if found.agreement is not None:
         before, after = found.agreement
         line = f"agreement with hidden keywords: {before:.4f} before EM, {after:.4f} after it"
         is_worse = before - after > LARGEST_FALL
-        line += "; warning: EM may make the model worse; compare with a model without --em" * is_worse
+        line += (
+            "; warning: EM may make the model worse; compare with a model without --em" * is_worse
+        )
         lines.append(line)
     return lines
 
@@ -214,11 +244,16 @@ def format_approximation(model: TrainedModel) -> str | None:
     calibration = model.fitted.calibration
     offsets = calibration.decision_offsets
     found = {
-        "model": model.fitted.model_settings.model, "smoothing": model.fitted.hyperparameters.smoothing,
-        "weights": model.fitted.hyperparameters.parts or None, "calibration": calibration.temperature,
-        "decision_offsets": offsets if calibration.prior_adjustment is None else calibration.prior_adjustment,
-        "outlier_threshold": calibration.outlier_threshold, "nonconformity": calibration.nonconformity,
-    }  # fmt: skip
+        "model": model.fitted.model_settings.model,
+        "smoothing": model.fitted.hyperparameters.smoothing,
+        "weights": model.fitted.hyperparameters.parts or None,
+        "calibration": calibration.temperature,
+        "decision_offsets": offsets
+        if calibration.prior_adjustment is None
+        else calibration.prior_adjustment,
+        "outlier_threshold": calibration.outlier_threshold,
+        "nonconformity": calibration.nonconformity,
+    }
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
     seen = model.fitted.estimate
@@ -226,7 +261,11 @@ def format_approximation(model: TrainedModel) -> str | None:
     if seen is not None:
         whose = f"fitted on {number_of(seen.documents, 'document')} of the retained sample"
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
-    said += [f"not fitted, because there are too few documents: {', '.join(missing)}"] if missing else []
+    said += (
+        [f"not fitted, because there are too few documents: {', '.join(missing)}"]
+        if missing
+        else []
+    )
     advice = "; refit them with nbtext calibrate "
     if model.statistics.is_decayed:
         advice += "on documents that the model was not trained on"
@@ -242,19 +281,31 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
     text  of some documents: if it has many vowel signs, at which the pattern cuts words, another
           pattern is advised
     """
-    from nbtext.features.vocabulary import MARKED, UNSPACED, compute_mark_share, compute_unspaced_share
+    from nbtext.features.vocabulary import (
+        MARKED,
+        UNSPACED,
+        compute_mark_share,
+        compute_unspaced_share,
+    )
 
     features = model.fitted.feature_settings
     vocabulary = model.counts.vocabulary
     statistics = model.counts.statistics
-    if features.analyzer != "word" or features.view or features.token_pattern or features.vocabulary is not None:
+    if (
+        features.analyzer != "word"
+        or features.view
+        or features.token_pattern
+        or features.vocabulary is not None
+    ):
         return None
     best = " or --model best" if model.fitted.task.is_exclusive else ""
     share = 0.0
     if features.ngrams == (1, 1) and vocabulary is not None:
         share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
     if share >= UNSPACED:
-        what = f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai"
+        what = (
+            f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai"
+        )
         return f"{what}: --analyzer char --ngrams 1,3{best} may be more accurate"
     share = compute_mark_share(text)
     if share < MARKED:
@@ -281,12 +332,19 @@ def search_result(search: Search) -> Result[Search]:
     def document(_: Search) -> dict[str, Any]:
         names = ("n_documents", "seconds", "reading_seconds")
         untried = [_search_names(candidate) for candidate in search.untried]
-        return {name: getattr(search, name) for name in names} | {"candidates": records(search), "untried": untried}
+        return {name: getattr(search, name) for name in names} | {
+            "candidates": records(search),
+            "untried": untried,
+        }
 
     return Result(
-        [search], tuple(records(search)[0]), lambda _: (tuple(each.values()) for each in records(search)), document,
-        layout=lambda found, _: search_parts(found), records=records,
-    )  # fmt: skip
+        [search],
+        tuple(records(search)[0]),
+        lambda _: (tuple(each.values()) for each in records(search)),
+        document,
+        layout=lambda found, _: search_parts(found),
+        records=records,
+    )
 
 
 def _search_names(candidate: Candidate) -> dict[str, Any]:
@@ -294,7 +352,10 @@ def _search_names(candidate: Candidate) -> dict[str, Any]:
     shortest, longest = candidate.features.ngrams
     features = candidate.feature_set
     if features == GIVEN:
-        features = " + ".join(candidate.features.view) or f"{candidate.features.analyzer} {shortest},{longest}"
+        features = (
+            " + ".join(candidate.features.view)
+            or f"{candidate.features.analyzer} {shortest},{longest}"
+        )
     return {"model": settings.model, "weighting": candidate.weighting, "features": features}
 
 
@@ -302,18 +363,25 @@ def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
     is_estimated = result.n_scored > 0
     low, high = result.interval if is_estimated and result.metric == "accuracy" else (None, None)
     return _search_names(result.candidate) | {
-        result.metric: result.accuracy if is_estimated else None, f"{result.metric}_low": low,
-        f"{result.metric}_high": high, "log_loss": result.log_loss if is_estimated else None,
-        "documents": result.n_documents, "estimate": result.estimate, "seconds": result.seconds,
-        "parts": format_parts(result.parts), "chosen": result is search.best,
-    }  # fmt: skip
+        result.metric: result.accuracy if is_estimated else None,
+        f"{result.metric}_low": low,
+        f"{result.metric}_high": high,
+        "log_loss": result.log_loss if is_estimated else None,
+        "documents": result.n_documents,
+        "estimate": result.estimate,
+        "seconds": result.seconds,
+        "parts": format_parts(result.parts),
+        "chosen": result is search.best,
+    }
 
 
 def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[RenderableType]:
     """Yield the parts of a table of the candidates."""
     models = number_of(len(search.results), "model")
     documents = number_of(search.n_documents, "document")
-    untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
+    untried = (
+        f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
+    )
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
     if search.untried and len(search.results) == 1:
         yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
@@ -322,7 +390,14 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
     has_intervals = has_intervals and search.best.metric == "accuracy"
     if has_intervals:
         yield "± half of the 95 % interval"
-    table = new_table("model", "features", search.best.metric.replace("_f1", " F1"), "estimate", "time", texts=(0, 1))
+    table = new_table(
+        "model",
+        "features",
+        search.best.metric.replace("_f1", " F1"),
+        "estimate",
+        "time",
+        texts=(0, 1),
+    )
     table.columns[3].justify = table.columns[4].justify = "left"
     for result, is_of_part in zip(search.results, is_part, strict=True):
         names = _search_names(result.candidate)
@@ -334,9 +409,12 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
             accuracy += " *" if is_of_part else "  "
         part = f" of {result.n_documents:,}" if is_of_part else ""
         table.add_row(
-            f"{names['model']} {names['weighting']}", names["features"], accuracy if result.n_scored else "–",
-            f"{result.estimate}{part}", f"{result.seconds:.1f} s {'◂' if result is search.best else ''}",
-        )  # fmt: skip
+            f"{names['model']} {names['weighting']}",
+            names["features"],
+            accuracy if result.n_scored else "–",
+            f"{result.estimate}{part}",
+            f"{result.seconds:.1f} s {'◂' if result is search.best else ''}",
+        )
     yield table
     if any(is_part):
         yield "* on a part of the documents only: compare it with the others as a rough estimate"
@@ -346,7 +424,9 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
 
 def difference_result(difference: Difference) -> Result[Difference]:
     """Return the differences between two models as a result."""
-    return Result([difference], DIFFERENCE_COLUMNS, _difference_rows, asdict, layout=_difference_parts)
+    return Result(
+        [difference], DIFFERENCE_COLUMNS, _difference_rows, asdict, layout=_difference_parts
+    )
 
 
 def _difference_rows(difference: Difference) -> Iterator[tuple[str | float | None, ...]]:
@@ -354,9 +434,15 @@ def _difference_rows(difference: Difference) -> Iterator[tuple[str | float | Non
         yield from ((what, "", change.name, *_texts(change)) for change in changes)
     yield from (("label", label, "", "", "new") for label in difference.new_labels)
     yield from (("label", label, "", "lost", "") for label in difference.lost_labels)
-    yield from (("new feature", "", feature, None, number) for feature, number in difference.new_features)
-    yield from (("lost feature", "", feature, number, None) for feature, number in difference.lost_features)
-    yield from (("log-odds", move.label, move.feature, move.before, move.after) for move in difference.moves)
+    yield from (
+        ("new feature", "", feature, None, number) for feature, number in difference.new_features
+    )
+    yield from (
+        ("lost feature", "", feature, number, None) for feature, number in difference.lost_features
+    )
+    yield from (
+        ("log-odds", move.label, move.feature, move.before, move.after) for move in difference.moves
+    )
 
 
 def _texts(change: Change) -> tuple[str, str]:
@@ -373,17 +459,27 @@ def _difference_parts(difference: Difference, _: Screen) -> Iterator[RenderableT
     table = new_table("", "before", "after", texts=(0, 1, 2))
     table.columns[1].justify = table.columns[2].justify = "right"
     for change in (*difference.sizes, *difference.settings):
-        table.add_row(change.name.removeprefix("n_").replace("_", " "), *map(printable, _texts(change)))
+        table.add_row(
+            change.name.removeprefix("n_").replace("_", " "), *map(printable, _texts(change))
+        )
     yield table
     yield from name_lines("new labels", difference.new_labels)
     yield from name_lines("lost labels", difference.lost_labels)
     yield f"{number_of(difference.n_common, 'feature')} in both, {difference.n_new:,} new, {difference.n_lost:,} lost"
-    yield from name_lines("new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features])
-    yield from name_lines("lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features])
+    yield from name_lines(
+        "new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features]
+    )
+    yield from name_lines(
+        "lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features]
+    )
     if difference.moves:
         shown = show_features([move.feature for move in difference.moves])
         rows = (
-            (printable(move.label), feature, *(f"{value:+.3f}" for value in (move.before, move.after, move.change)))
+            (
+                printable(move.label),
+                feature,
+                *(f"{value:+.3f}" for value in (move.before, move.after, move.change)),
+            )
             for move, feature in zip(difference.moves, shown, strict=True)
         )
         yield new_table("label", "feature", "before", "after", "change", rows=rows, texts=(0, 1))

@@ -19,7 +19,15 @@ from nbtext.errors import NbtextError, OutputError
 from nbtext.serve import requests
 from nbtext.serve.batching import Batcher, predict_stream
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
-from nbtext.serve.guard import USAGE, Guard, Log, Metrics, error_response, in_http_terms, json_response
+from nbtext.serve.guard import (
+    USAGE,
+    Guard,
+    Log,
+    Metrics,
+    error_response,
+    in_http_terms,
+    json_response,
+)
 from nbtext.serve.models import ModelStore, ServedModel
 from nbtext.serve.openapi import describe
 from nbtext.serve.requests import JSON, JSONL, TEXT, Documents
@@ -68,9 +76,16 @@ class Service:
     """
 
     def __init__(
-        self, store: ModelStore, settings: ServeSettings, *, batcher: Batcher, metrics: Metrics, log: Log,
-        tokens: Sequence[bytes], feedback: Mapping[str, FeedbackFile],
-    ) -> None:  # fmt: skip
+        self,
+        store: ModelStore,
+        settings: ServeSettings,
+        *,
+        batcher: Batcher,
+        metrics: Metrics,
+        log: Log,
+        tokens: Sequence[bytes],
+        feedback: Mapping[str, FeedbackFile],
+    ) -> None:
         self._store = store
         self._settings = settings
         self._batcher = batcher
@@ -84,11 +99,16 @@ class Service:
         ]
         routes += [Route(path, _page_endpoint(*file), name=path) for path, file in PAGE.items()]
         self.app = Guard(
-            Starlette(routes=routes, exception_handlers=dict.fromkeys(ERRORS, _answer_error)), settings,
-            direct={PREDICT_PATH: self.predict}, routes={route.endpoint: route.path for route in routes},
+            Starlette(routes=routes, exception_handlers=dict.fromkeys(ERRORS, _answer_error)),
+            settings,
+            direct={PREDICT_PATH: self.predict},
+            routes={route.endpoint: route.path for route in routes},
             open_paths=frozenset({"/healthz", "/readyz", "/openapi.json", *PAGE}),
-            free_paths=frozenset({"/healthz", "/readyz", "/metrics"}), tokens=tokens, metrics=metrics, log=log,
-        )  # fmt: skip
+            free_paths=frozenset({"/healthz", "/readyz", "/metrics"}),
+            tokens=tokens,
+            metrics=metrics,
+            log=log,
+        )
 
     async def predict(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and
@@ -102,9 +122,14 @@ class Service:
         kind, charset = requests.content_type(scope)
         if kind == JSONL:
             await predict_stream(
-                scope, receive, send, model=model, decisions=options.decisions, batcher=self._batcher,
+                scope,
+                receive,
+                send,
+                model=model,
+                decisions=options.decisions,
+                batcher=self._batcher,
                 max_line_bytes=self._settings.max_body_bytes,
-            )  # fmt: skip
+            )
             return
         documents = await self._read_documents(scope, receive, kind, charset, model)
         usage.n_documents = len(documents.batch)
@@ -122,7 +147,11 @@ class Service:
         settings = model.input_settings(limit)
         maximum = self._settings.max_documents
         parse = partial(requests.parse_documents, body, kind, charset, settings, maximum)
-        return parse() if len(body) <= SMALL_BODY else await self._batcher.parse(parse, scope[USAGE].lease)
+        return (
+            parse()
+            if len(body) <= SMALL_BODY
+            else await self._batcher.parse(parse, scope[USAGE].lease)
+        )
 
     async def explain(self, request: Request) -> Response:
         """Answer `POST /v1/explain`: the terms of the log-odds of each document."""
@@ -152,12 +181,15 @@ class Service:
         batch = (await self._read_documents(scope, request.receive, kind, charset, model)).batch
         settings = model.input_settings(self._settings.max_body_bytes)
         lines = await self._batcher.parse(
-            partial(feedback_lines, batch, model, settings, new_labels=new_labels), scope[USAGE].lease
+            partial(feedback_lines, batch, model, settings, new_labels=new_labels),
+            scope[USAGE].lease,
         )
         try:
             await self._feedback[slot.file.name].append(lines)
         except OutputError as error:
-            raise HTTPException(507, f"the feedback was not stored: its file {error.what}") from None
+            raise HTTPException(
+                507, f"the feedback was not stored: its file {error.what}"
+            ) from None
         scope[USAGE].n_documents = len(batch)
         return json_response({"stored": len(batch)})
 
@@ -175,7 +207,9 @@ class Service:
 
     async def readyz(self, request: Request) -> Response:
         """Answer `GET /readyz`: requests are accepted."""
-        return error_response(503, "stopping") if self.is_draining else json_response({"status": "ok"})
+        return (
+            error_response(503, "stopping") if self.is_draining else json_response({"status": "ok"})
+        )
 
     async def metrics(self, request: Request) -> Response:
         """Answer `GET /metrics`."""
@@ -208,8 +242,13 @@ def _describe(slot: Any) -> dict[str, Any]:
     fitted = slot.current.fitted
     estimate = fitted.estimate
     return {
-        "name": slot.file.name, "model": fitted.model_settings.model, "labels": fitted.labels,
-        "fields": fitted.feature_settings.fields or ("text",), "several_labels": not fitted.task.is_exclusive,
-        "n_features": fitted.scorer.n_features, "estimated_accuracy": getattr(estimate, "accuracy", None),
-        "loaded_at": slot.current.loaded_at, "error": slot.error,
-    }  # fmt: skip
+        "name": slot.file.name,
+        "model": fitted.model_settings.model,
+        "labels": fitted.labels,
+        "fields": fitted.feature_settings.fields or ("text",),
+        "several_labels": not fitted.task.is_exclusive,
+        "n_features": fitted.scorer.n_features,
+        "estimated_accuracy": getattr(estimate, "accuracy", None),
+        "loaded_at": slot.current.loaded_at,
+        "error": slot.error,
+    }

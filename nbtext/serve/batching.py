@@ -64,7 +64,9 @@ class Batcher:
         Is called with the number of documents of each batch.
     """
 
-    def __init__(self, threads: int, on_batch: Callable[[int], None] = lambda n_documents: None) -> None:
+    def __init__(
+        self, threads: int, on_batch: Callable[[int], None] = lambda n_documents: None
+    ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._parser = ThreadPoolExecutor(1, thread_name_prefix="parse")
         self._parse_at = 0.0
@@ -96,7 +98,9 @@ class Batcher:
         records: list[bytes] = []
         for start in range(0, len(parts), self._n_threads):
             together = parts[start : start + self._n_threads]
-            for found in await asyncio.gather(*(self._submit(model, part, decisions, lease) for part in together)):
+            for found in await asyncio.gather(
+                *(self._submit(model, part, decisions, lease) for part in together)
+            ):
                 records += found
                 lease.add(sum(map(len, found)))
         return join(records)
@@ -107,7 +111,9 @@ class Batcher:
         """Return the encoded explanations, computed in parts; see `predict`."""
         records: list[bytes] = []
         for part in documents.batch.split(*MAX_EXPLAINED):
-            found = await _run(model.engine.pool or self._pool, partial(_explain, model, part, settings), lease)
+            found = await _run(
+                model.engine.pool or self._pool, partial(_explain, model, part, settings), lease
+            )
             records += found
             lease.add(sum(map(len, found)))
         return documents.join(records)
@@ -143,7 +149,9 @@ class Batcher:
         self._waiting.setdefault((model, decisions), []).append(job)
         if self._handle is None:
             is_idle = self._n_running < self._n_threads
-            self._handle = loop.call_soon(self._start) if is_idle else loop.call_later(MAX_WAIT, self._start)
+            self._handle = (
+                loop.call_soon(self._start) if is_idle else loop.call_later(MAX_WAIT, self._start)
+            )
         return job.future
 
     def _start(self) -> None:
@@ -168,7 +176,11 @@ class Batcher:
         results: list[tuple[_Job, Any]] = []
         if not done.cancelled():
             error = done.exception()
-            results = done.result() if error is None else [(job, RuntimeError(repr(error))) for job in jobs]
+            results = (
+                done.result()
+                if error is None
+                else [(job, RuntimeError(repr(error))) for job in jobs]
+            )
             self._on_batch(sum(len(job.batch) for job in jobs))
         for job in jobs:
             job.lease.end()
@@ -214,7 +226,9 @@ def _split_jobs(jobs: list[_Job], max_documents: int, max_characters: int) -> li
     n_documents = n_characters = 0
     for job in jobs:
         size = characters_of(job.batch)
-        if groups[-1] and (n_documents + len(job.batch) > max_documents or n_characters + size > max_characters):
+        if groups[-1] and (
+            n_documents + len(job.batch) > max_documents or n_characters + size > max_characters
+        ):
             groups.append([])
             n_documents = n_characters = 0
         groups[-1].append(job)
@@ -232,7 +246,9 @@ def _explain(model: ServedModel, batch: Batch, settings: ExplanationSettings) ->
     return [dumps(record) for record in model.engine.explain(batch, settings)]
 
 
-def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_Job]) -> list[tuple[_Job, Any]]:
+def _predict_jobs(
+    model: ServedModel, decisions: DecisionSettings, jobs: list[_Job]
+) -> list[tuple[_Job, Any]]:
     """Return each job that is not given up with its encoded records, or its error, which does not
     affect other jobs.
     """
@@ -252,9 +268,15 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
 
 
 async def predict_stream(
-    scope: Scope, receive: Receive, send: Send, *, model: ServedModel, decisions: DecisionSettings, batcher: Batcher,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    model: ServedModel,
+    decisions: DecisionSettings,
+    batcher: Batcher,
     max_line_bytes: int,
-) -> None:  # fmt: skip
+) -> None:
     """Answer each line of the body with a line, in order.
 
     A client that does not read its answers is not read, either. The time of the request begins
@@ -293,7 +315,9 @@ async def predict_stream(
             await lease.wait_and_add(size)
             n_reserved += size
             documents = Documents(part, requests.join_lines)
-            await running.put((tasks.create_task(batcher.predict(model, documents, decisions, lease)), size))
+            await running.put(
+                (tasks.create_task(batcher.predict(model, documents, decisions, lease)), size)
+            )
 
     async def read(tasks: asyncio.TaskGroup) -> None:
         async for data in requests.read_chunks(scope, receive):
@@ -310,7 +334,13 @@ async def predict_stream(
         nonlocal n_reserved
         item = await running.get()
         data = await item[0] if item is not None else b""
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", JSONL.encode())]})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-type", JSONL.encode())],
+            }
+        )
         while item is not None:
             await send({"type": "http.response.body", "body": data, "more_body": True})
             n_reserved -= item[1]

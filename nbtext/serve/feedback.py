@@ -28,7 +28,9 @@ TIME = "time"
 HINT = "name another --feedback-dir"
 
 
-def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *, new_labels: bool) -> bytes:
+def feedback_lines(
+    batch: Batch, model: ServedModel, settings: InputSettings, *, new_labels: bool
+) -> bytes:
     """Return labeled documents as JSON lines that `nbtext update` reads: with the keys of the
     model's rows.
 
@@ -46,7 +48,11 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
     empty = dict.fromkeys(settings.text_field, "")
     has_several = not model.fitted.task.is_exclusive
     try:
-        lists = batch.list_labels() if has_several else [label and (label,) for label in batch.single_labels()]
+        lists = (
+            batch.list_labels()
+            if has_several
+            else [label and (label,) for label in batch.single_labels()]
+        )
     except NbtextError as error:
         raise HTTPException(400, f"document {error}") from None
     for row, labels in enumerate(lists):
@@ -54,7 +60,9 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
         if (problem := batch.problems.get(row)) is not None:
             raise HTTPException(400, f"{where}{without_place(problem)}")
         if labels is None:
-            keys = " or ".join(f"`{name}`" for name in dict.fromkeys((settings.label_field, "label")))
+            keys = " or ".join(
+                f"`{name}`" for name in dict.fromkeys((settings.label_field, "label"))
+            )
             alike = " in all documents" if len(batch) > 1 else ""
             raise HTTPException(400, f"{where}there is no label; its key is {keys}{alike}")
         try:
@@ -66,7 +74,11 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
         except NbtextError as error:
             raise HTTPException(400, f"{where}{in_http_terms(error)}") from None
         texts = [column[row] for column in batch.columns]
-        fields = dict(zip(settings.text_field, texts, strict=True)) if settings.separate_fields else {first: texts[0]}
+        fields = (
+            dict(zip(settings.text_field, texts, strict=True))
+            if settings.separate_fields
+            else {first: texts[0]}
+        )
         record = {ID: batch.ids[row], **empty, **fields, **named}
         record.setdefault(TIME, time)  # unless the model has a key of this name
         lines.append(dumps(record) + b"\n")
@@ -122,7 +134,9 @@ class FeedbackFile:
             error = None
             try:
                 with convert_errors(self._file.path):
-                    await asyncio.get_running_loop().run_in_executor(self._pool, self._file.append, data)
+                    await asyncio.get_running_loop().run_in_executor(
+                        self._pool, self._file.append, data
+                    )
             except OutputError as problem:
                 error = problem
             for _, done in pending:

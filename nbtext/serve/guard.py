@@ -20,7 +20,14 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, TextIO
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,9 +41,15 @@ CLIENT_CLOSED = 499  # status in the metrics and the log, as of nginx: nobody re
 PLAIN_BODIES = {"Accept-Encoding": "identity"}
 # two of them can mean different things to this service and to a proxy before it
 SINGLE_HEADERS = (
-    b"host", b"origin", b"authorization", b"content-length", b"content-type", b"content-encoding",
-    b"transfer-encoding", b"sec-fetch-site",
-)  # fmt: skip
+    b"host",
+    b"origin",
+    b"authorization",
+    b"content-length",
+    b"content-type",
+    b"content-encoding",
+    b"transfer-encoding",
+    b"sec-fetch-site",
+)
 SAFE_METHODS = ("GET", "HEAD")
 USAGE = "nbtext.usage"  # the key of a request's Usage in its scope
 SECURITY_HEADERS = (
@@ -166,24 +179,46 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry(auto_describe=True)
         ProcessCollector(registry=registry)
-        self.requests = Counter("nbtext_requests", "Requests.", ("route", "status"), registry=registry)
+        self.requests = Counter(
+            "nbtext_requests", "Requests.", ("route", "status"), registry=registry
+        )
         self.seconds = Histogram(
-            "nbtext_request_seconds", "Time of a request.", ("route",), buckets=SECONDS, registry=registry
+            "nbtext_request_seconds",
+            "Time of a request.",
+            ("route",),
+            buckets=SECONDS,
+            registry=registry,
         )
-        self.documents = Counter("nbtext_documents", "Documents.", ("route", "model"), registry=registry)
+        self.documents = Counter(
+            "nbtext_documents", "Documents.", ("route", "model"), registry=registry
+        )
         self.batches = Histogram(
-            "nbtext_batch_documents", "Documents that were predicted together.", buckets=BATCH_SIZES, registry=registry
+            "nbtext_batch_documents",
+            "Documents that were predicted together.",
+            buckets=BATCH_SIZES,
+            registry=registry,
         )
-        self.active = Gauge("nbtext_requests_in_progress", "Requests in progress.", registry=registry)
+        self.active = Gauge(
+            "nbtext_requests_in_progress", "Requests in progress.", registry=registry
+        )
         self.body_bytes = Gauge(
-            "nbtext_body_bytes_in_progress", "Memory that the bodies of requests in progress use.", registry=registry
+            "nbtext_body_bytes_in_progress",
+            "Memory that the bodies of requests in progress use.",
+            registry=registry,
         )
         self.loaded = Gauge(
-            "nbtext_model_loaded_timestamp_seconds", "When the model was loaded.", ("model",), registry=registry
+            "nbtext_model_loaded_timestamp_seconds",
+            "When the model was loaded.",
+            ("model",),
+            registry=registry,
         )
-        self.reloads = Counter("nbtext_model_reloads", "Replaced model files.", ("model", "result"), registry=registry)
+        self.reloads = Counter(
+            "nbtext_model_reloads", "Replaced model files.", ("model", "result"), registry=registry
+        )
         # finding a metric by its labels takes as long as counting in it
-        self._of_route = cache(lambda route, status: (self.requests.labels(route, status), self.seconds.labels(route)))
+        self._of_route = cache(
+            lambda route, status: (self.requests.labels(route, status), self.seconds.labels(route))
+        )
         self._of_model = cache(self.documents.labels)
 
     def count_request(self, usage: Usage, status: int, seconds: float) -> None:
@@ -221,16 +256,25 @@ class Log:
         """Add a line."""
         if self._file is not None:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            self._lines.append(json.dumps({"time": now, "event": event, **details}, ensure_ascii=False))
+            self._lines.append(
+                json.dumps({"time": now, "event": event, **details}, ensure_ascii=False)
+            )
 
     def write_request(self, scope: Scope, status: int, seconds: float, usage: Usage) -> None:
         """Add the line of a request; it has no path, because anything may be written there."""
         client = (scope.get("client") or ("",))[0]
         self.write(
-            "request", client=client, method=scope["method"], route=usage.route, status=status,
-            seconds=round(seconds, 6), model=usage.model, documents=usage.n_documents, bytes_in=usage.bytes_in,
+            "request",
+            client=client,
+            method=scope["method"],
+            route=usage.route,
+            status=status,
+            seconds=round(seconds, 6),
+            model=usage.model,
+            documents=usage.n_documents,
+            bytes_in=usage.bytes_in,
             bytes_out=usage.bytes_out,
-        )  # fmt: skip
+        )
 
     def stop(self) -> None:
         """Write the lines that are left."""
@@ -275,9 +319,18 @@ class Guard:
     """
 
     def __init__(  # noqa: PLR0913 - what differs between paths, and what all requests share
-        self, app: ASGIApp, settings: ServeSettings, *, direct: Mapping[str, ASGIApp], routes: Mapping[Any, str],
-        open_paths: frozenset[str], free_paths: frozenset[str], tokens: Sequence[bytes], metrics: Metrics, log: Log,
-    ) -> None:  # fmt: skip
+        self,
+        app: ASGIApp,
+        settings: ServeSettings,
+        *,
+        direct: Mapping[str, ASGIApp],
+        routes: Mapping[Any, str],
+        open_paths: frozenset[str],
+        free_paths: frozenset[str],
+        tokens: Sequence[bytes],
+        metrics: Metrics,
+        log: Log,
+    ) -> None:
         self._app = app
         self._settings = settings
         self._direct = direct
@@ -300,7 +353,9 @@ class Guard:
         is_started = False
         path = scope["path"]
         timeout = self._settings.timeout
-        usage = scope[USAGE] = Usage(Lease(self.memory), timeout, time.monotonic() + timeout, asyncio.current_task())
+        usage = scope[USAGE] = Usage(
+            Lease(self.memory), timeout, time.monotonic() + timeout, asyncio.current_task()
+        )
 
         async def count_and_send(message: Message) -> None:
             nonlocal status, is_started
@@ -315,7 +370,13 @@ class Guard:
             for start in range(0, len(body) or 1, SENT_BYTES):
                 part = body[start : start + SENT_BYTES]
                 has_more = start + SENT_BYTES < len(body)
-                await send({**message, "body": part, "more_body": has_more or message.get("more_body", False)})
+                await send(
+                    {
+                        **message,
+                        "body": part,
+                        "more_body": has_more or message.get("more_body", False),
+                    }
+                )
                 usage.bytes_out += len(part)
                 usage.extend()
 
@@ -323,7 +384,9 @@ class Guard:
             """Answer with an error; a response that has begun is cut, which the client can see."""
             if is_started:
                 raise ConnectionAbortedError(error.detail)
-            await error_response(error.status_code, error.detail, error.headers)(scope, receive, count_and_send)
+            await error_response(error.status_code, error.detail, error.headers)(
+                scope, receive, count_and_send
+            )
 
         try:
             self._check(scope, path)
@@ -341,7 +404,11 @@ class Guard:
         except asyncio.CancelledError:
             if not usage.is_late:
                 raise
-            await refuse(HTTPException(503, "the request took too long", {**RETRY_AFTER, "Connection": "close"}))
+            await refuse(
+                HTTPException(
+                    503, "the request took too long", {**RETRY_AFTER, "Connection": "close"}
+                )
+            )
         except Exception as error:
             self._log.write("error", error=type(error).__name__, place=_place(error))
             if not is_started:
@@ -349,7 +416,9 @@ class Guard:
         finally:
             self.active.discard(usage)
             usage.lease.end()
-            usage.route = path if path in self._direct else self._routes.get(scope.get("endpoint"), "")
+            usage.route = (
+                path if path in self._direct else self._routes.get(scope.get("endpoint"), "")
+            )
             elapsed = time.perf_counter() - started
             self._metrics.count_request(usage, status, elapsed)
             self._log.write_request(scope, status, elapsed, usage)
@@ -379,21 +448,32 @@ class Guard:
         host = headers.get(b"host", b"")
         origin = headers.get(b"origin", b"")
         # without the port
-        if self._checks_host and re.sub(r":\d+\Z", "", host.decode("latin-1").lower()) not in self._hosts:
-            raise HTTPException(403, "the Host header names none of the hosts that this service answers for")
+        if (
+            self._checks_host
+            and re.sub(r":\d+\Z", "", host.decode("latin-1").lower()) not in self._hosts
+        ):
+            raise HTTPException(
+                403, "the Host header names none of the hosts that this service answers for"
+            )
         is_foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
-        if (is_foreign or headers.get(b"sec-fetch-site") == b"cross-site") and scope["method"] not in SAFE_METHODS:
+        if (is_foreign or headers.get(b"sec-fetch-site") == b"cross-site") and scope[
+            "method"
+        ] not in SAFE_METHODS:
             raise HTTPException(403, "the request comes from a page of another origin")
         if self._digests and path not in self._open_paths:
             kind, _, given = headers.get(b"authorization", b"").partition(b" ")
             digest = sha256(given.strip()).digest()
             matches = [hmac.compare_digest(digest, known) for known in self._digests]
             if kind.lower() != b"bearer" or not any(matches):
-                raise HTTPException(401, "a valid bearer token is needed", {"WWW-Authenticate": "Bearer"})
+                raise HTTPException(
+                    401, "a valid bearer token is needed", {"WWW-Authenticate": "Bearer"}
+                )
         if headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
             raise HTTPException(501, "the body has a transfer encoding other than chunked")
         if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
-            raise HTTPException(415, "the body has a content encoding; send it as it is", PLAIN_BODIES)
+            raise HTTPException(
+                415, "the body has a content encoding; send it as it is", PLAIN_BODIES
+            )
 
 
 def _place(error: BaseException) -> str:
@@ -421,6 +501,8 @@ def error_response(status: int, message: str, headers: Mapping[str, str] | None 
     return json_response({"error": message}, status, headers)
 
 
-def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(
+    value: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return a value as JSON."""
     return Response(dumps(value), status, headers, media_type="application/json")

@@ -55,8 +55,12 @@ class ExplanationSettings:
     """What an explanation shows: the options of /v1/explain."""
 
     label: str | None = setting(None, "Label to explain; the predicted one by default.")
-    against: str | None = setting(None, "Label to compare with; the most probable other one by default.")
-    features: int | None = setting(None, "Number of contributions; all by default.", low=0, parse=parse_count)
+    against: str | None = setting(
+        None, "Label to compare with; the most probable other one by default."
+    )
+    features: int | None = setting(
+        None, "Number of contributions; all by default.", low=0, parse=parse_count
+    )
     marks: bool = setting(False, "Whether to add the text in runs, each with its weight.")
 
 
@@ -92,11 +96,18 @@ class LocalEngine:
             batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "")
         label = settings.label
         against = settings.against
-        found = self._explainer.explain_documents(batch, label=label, against=against, most=MAX_EXPLAINED)
+        found = self._explainer.explain_documents(
+            batch, label=label, against=against, most=MAX_EXPLAINED
+        )
         if self._fitted.task.is_exclusive:
             return [self._record(each, settings) for (each,) in found]
         return [
-            {"id": each[0].id, "explanations": [self._record(one, settings) for one in each if one.label is not None]}
+            {
+                "id": each[0].id,
+                "explanations": [
+                    self._record(one, settings) for one in each if one.label is not None
+                ],
+            }
             | ({} if each[0].reason is None else {"reason": each[0].reason})
             for each in found
         ]
@@ -105,7 +116,9 @@ class LocalEngine:
         record = explanation_record(explanation, settings.features)
         if settings.marks:
             runs: list[Run] = []
-            for text, weights in zip(explanation.texts, part_weights(explanation, self._locator), strict=True):
+            for text, weights in zip(
+                explanation.texts, part_weights(explanation, self._locator), strict=True
+            ):
                 runs += [Run("\n", 0)] * bool(runs) + highlight(text, weights)
             record["marks"] = runs
         return record
@@ -148,7 +161,9 @@ class ProcessEngine:
 
     def _start(self) -> ProcessPoolExecutor:
         context = get_context("spawn")
-        pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialize, initargs=(self._fitted,))
+        pool = ProcessPoolExecutor(
+            1, mp_context=context, initializer=_initialize, initargs=(self._fitted,)
+        )
         weakref.finalize(self, pool.shutdown, wait=False)
         return pool
 
@@ -230,9 +245,11 @@ class ServedModel:
         known = self.input
         fields = self.fitted.feature_settings.fields
         return InputSettings(
-            text_field=fields or known.text_field, label_field=known.label_field, separate_fields=bool(fields),
+            text_field=fields or known.text_field,
+            label_field=known.label_field,
+            separate_fields=bool(fields),
             max_document_bytes=max_document_bytes,
-        )  # fmt: skip
+        )
 
 
 class ModelSlot:
@@ -277,7 +294,11 @@ class ModelSlot:
 
     def _load(self) -> ServedModel:
         fitted = load_model(self.file.path, is_file=True).fitted
-        engine = ProcessEngine(fitted) if has_own_pattern(fitted.feature_settings) else LocalEngine(fitted)
+        engine = (
+            ProcessEngine(fitted)
+            if has_own_pattern(fitted.feature_settings)
+            else LocalEngine(fitted)
+        )
         model = ServedModel(self.file.name, fitted, engine, time.time())
         columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
         # the first call is slower
@@ -289,14 +310,18 @@ def _read_state(path: str) -> FileState:
     try:
         status = os.stat(path)
     except OSError as error:
-        raise ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}", where=path) from None
+        raise ArtifactError(
+            f"cannot be read: {(error.strerror or str(error)).lower()}", where=path
+        ) from None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class ModelStore:
     """All models of the service; a thread watches their files."""
 
-    def __init__(self, files: Sequence[ModelFile], on_reload: Callable[[ModelSlot], None] = lambda slot: None) -> None:
+    def __init__(
+        self, files: Sequence[ModelFile], on_reload: Callable[[ModelSlot], None] = lambda slot: None
+    ) -> None:
         self.slots = {file.name: ModelSlot(file) for file in files}
         self.default = next(iter(self.slots.values()))
         self._on_reload = on_reload

@@ -46,8 +46,9 @@ class _Number(str):
 
 decoder = json.JSONDecoder(
     parse_int=lambda digits: _Number(digits if digits != "-0" else "0"),
-    parse_float=lambda digits: _Number(spell_float(digits)), parse_constant=spell_float,
-)  # fmt: skip
+    parse_float=lambda digits: _Number(spell_float(digits)),
+    parse_constant=spell_float,
+)
 PLAIN_NAMES = {str, _Number, type(None)}
 # A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body
 # takes half a second.
@@ -55,7 +56,9 @@ MAX_VALUES = 250_000  # of JSON; more if the maximum number of documents is larg
 VALUES_PER_DOCUMENT = 25
 DECODED_BYTES = 1 << 15  # of a text that are decoded at once, for the same reason
 # Python would try to import a module for any other name, and remember the name for ever.
-CHARSETS = frozenset(encodings.aliases.aliases) | {module.name for module in pkgutil.iter_modules(encodings.__path__)}
+CHARSETS = frozenset(encodings.aliases.aliases) | {
+    module.name for module in pkgutil.iter_modules(encodings.__path__)
+}
 # a byte order mark tells which one
 JSON_CHARSETS = ("utf_8", "utf8", "utf_16", "utf_32", "us_ascii", "ascii")
 
@@ -75,7 +78,9 @@ class PredictOptions:
     """The options of /v1/predict, from its query string."""
 
     model: str = setting("", MODEL)
-    decisions: DecisionSettings = part(DecisionSettings, without=("cost",), explain={"parse": parse_count})
+    decisions: DecisionSettings = part(
+        DecisionSettings, without=("cost",), explain={"parse": parse_count}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,11 @@ class ExplainOptions:
 
 
 Options = TypeVar("Options", bound=PredictOptions | ExplainOptions)
-PARAMETERS.update(field.name for record in (PredictOptions, ExplainOptions) for field, _ in list_all_settings(record))
+PARAMETERS.update(
+    field.name
+    for record in (PredictOptions, ExplainOptions)
+    for field, _ in list_all_settings(record)
+)
 
 
 @lru_cache(maxsize=256)
@@ -106,14 +115,20 @@ def parse_options(query: bytes, record: type[Options]) -> Options:
     if len(query) > MAX_QUERY_BYTES:
         raise HTTPException(400, "the query string is too long")
     try:
-        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict")
+        pairs = parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict"
+        )
     except ValueError:
-        raise HTTPException(400, "the query string is broken; write NAME=VALUE&NAME=VALUE") from None
+        raise HTTPException(
+            400, "the query string is broken; write NAME=VALUE&NAME=VALUE"
+        ) from None
     known = {field.name: (field, found) for field, found in list_all_settings(record)}
     values: dict[str, Any] = {}
     for option, text in pairs:
         if option not in known:
-            raise HTTPException(400, f"there is no option {option!r}; there are {', '.join(sorted(known))}")
+            raise HTTPException(
+                400, f"there is no option {option!r}; there are {', '.join(sorted(known))}"
+            )
         try:
             value = parse_value(*known[option], text)
         except ValueError as error:
@@ -182,7 +197,9 @@ def content_type(scope: Scope) -> tuple[str, str]:
     kind = CONTENT_TYPES.get(name.strip().lower())
     if kind is None:
         expected = ", ".join((JSON, JSONL, TEXT))
-        raise HTTPException(415, f"the content type is {name.strip() or 'not given'}; expected one of {expected}")
+        raise HTTPException(
+            415, f"the content type is {name.strip() or 'not given'}; expected one of {expected}"
+        )
     pairs = (each.strip().lower().partition("=") for each in parameters)
     charsets = {value.strip(" \"'") for name, _, value in pairs if name.rstrip() == "charset"}
     charset = charsets.pop() if charsets else "utf-8"
@@ -193,7 +210,9 @@ def content_type(scope: Scope) -> tuple[str, str]:
     return kind, charset
 
 
-def parse_documents(body: bytes, kind: str, charset: str, settings: InputSettings, maximum: int) -> Documents:
+def parse_documents(
+    body: bytes, kind: str, charset: str, settings: InputSettings, maximum: int
+) -> Documents:
     """Return the documents of a whole body.
 
     Raises
@@ -224,19 +243,27 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
 
 def _check_number(number: int, maximum: int) -> None:
     if number > maximum:
-        raise HTTPException(413, f"{number:,} documents are too many; send at most {maximum:,} at once, or JSON lines")
+        raise HTTPException(
+            413,
+            f"{number:,} documents are too many; send at most {maximum:,} at once, or JSON lines",
+        )
 
 
 def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:
     if settings.separate_fields:
-        raise HTTPException(415, f"the model needs JSON with the keys {', '.join(settings.text_field)}")
+        raise HTTPException(
+            415, f"the model needs JSON with the keys {', '.join(settings.text_field)}"
+        )
     name = encodings.normalize_encoding(charset)
     codec = text_codec(name) if name in CHARSETS else None
     if codec is None:
         raise HTTPException(415, "the character set is not known")
     encoding, size = detect_bom(body, Encoding(CODECS_WITHOUT_BOM.get(codec, codec)))
     decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
-    parts = [decoder.decode(body[start : start + DECODED_BYTES]) for start in range(size, len(body), DECODED_BYTES)]
+    parts = [
+        decoder.decode(body[start : start + DECODED_BYTES])
+        for start in range(size, len(body), DECODED_BYTES)
+    ]
     return Batch(["1"], (["".join((*parts, decoder.decode(b"", final=True)))],), [None])
 
 
@@ -249,10 +276,16 @@ def _settings_of(items: list[Any], settings: InputSettings) -> InputSettings:
     """
     first = items[0] if items else None
     keys = first if isinstance(first, dict) else {}
-    is_whole = isinstance(first, str) or ("text" in keys and keys.keys().isdisjoint(settings.text_field))
+    is_whole = isinstance(first, str) or (
+        "text" in keys and keys.keys().isdisjoint(settings.text_field)
+    )
     if is_whole and not settings.separate_fields:
         settings = replace(settings, text_field=("text",))
-    return replace(settings, label_field="label") if "label" in keys and settings.label_field not in keys else settings
+    return (
+        replace(settings, label_field="label")
+        if "label" in keys and settings.label_field not in keys
+        else settings
+    )
 
 
 def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSettings:
@@ -286,7 +319,11 @@ def keys_of(settings: InputSettings) -> str:
     if settings.text_field == ("text",):
         return ""
     names = " and ".join(f"`{name}`" for name in settings.text_field)
-    return f"give {names}" if settings.separate_fields else f"give {names}, or `text`, alike in all documents"
+    return (
+        f"give {names}"
+        if settings.separate_fields
+        else f"give {names}, or `text`, alike in all documents"
+    )
 
 
 def _with_own_problems(batch: Batch, keys: str) -> Batch:
@@ -342,7 +379,9 @@ class MarkReader:
             data = self._head[size:]
             decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
             is_utf8 = encoding == UTF8
-            self._decode = lambda part, final: part if is_utf8 else decoder.decode(part, final).encode()
+            self._decode = lambda part, final: (
+                part if is_utf8 else decoder.decode(part, final).encode()
+            )
         return self._decode(data, is_last)
 
 
@@ -367,7 +406,9 @@ def loads(body: bytes, max_values: int = MAX_VALUES) -> Any:
         raise HTTPException(400, "the body is not UTF-8") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise HTTPException(400, f"broken JSON: {error.msg.removesuffix(' at')} at {where}") from None
+        raise HTTPException(
+            400, f"broken JSON: {error.msg.removesuffix(' at')} at {where}"
+        ) from None
     except RecursionError:
         raise HTTPException(400, "the JSON is nested too deep") from None
 
@@ -394,11 +435,20 @@ def parse_lines(block: LineBlock, settings: InputSettings, keys: str = "") -> Ba
     refused: set[int] = set()
     if has_more_values(block.data, MAX_VALUES):
         lines = block.data.split(b"\n")
-        refused = {block.first_line + n for n, line in enumerate(lines) if has_more_values(line, MAX_VALUES)}
-        kept = [b"0" if number in refused else line for number, line in enumerate(lines, block.first_line)]
+        refused = {
+            block.first_line + n
+            for n, line in enumerate(lines)
+            if has_more_values(line, MAX_VALUES)
+        }
+        kept = [
+            b"0" if number in refused else line
+            for number, line in enumerate(lines, block.first_line)
+        ]
         block = block._replace(data=b"\n".join(kept))
     batch = LineDocuments(block, "", None, UTF8, settings).batch(parse_jsonl)
     for row, number in enumerate(batch.line_numbers or ()) if refused else ():
         if number in refused:
-            batch.problems[row] = InputError(f"the JSON has more than {MAX_VALUES:,} values", where=str(number))
+            batch.problems[row] = InputError(
+                f"the JSON has more than {MAX_VALUES:,} values", where=str(number)
+            )
     return _with_own_problems(batch, keys)

@@ -86,7 +86,9 @@ class Protocol(HttpToolsProtocol):
 
     def _wait_for_head(self) -> None:
         self._unset_keepalive_if_required()
-        self.timeout_keep_alive_task = self.loop.call_at(self._head_end, self.timeout_keep_alive_handler)
+        self.timeout_keep_alive_task = self.loop.call_at(
+            self._head_end, self.timeout_keep_alive_handler
+        )
 
 
 class Server(uvicorn.Server):
@@ -94,7 +96,9 @@ class Server(uvicorn.Server):
 
     is_interrupted = False
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None], on_exit: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_start: Callable[[], None], on_exit: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._on_start = on_start
         self._on_exit = on_exit
@@ -107,7 +111,9 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Handle SIGTERM and SIGINT within the context."""
-        handlers = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
+        handlers = {
+            each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)
+        }
         try:
             yield
         finally:
@@ -123,7 +129,9 @@ class Server(uvicorn.Server):
             await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
             now = time.monotonic()
             connections: list[Any] = list(self.server_state.connections)
-            closing = {each: closing.get(each, now) for each in connections if each.transport.is_closing()}
+            closing = {
+                each: closing.get(each, now) for each in connections if each.transport.is_closing()
+            }
             for each, since in closing.items():
                 if now - since > seconds:
                     each.transport.abort()
@@ -137,9 +145,13 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    files: Sequence[ModelFile], settings: ServeSettings, *, threads: int = 0,
-    on_start: Callable[[str, ModelStore], None] = lambda address, store: None, log_requests: bool = True,
-) -> None:  # fmt: skip
+    files: Sequence[ModelFile],
+    settings: ServeSettings,
+    *,
+    threads: int = 0,
+    on_start: Callable[[str, ModelStore], None] = lambda address, store: None,
+    log_requests: bool = True,
+) -> None:
     """Answer requests until SIGTERM (returns) or Ctrl-C (raises KeyboardInterrupt); requests in
     progress are finished.
 
@@ -171,9 +183,15 @@ def serve(
     store = ModelStore(files, on_reload)
     batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
     folder = settings.feedback_dir
-    paths = {} if folder is None else {model.name: os.path.join(folder, f"{model.name}.jsonl") for model in files}
+    paths = (
+        {}
+        if folder is None
+        else {model.name: os.path.join(folder, f"{model.name}.jsonl") for model in files}
+    )
     feedback = {name: FeedbackFile(path) for name, path in paths.items()}
-    service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback)
+    service = Service(
+        store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback
+    )
     listener = _listen(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     # the service has a log of its own
@@ -181,10 +199,18 @@ def serve(
     logging.getLogger("uvicorn").propagate = False
     limited = type("LimitedProtocol", (Protocol,), {"max_connections": _count_connections()})
     config = uvicorn.Config(
-        service.app, http=limited, ws="none", loop="asyncio", lifespan="off", log_config=None, access_log=False,
-        proxy_headers=False, server_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        service.app,
+        http=limited,
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.timeout) + 1,
-    )  # fmt: skip
+    )
     server = Server(
         config,
         lambda: on_start(f"http://{host}:{listener.getsockname()[1]}", store),
@@ -192,7 +218,9 @@ def serve(
     )
 
     async def run() -> None:
-        tasks = list(map(asyncio.create_task, (service.app.sweep(), server.abort_unread(settings.timeout))))
+        tasks = list(
+            map(asyncio.create_task, (service.app.sweep(), server.abort_unread(settings.timeout)))
+        )
         await server.serve(sockets=[listener])
         for task in tasks:
             task.cancel()
@@ -231,7 +259,9 @@ def _listen(settings: ServeSettings) -> socket.socket:
     """Return a socket that listens on the address of the settings."""
     with contextlib.ExitStack() as on_error:
         try:
-            found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            found = socket.getaddrinfo(
+                settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
             family, kind, protocol, _, address = found[0]
             listener = on_error.enter_context(socket.socket(family, kind, protocol))
             if os.name == "posix":  # on Windows, another process could then listen on the same port

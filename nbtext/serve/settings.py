@@ -37,45 +37,68 @@ class ServeSettings(Settings):
     RULES = (Needs("new_labels", "feedback_dir"),)
 
     host: str = setting(
-        "127.0.0.1", "Address to listen on. Any non-loopback address needs --token-file or --insecure.",
+        "127.0.0.1",
+        "Address to listen on. Any non-loopback address needs --token-file or --insecure.",
         metavar="ADDRESS",
-    )  # fmt: skip
-    port: int = setting(8000, "Port to listen on; 0 is any free one.", low=0, high=65535, metavar="N")
+    )
+    port: int = setting(
+        8000, "Port to listen on; 0 is any free one.", low=0, high=65535, metavar="N"
+    )
     token_file: str | None = setting(
-        None, "File of bearer tokens, one on each line. Requests then need the header `Authorization: Bearer TOKEN`.",
+        None,
+        "File of bearer tokens, one on each line. Requests then need the header `Authorization: Bearer TOKEN`.",
         file="input",
-    )  # fmt: skip
+    )
     insecure: bool = setting(
-        False, "Allow a non-loopback --host without --token-file: everybody who reaches it may use it."
+        False,
+        "Allow a non-loopback --host without --token-file: everybody who reaches it may use it.",
     )
     allowed_hosts: tuple[str, ...] = setting(
-        (), "Also accept requests with this name in the Host header, such as that of a reverse proxy; may be repeated. "
+        (),
+        "Also accept requests with this name in the Host header, such as that of a reverse proxy; may be repeated. "
         "If it is given, or on a loopback address, names other than those of this machine are refused.",
-        flags=("--allowed-host",), metavar="NAME", is_repeated=True,
-    )  # fmt: skip
+        flags=("--allowed-host",),
+        metavar="NAME",
+        is_repeated=True,
+    )
     feedback_dir: str | None = setting(
         None,
         "Accept labeled texts, and append them to DIR/NAME.jsonl for each model NAME. `nbtext update` learns them.",
         file="directory",
     )
-    new_labels: bool = setting(False, "Accept feedback whose label the model does not know. Needs --feedback-dir.")
+    new_labels: bool = setting(
+        False, "Accept feedback whose label the model does not know. Needs --feedback-dir."
+    )
     max_body_bytes: int = setting(
-        16_000_000, "Maximum size of a request in bytes; for JSON lines, of each line.", low=1, metavar="N"
+        16_000_000,
+        "Maximum size of a request in bytes; for JSON lines, of each line.",
+        low=1,
+        metavar="N",
     )
     max_total_body_bytes: int = setting(
-        128_000_000, "Maximum size of all requests in progress together, with their answers, in bytes. Further ones "
-        "are answered with status 503; JSON lines wait.", low=1, metavar="N",
-    )  # fmt: skip
-    max_documents: int = setting(10_000, "Maximum number of documents in a JSON array.", low=1, metavar="N")
+        128_000_000,
+        "Maximum size of all requests in progress together, with their answers, in bytes. Further ones "
+        "are answered with status 503; JSON lines wait.",
+        low=1,
+        metavar="N",
+    )
+    max_documents: int = setting(
+        10_000, "Maximum number of documents in a JSON array.", low=1, metavar="N"
+    )
     max_requests: int = setting(
-        256, "Maximum number of requests at the same time. Further ones are answered with status 503.",
-        low=1, metavar="N",
-    )  # fmt: skip
+        256,
+        "Maximum number of requests at the same time. Further ones are answered with status 503.",
+        low=1,
+        metavar="N",
+    )
     timeout: float = setting(
-        30.0, "Time limit of a request; for JSON lines, the longest time in which no line is completed and no answer "
+        30.0,
+        "Time limit of a request; for JSON lines, the longest time in which no line is completed and no answer "
         "is read.",
-        low=1e-3, high=86_400, metavar="SECONDS",
-    )  # fmt: skip
+        low=1e-3,
+        high=86_400,
+        metavar="SECONDS",
+    )
 
     def check_values(self) -> None:
         if not self.is_local and self.token_file is None and not self.insecure:
@@ -84,7 +107,9 @@ class ServeSettings(Settings):
             raise SettingsError(what, where="host", hint=hint)
         if self.max_total_body_bytes < self.max_body_bytes:
             what = f"{self.max_total_body_bytes:,} is less than the {self.max_body_bytes:,} bytes of one request"
-            raise SettingsError(what, where="max_total_body_bytes", hint="raise it, or lower --max-body-bytes")
+            raise SettingsError(
+                what, where="max_total_body_bytes", hint="raise it, or lower --max-body-bytes"
+            )
 
     @property
     def is_local(self) -> bool:
@@ -138,10 +163,14 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
         with open(path, encoding="ascii") as file:
             lines = [line.strip() for line in file.read(1 << 20).split("\n")]
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=path, hint="check the path"
+        ) from None
     except UnicodeDecodeError:
         raise InputError("contains characters that are not ASCII", where=path, hint=hint) from None
-    tokens = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
+    tokens = [
+        (number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")
+    ]
     for number, line in tokens:
         if not TOKEN.fullmatch(line):
             raise InputError("is not a token", where=f"{path}:{number}", hint=hint)

@@ -28,7 +28,9 @@ def with_arrays(value: Any) -> Any:
     """Return plain data in which stored arrays are read; they can be written to."""
     if isinstance(value, dict):
         return {
-            name: with_arrays(each) for name, each in value.items() if name not in ("checksum", "format", "version")
+            name: with_arrays(each)
+            for name, each in value.items()
+            if name not in ("checksum", "format", "version")
         }
     if isinstance(value, list):
         return [with_arrays(each) for each in value]
@@ -83,9 +85,13 @@ def assemble(header: str | dict[str, Any], data: bytes = b"") -> bytes:
         rest = text[1:] + " " * n_spaces
         sealed = f'{{"checksum":"{crc32(rest.encode("ascii")):08x}",{rest}'
         file = io.BytesIO()
-        joblib.dump({"header": sealed, "data": np.frombuffer(data, dtype=np.uint8)}, file, protocol=3)
+        joblib.dump(
+            {"header": sealed, "data": np.frombuffer(data, dtype=np.uint8)}, file, protocol=3
+        )
         content = file.getvalue()
-        if (len(content) - len(data) - 2) % ALIGNMENT == 0 and content[-len(data) - 4 : -len(data) - 2] == b"\x01\xff":
+        if (len(content) - len(data) - 2) % ALIGNMENT == 0 and content[
+            -len(data) - 4 : -len(data) - 2
+        ] == b"\x01\xff":
             return content
     raise AssertionError("no padding aligns the file")
 
@@ -105,7 +111,9 @@ def reseal(content: bytes) -> bytes:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
-        return content[:N_START] + _sealed(text) + content[N_START + len(text) + CHECKSUM_LENGTH - 1 :]
+        return (
+            content[:N_START] + _sealed(text) + content[N_START + len(text) + CHECKSUM_LENGTH - 1 :]
+        )
     _seal_arrays(record, data)
     return assemble(record, data) if isinstance(record, dict) and record else content
 
@@ -116,9 +124,15 @@ def _sealed(text: str) -> bytes:
 
 
 def _seal_arrays(value: Any, data: bytes) -> None:
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         _seal_arrays(each, data)
-    if isinstance(value, dict) and set(storage.PLACE) <= value.keys() and value["dtype"] in storage.ITEM_TYPES:
+    if (
+        isinstance(value, dict)
+        and set(storage.PLACE) <= value.keys()
+        and value["dtype"] in storage.ITEM_TYPES
+    ):
         try:
             n_bytes = int(np.prod(value["shape"])) * np.dtype(value["dtype"]).itemsize
             stop = value["offset"] + max(n_bytes + -n_bytes % ALIGNMENT, ALIGNMENT)

@@ -18,16 +18,47 @@ from nbtext.artifact.reduction import limit_size
 
 FOLDER = Path(__file__).with_name("models")
 TEXTS = [
-    "red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1 red", "green leaf leaf",
-    "long curved", "a round red one", "the yellow one", "", "leaf green green round",
-] * 2  # fmt: skip
+    "red round leaf",
+    "green round",
+    "yellow long",
+    "yellow curved long",
+    "straße",
+    "x1 x1 red",
+    "green leaf leaf",
+    "long curved",
+    "a round red one",
+    "the yellow one",
+    "",
+    "leaf green green round",
+] * 2
 LABELS = [
-    "apple", "apple", "banana", "banana", "city\n", "city\n", "apple", "banana", "apple", "banana", "city\n", "apple",
-] * 2  # fmt: skip
+    "apple",
+    "apple",
+    "banana",
+    "banana",
+    "city\n",
+    "city\n",
+    "apple",
+    "banana",
+    "apple",
+    "banana",
+    "city\n",
+    "apple",
+] * 2
 LISTS = [
-    ["apple", "red"], ["apple"], ["banana"], ["banana"], [], ["red"], ["apple"], ["banana"], ["apple", "red"],
-    ["banana"], [], ["apple"],
-] * 2  # fmt: skip
+    ["apple", "red"],
+    ["apple"],
+    ["banana"],
+    ["banana"],
+    [],
+    ["red"],
+    ["apple"],
+    ["banana"],
+    ["apple", "red"],
+    ["banana"],
+    [],
+    ["apple"],
+] * 2
 QUESTIONS = ["long", "red leaf", "yellow yellow \udcff", "", "unheard of"]
 MATRIX = csr_array(np.array([[2, 0, 1, 0], [1, 0, 2, 0], [0, 3, 0, 1], [0, 1, 0, 0]] * 4))
 ROWS = csr_array(np.array([[1, 0, 0, 0], [0, 0, 0, 2], [0, 0, 0, 0]]))
@@ -38,7 +69,10 @@ KINDS: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "several-labels-with-sample": ({"keep_sample": 100}, LISTS),
     "several-labels-linear": ({"model": "svm"}, LISTS),
     "linear": ({"model": "svm", "tf": "log", "idf": "smooth", "norm": "l2"}, LABELS),
-    "linear-without-counts": ({"model": "nbsvm", "tf": "binary", "idf": "smooth", "norm": "l2"}, LABELS),
+    "linear-without-counts": (
+        {"model": "nbsvm", "tf": "binary", "idf": "smooth", "norm": "l2"},
+        LABELS,
+    ),
     "several-labels-without-counts": ({"model": "nbsvm", "ngrams": (1, 2)}, LISTS),
     "hashed-bernoulli": ({"model": "bernoulli", "hash_bits": 5}, LABELS),
     "categorical": ({"model": "categorical", "values": 3}, LABELS),
@@ -47,8 +81,14 @@ KINDS: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "matrix-columns": ({}, [2, 2, 3, 3] * 4),
     "views": ({"view": ("word:1:tfidf", "char_wb:2,3:log-tfidf"), "model": "svm"}, LABELS),
     "combined": ({"model": "combined"}, LABELS),
-    "combined-with-sample": ({"model": "combined", "view": ("word:1", "char:2"), "keep_sample": 100}, LABELS),
-    "stacked": ({"model": "stacked", "view": ("word:1,2", "char_wb:1,3"), "tf": "binary", "norm": "l2"}, LABELS),
+    "combined-with-sample": (
+        {"model": "combined", "view": ("word:1", "char:2"), "keep_sample": 100},
+        LABELS,
+    ),
+    "stacked": (
+        {"model": "stacked", "view": ("word:1,2", "char_wb:1,3"), "tf": "binary", "norm": "l2"},
+        LABELS,
+    ),
     "small": ({"model": "nbsvm", "view": ("char:1,4", "word:1,2")}, LABELS),
 }
 SMALL = {"small": 5_000}  # their bytes
@@ -68,9 +108,13 @@ def answer(name: str, classifier: TextClassifier) -> dict[str, Any]:
 if __name__ == "__main__":
     for name, (options, labels) in KINDS.items():
         if not (FOLDER / f"{name}.joblib").exists():
-            classifier = TextClassifier(**options).fit(MATRIX if name == "matrix-columns" else TEXTS, labels)
+            classifier = TextClassifier(**options).fit(
+                MATRIX if name == "matrix-columns" else TEXTS, labels
+            )
             if name in SMALL:
-                save_model(limit_size(classifier.model_, SMALL[name]).model, FOLDER / f"{name}.joblib")
+                save_model(
+                    limit_size(classifier.model_, SMALL[name]).model, FOLDER / f"{name}.joblib"
+                )
                 classifier = TextClassifier.load(FOLDER / f"{name}.joblib")
             classifier.save(FOLDER / f"{name}.joblib")
             text = json.dumps(answer(name, classifier), indent=1)

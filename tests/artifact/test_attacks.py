@@ -32,7 +32,8 @@ KINDS = {"calls": 100, "lies": 120, "headers": 200, "crowds": 75}
 
 
 @pytest.fixture(
-    scope="module", params=["calls", "lies", "headers", pytest.param("crowds", marks=pytest.mark.exhaustive)]
+    scope="module",
+    params=["calls", "lies", "headers", pytest.param("crowds", marks=pytest.mark.exhaustive)],
 )
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all attacks of a kind."""
@@ -49,7 +50,9 @@ def outcomes(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_there_are_many(outcomes: list[dict[str, Any]], folder: Path, request: pytest.FixtureRequest) -> None:
+def test_there_are_many(
+    outcomes: list[dict[str, Any]], folder: Path, request: pytest.FixtureRequest
+) -> None:
     """All attacks were loaded."""
     kind = request.node.callspec.params["folder"]
     assert len(outcomes) == len(list(folder.glob("*.joblib"))) > KINDS[kind]
@@ -78,10 +81,14 @@ def test_no_code_runs(outcomes: list[dict[str, Any]], folder: Path) -> None:
     for name in live_attacks(folder):
         if not name.startswith("object-"):
             assert re.search(
-                r"older nbtext|is a pickle|is damaged|is compressed by|is not a model|looks like text", messages[name]
+                r"older nbtext|is a pickle|is damaged|is compressed by|is not a model|looks like text",
+                messages[name],
             ), name
     assert "was written by an older nbtext" in messages["system-protocol-4"]
-    assert "is a pickle, but no nbtext model; nbtext never runs what it loads" in messages["system-protocol-2"]
+    assert (
+        "is a pickle, but no nbtext model; nbtext never runs what it loads"
+        in messages["system-protocol-2"]
+    )
     assert "is compressed by xz" in messages["system-behind-xz"]
 
 
@@ -99,8 +106,20 @@ def test_attacks_execute_code_under_joblib(folder: Path) -> None:
     are meaningful.
     """
     names = live_attacks(folder)
-    unsafe = [sys.executable, "-W", "ignore", "-c", UNSAFE, *(str(folder / f"{name}.joblib") for name in names)]
-    subprocess.run(unsafe, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    unsafe = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        UNSAFE,
+        *(str(folder / f"{name}.joblib") for name in names),
+    ]
+    subprocess.run(
+        unsafe,
+        check=True,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
     canaries = list(folder.glob("canary-*"))
     for canary in canaries:
         canary.unlink()

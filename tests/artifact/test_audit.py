@@ -63,11 +63,25 @@ class Example:
 
 
 EXAMPLE = Example(
-    "é\udcff", True, 0.1, 3, None, ("a", "b"), (1, "x", 2.5), (1.0, -2.5), (("a",), (), ("a", "b")), (("a", 0.5),),
-    np.array([0.5, -1e100]), np.array([0, 2**31 - 1], dtype=np.int32), np.array([3, 4]),
-    Vocabulary.from_terms(("green", "red")), Piece(3), (Piece(1), Piece(2, 0.25)), Pair(1.0, None),
+    "é\udcff",
+    True,
+    0.1,
+    3,
+    None,
+    ("a", "b"),
+    (1, "x", 2.5),
+    (1.0, -2.5),
+    (("a",), (), ("a", "b")),
+    (("a", 0.5),),
+    np.array([0.5, -1e100]),
+    np.array([0, 2**31 - 1], dtype=np.int32),
+    np.array([3, 4]),
+    Vocabulary.from_terms(("green", "red")),
+    Piece(3),
+    (Piece(1), Piece(2, 0.25)),
+    Pair(1.0, None),
     {"a": 1, ("a", "b"): 2},
-)  # fmt: skip
+)
 
 
 def written(**changes: Any) -> dict[str, Any]:
@@ -89,7 +103,9 @@ def is_same(a: Any, b: Any) -> bool:
 def test_a_record_is_read_as_it_was_written() -> None:
     """Equal in every type and value; through a file, too, in which tuples are lists."""
     assert is_same(Reader().read_record(Example, written(), "x"), EXAMPLE)
-    listed = written(words=["a", "b"], triple=[1, "x", 2.5], sets=[["a"], [], ["a", "b"]], either=[["a", 0.5]])
+    listed = written(
+        words=["a", "b"], triple=[1, "x", 2.5], sets=[["a"], [], ["a", "b"]], either=[["a", 0.5]]
+    )
     assert is_same(Reader().read_record(Example, listed, "x"), EXAMPLE)
 
 
@@ -99,9 +115,12 @@ def test_long_tuples_are_arrays() -> None:
     """
     words = tuple(f"{number:06}é\udcff" for number in range(2000))
     long = replace(
-        EXAMPLE, words=words, numbers=tuple(map(float, range(2000))), sets=tuple((word, "z") for word in words),
+        EXAMPLE,
+        words=words,
+        numbers=tuple(map(float, range(2000))),
+        sets=tuple((word, "z") for word in words),
         totals={word: number for number, word in enumerate(words)},
-    )  # fmt: skip
+    )
     plain = write(long)
     assert len(json.dumps(plain, default=lambda array: None)) < 1000
     assert is_same(Reader().read_record(Example, plain, "x"), long)
@@ -139,10 +158,26 @@ def test_what_is_missing_has_its_default() -> None:
         ("words", "ab", "should be a list, and is a text"),
         ("words", ["a", 1], "should be a text, and is an integer"),
         ("words", {"blob": np.zeros(1, dtype=np.uint8)}, '"x.words.offsets" is missing'),
-        ("words", {"blob": np.zeros(1), "offsets": np.array([0, 1])}, "should hold uint8, and holds float64"),
-        ("words", {"blob": np.zeros(3, dtype=np.uint8), "offsets": np.array([0, 2])}, "should ascend from 0 to 3"),
-        ("words", {"blob": np.array([0xC3], dtype=np.uint8), "offsets": np.array([0, 1])}, "should be UTF-8"),
-        ("words", {"bounds": np.array([0, 2]), "items": ["a"]}, "should ascend from 0 to 1 in its bounds"),
+        (
+            "words",
+            {"blob": np.zeros(1), "offsets": np.array([0, 1])},
+            "should hold uint8, and holds float64",
+        ),
+        (
+            "words",
+            {"blob": np.zeros(3, dtype=np.uint8), "offsets": np.array([0, 2])},
+            "should ascend from 0 to 3",
+        ),
+        (
+            "words",
+            {"blob": np.array([0xC3], dtype=np.uint8), "offsets": np.array([0, 1])},
+            "should be UTF-8",
+        ),
+        (
+            "words",
+            {"bounds": np.array([0, 2]), "items": ["a"]},
+            "should ascend from 0 to 1 in its bounds",
+        ),
         ("triple", [1, "x"], "should have 3 values, and has 2"),
         ("triple", [1, 2, 3], "should be a text, and is an integer"),
         ("numbers", [1.0, float("nan")], "and is nan"),
@@ -158,10 +193,18 @@ def test_what_is_missing_has_its_default() -> None:
         ("classes", np.array([0.0]), "should hold int32, and holds float64"),
         ("classes", np.array([2**31]), "should be from 0 to 2.14748e+09"),
         ("counts", np.array([-1]), "should be from 0 to 4.61169e+18, and is from -1 to -1"),
-        ("vocabulary", {"blob": np.array([98, 97], dtype=np.uint8), "offsets": np.array([0, 1, 2])}, "sorted order"),
+        (
+            "vocabulary",
+            {"blob": np.array([98, 97], dtype=np.uint8), "offsets": np.array([0, 1, 2])},
+            "sorted order",
+        ),
         ("part", [3], "should be a section, and is a list"),
         ("part", {}, '"x.part.count" is missing'),
-        ("part", {"count": 1, "more": 1}, 'newer nbtext: this one does not know its entry "x.part.more"'),
+        (
+            "part",
+            {"count": 1, "more": 1},
+            'newer nbtext: this one does not know its entry "x.part.more"',
+        ),
         ("parts", [{"count": -1}], '"x.parts.count" should be from 0'),
         ("pair", {"more": 1}, 'does not know its entry "x.pair.more"'),
         ("totals", {"a": 1}, "should have keys and values"),
@@ -180,7 +223,9 @@ def test_numbers_in_arrays() -> None:
     """Arrays are checked for finite values, bounds and order."""
     audit.check_within("a", np.array([0, 4]), 0, 4)
     audit.check_within("a", np.array([], dtype=np.int32), 0, 4)
-    assert "should be from 0 to 3, and is from 0 to 4" in refused(audit.check_within, "a", np.array([0, 4]), 0, 3)
+    assert "should be from 0 to 3, and is from 0 to 4" in refused(
+        audit.check_within, "a", np.array([0, 4]), 0, 3
+    )
     assert "should be from 0" in refused(audit.check_within, "a", np.array([0.0, np.nan]), 0, 3)
     audit.check_ascending("a", np.array([1, 1, 2]))
     audit.check_ascending("a", np.array([1, 2, 2**63 + 1], dtype=np.uint64))
@@ -211,7 +256,9 @@ def check_sparse_rows(indptr: Any, columns: Any) -> None:
     items = columns.tolist()
     is_right = bounds[:1] == [0] and bounds[-1] == len(items) and bounds == sorted(bounds)
     rows = [items[start:stop] for start, stop in pairwise(bounds)] if is_right else []
-    is_right = is_right and all(row == sorted(set(row)) and all(0 <= item < 4 for item in row) for row in rows)
+    is_right = is_right and all(
+        row == sorted(set(row)) and all(0 <= item < 4 for item in row) for row in rows
+    )
     try:
         audit.check_rows("a", indptr, columns, n_columns=4)
     except ArtifactError:
@@ -225,11 +272,15 @@ def check_terms(key: str, blob: Any, offsets: Any) -> None:
 
 
 def blob_and_offsets(terms: list[bytes]) -> tuple[Any, Any]:
-    return np.frombuffer(b"".join(terms), dtype=np.uint8), np.cumsum([0, *map(len, terms)], dtype=np.int64)
+    return np.frombuffer(b"".join(terms), dtype=np.uint8), np.cumsum(
+        [0, *map(len, terms)], dtype=np.int64
+    )
 
 
 similar_terms = st.lists(
-    st.text("ab\0é\U0001f600\ud800", max_size=20) | st.text("a\0", min_size=40, max_size=60) | st.text(max_size=4),
+    st.text("ab\0é\U0001f600\ud800", max_size=20)
+    | st.text("a\0", min_size=40, max_size=60)
+    | st.text(max_size=4),
     max_size=8,
 )
 
@@ -284,7 +335,9 @@ def test_terms_cut_in_a_character() -> None:
     of the decoded pieces.
     """
     data = "é".encode()
-    assert "UTF-8" in refused(check_terms, "t", np.frombuffer(data, dtype=np.uint8), np.array([0, 1, 2]))
+    assert "UTF-8" in refused(
+        check_terms, "t", np.frombuffer(data, dtype=np.uint8), np.array([0, 1, 2])
+    )
     long = [b"a" * ((1 << 20) - 1) + "é".encode(), b"b"]
     check_terms("t", *blob_and_offsets(long))
 

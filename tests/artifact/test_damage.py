@@ -17,7 +17,14 @@ from nbtext.errors import ArtifactError
 
 RECORD = {
     "labels": ["ham", "spam"],
-    "settings": {"ngrams": [1, 2], "smoothing": 0.5, "lowercase": True, "stem": None, "minimum": -1, "large": 1 << 40},
+    "settings": {
+        "ngrams": [1, 2],
+        "smoothing": 0.5,
+        "lowercase": True,
+        "stem": None,
+        "minimum": -1,
+        "large": 1 << 40,
+    },
     "blob": np.frombuffer(b"freemoney", dtype=np.uint8),
     "offsets": np.array([0, 4, 9]),
     "weights": {"deltas": np.array([0.5, -1.5])},
@@ -82,7 +89,10 @@ def test_every_byte_repeated_or_left_out(honest: bytes, outcome: Callable[[bytes
     before.
     """
     for position in range(len(honest)):
-        for damaged in (honest[:position] + honest[position + 1 :], honest[: position + 1] + honest[position:]):
+        for damaged in (
+            honest[:position] + honest[position + 1 :],
+            honest[: position + 1] + honest[position:],
+        ):
             assert outcome(damaged) is None or damaged == honest, position
 
 
@@ -110,13 +120,17 @@ def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], 
     for number in range(4000):
         damaged = bytearray(honest)
         for _ in range(chance.randint(1, 3)):
-            damaged[chance.randrange(n_header if number % 2 else len(damaged))] = chance.choice(PIECES)
+            damaged[chance.randrange(n_header if number % 2 else len(damaged))] = chance.choice(
+                PIECES
+            )
         record = outcome(reseal(bytes(damaged)))
         n_loaded += record is not None
     assert 100 < n_loaded < 3900
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500
+)
 @given(
     data=st.binary(max_size=60)
     | st.lists(st.sampled_from(PIECES) | st.integers(0, 255), max_size=60).map(bytes)

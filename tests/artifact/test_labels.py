@@ -25,7 +25,10 @@ def test_a_long_label_is_refused_at_training(tmp_path: Path) -> None:
     assert run(*arguments, text=lines).returncode == 0
     done = run(*arguments, text=f"{lines}__label__{'c' * 1001} blue\n")
     assert done.returncode == 1
-    assert "3: the label cccc" in done.stderr and "has 1,001 characters; the maximum is 1,000" in done.stderr
+    assert (
+        "3: the label cccc" in done.stderr
+        and "has 1,001 characters; the maximum is 1,000" in done.stderr
+    )
 
 
 def test_a_long_label_is_refused_by_the_library() -> None:
@@ -50,9 +53,16 @@ def test_weights_of_many_labels(tmp_path: Path) -> None:
     """A long list of pairs of a label and its weight is stored, too."""
     labels = [f"l{number}" for number in range(LONG + 1)]
     weights = {label: 1.0 + place for place, label in enumerate(labels)}
-    trained = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False, class_weight=weights)
-    save_model(trained.fit([f"w{number} more" for number in range(len(labels))], labels), tmp_path / "m")
-    assert load_model(tmp_path / "m").get_params()["class_weight"] == trained.get_params()["class_weight"]
+    trained = TextClassifier(
+        model="multinomial", smoothing=1.0, calibrate=False, class_weight=weights
+    )
+    save_model(
+        trained.fit([f"w{number} more" for number in range(len(labels))], labels), tmp_path / "m"
+    )
+    assert (
+        load_model(tmp_path / "m").get_params()["class_weight"]
+        == trained.get_params()["class_weight"]
+    )
 
 
 @pytest.mark.exhaustive
@@ -63,7 +73,16 @@ def test_as_many_labels_as_documents(tmp_path: Path) -> None:
     path = str(tmp_path / "m")
     lines = "".join(f"__label__{number} w{number % 5000} more\n" for number in range(310_000))
     trained = run(
-        "train", "-", "--input-format", "fasttext", "--no-calibrate", "--smoothing", "1", "-o", path, text=lines
+        "train",
+        "-",
+        "--input-format",
+        "fasttext",
+        "--no-calibrate",
+        "--smoothing",
+        "1",
+        "-o",
+        path,
+        text=lines,
     )
     assert trained.returncode == 0, trained.stderr
     assert len(load_model(path).classes_) == 310_000

@@ -25,9 +25,13 @@ from nbtext.model.predictor import Predictor
 
 TFIDF: dict[str, Any] = {"tf": "binary", "idf": "smooth", "norm": "l2"}
 RANDOM = np.random.default_rng(5)
-TEXTS = [" ".join(f"w{number:03}" for number in RANDOM.zipf(1.3, 30) if number < 999) for _ in range(300)]
+TEXTS = [
+    " ".join(f"w{number:03}" for number in RANDOM.zipf(1.3, 30) if number < 999) for _ in range(300)
+]
 LABELS = ["abc"[len(text) % 3] for text in TEXTS]
-LISTS = [[label] if len(text) % 2 else [label, "d"] for text, label in zip(TEXTS, LABELS, strict=True)]
+LISTS = [
+    [label] if len(text) % 2 else [label, "d"] for text, label in zip(TEXTS, LABELS, strict=True)
+]
 MODELS = [("nbsvm", LABELS), ("svm", LABELS), ("logistic", LABELS), ("nbsvm", LISTS)]
 
 
@@ -40,10 +44,16 @@ def test_memory_and_file_agree(model: str, labels: list[Any], tmp_path: Path) ->
     fitted.save(tmp_path / "model")
     record = load(tmp_path / "model")
     assert "counts" not in record
-    assert record["scorer"]["deltas"].dtype == record["views"][0]["weighting"]["idf"].dtype == np.float32
+    assert (
+        record["scorer"]["deltas"].dtype
+        == record["views"][0]["weighting"]["idf"].dtype
+        == np.float32
+    )
     loaded = load_model(tmp_path / "model")
     for name in ("bias", "indptr", "classes", "deltas", "rows"):
-        np.testing.assert_array_equal(getattr(loaded.fitted_.scorer, name), getattr(fitted.fitted_.scorer, name))
+        np.testing.assert_array_equal(
+            getattr(loaded.fitted_.scorer, name), getattr(fitted.fitted_.scorer, name)
+        )
     np.testing.assert_array_equal(loaded.fitted_.weighting.idf, fitted.fitted_.weighting.idf)
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
     assert loaded.model_.statistics.n_documents == 300
@@ -99,10 +109,14 @@ def sparse_scorers(draw: st.DrawFn) -> LinearScorer:
     flat = [entry for row in entries for entry in row]
     base = draw(st.sampled_from([None, np.arange(n_features) / 4]))
     return LinearScorer(
-        np.arange(n_classes) / 8, np.ones(n_classes), running_sums(np.array([len(row) for row in entries], dtype=int)),
-        np.array([k for k, _ in flat], dtype=np.int32), np.array([value for _, value in flat], dtype=np.float64),
-        base, None if base is None else np.full(n_classes, 0.5),
-    )  # fmt: skip
+        np.arange(n_classes) / 8,
+        np.ones(n_classes),
+        running_sums(np.array([len(row) for row in entries], dtype=int)),
+        np.array([k for k, _ in flat], dtype=np.int32),
+        np.array([value for _, value in flat], dtype=np.float64),
+        base,
+        None if base is None else np.full(n_classes, 0.5),
+    )
 
 
 @given(scorer=sparse_scorers(), block=st.integers(1, 4))
@@ -117,15 +131,21 @@ def test_shared_rows_change_nothing(scorer: LinearScorer, block: int) -> None:
     n = scorer.n_columns
     columns = np.arange(scorer.n_columns)
     assert shared.n_columns == n
-    entries = {tuple(zip(scorer.classes[a:b].tolist(), scorer.deltas[a:b].tolist(), strict=True))
-               for a, b in zip(scorer.indptr[:-1], scorer.indptr[1:], strict=True)}  # fmt: skip
+    entries = {
+        tuple(zip(scorer.classes[a:b].tolist(), scorer.deltas[a:b].tolist(), strict=True))
+        for a, b in zip(scorer.indptr[:-1], scorer.indptr[1:], strict=True)
+    }
     assert len(shared.indptr) - 1 == len(entries)
     np.testing.assert_array_equal(shared.weights(), scorer.weights())
-    rows = np.array([0, n, n, (n + 1) // 2 + n]), np.append(columns, columns[: (n + 1) // 2]).astype(np.int32)
+    rows = (
+        np.array([0, n, n, (n + 1) // 2 + n]),
+        np.append(columns, columns[: (n + 1) // 2]).astype(np.int32),
+    )
     values = np.linspace(0.1, 2, len(rows[1]))
     np.testing.assert_array_equal(shared.scores(*rows, values), scorer.scores(*rows, values))
     np.testing.assert_array_equal(
-        PLAIN_VERSIONS["score_rows"](*rows, values, shared), PLAIN_VERSIONS["score_rows"](*rows, values, scorer)
+        PLAIN_VERSIONS["score_rows"](*rows, values, shared),
+        PLAIN_VERSIONS["score_rows"](*rows, values, scorer),
     )
     one = ClassWeights(scorer)
     other = ClassWeights(shared)
@@ -133,7 +153,9 @@ def test_shared_rows_change_nothing(scorer: LinearScorer, block: int) -> None:
     for k in range(scorer.n_classes):
         np.testing.assert_array_equal(other.of(k), one.of(k))
         np.testing.assert_array_equal(np.array(other.entries(k)), np.array(one.entries(k)))
-        np.testing.assert_array_equal(shared.column_weights(columns, k), scorer.column_weights(columns, k))
+        np.testing.assert_array_equal(
+            shared.column_weights(columns, k), scorer.column_weights(columns, k)
+        )
     part = columns[::2]
     np.testing.assert_array_equal(shared.restrict(part).weights(), scorer.weights()[:, part])
 
@@ -149,17 +171,34 @@ def test_equal_hashes_of_different_rows(monkeypatch: pytest.MonkeyPatch) -> None
 def test_weights_too_large_for_float32() -> None:
     """They become its largest number, not infinite."""
     found = scorers.round_to_float32(np.array([1e300, -1e300, 0.1, 1e-300]))
-    assert found.tolist() == [np.finfo(np.float32).max, -np.finfo(np.float32).max, float(np.float32(0.1)), 0.0]
+    assert found.tolist() == [
+        np.finfo(np.float32).max,
+        -np.finfo(np.float32).max,
+        float(np.float32(0.1)),
+        0.0,
+    ]
 
 
 WRONG = [
     ("scorer.rows", put("scorer.rows", lambda rows: rows + 10_000)),
-    ("scorer.rows", put("scorer.rows", lambda rows: np.where(rows == 3, -1, rows.astype(np.int64)))),
+    (
+        "scorer.rows",
+        put("scorer.rows", lambda rows: np.where(rows == 3, -1, rows.astype(np.int64))),
+    ),
     ("columns, and has", put("scorer.rows", lambda rows: rows[1:])),
     ("scorer.rows", put("scorer.rows", lambda rows: rows.astype(np.float64))),
-    ("scorer.deltas", put("scorer.deltas", lambda deltas: np.append(np.float32(np.inf), deltas[1:]))),
-    ("scorer.deltas", put("scorer.deltas", lambda deltas: np.append(np.float32(np.nan), deltas[1:]))),
-    ("views.weighting.idf", put("views.0.weighting.idf", lambda idf: np.append(np.float32(np.inf), idf[1:]))),
+    (
+        "scorer.deltas",
+        put("scorer.deltas", lambda deltas: np.append(np.float32(np.inf), deltas[1:])),
+    ),
+    (
+        "scorer.deltas",
+        put("scorer.deltas", lambda deltas: np.append(np.float32(np.nan), deltas[1:])),
+    ),
+    (
+        "views.weighting.idf",
+        put("views.0.weighting.idf", lambda idf: np.append(np.float32(np.inf), idf[1:])),
+    ),
     ("documents.of_labels", put("documents.of_labels", [1, 2])),
     ("documents.of_labels", put("documents.of_labels", [1, 2, -1])),
     ("documents.of_labels", put("documents.of_labels", [1, 2, 2**53 + 1])),
@@ -173,7 +212,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
+@pytest.mark.parametrize(
+    ("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)]
+)
 def test_wrong_content_is_refused(key: str, how: Any, tmp_path: Path) -> None:
     """In one line that names the file and the key."""
     path = tmp_path / "model"
@@ -187,7 +228,10 @@ def test_wrong_content_is_refused(key: str, how: Any, tmp_path: Path) -> None:
 def test_shared_rows_of_a_gaussian_model(tmp_path: Path) -> None:
     """The columns of a derivation do not share rows, so a file that says so is refused."""
     TextClassifier(model="gaussian").fit(TEXTS, LABELS).save(tmp_path / "model")
-    change(tmp_path / "model", lambda record: record["scorer"].update(rows=np.arange(9, dtype=np.uint8)))
+    change(
+        tmp_path / "model",
+        lambda record: record["scorer"].update(rows=np.arange(9, dtype=np.uint8)),
+    )
     with pytest.raises(ArtifactError, match=r'scorer\.scales" do not belong to gaussian models'):
         load_model(tmp_path / "model")
 
@@ -203,7 +247,9 @@ FEW = [
 
 
 @pytest.mark.parametrize("texts", FEW)
-@pytest.mark.parametrize("options", [{"model": "svm", **TFIDF}, {"model": "complement"}, {"model": "bernoulli"}])
+@pytest.mark.parametrize(
+    "options", [{"model": "svm", **TFIDF}, {"model": "complement"}, {"model": "bernoulli"}]
+)
 def test_a_few_texts_are_predicted_by_a_part(texts: list[str], options: dict[str, Any]) -> None:
     """The first texts, if they are short, give the same bits, and the large vocabulary is not
     prepared for them.
@@ -231,7 +277,10 @@ def test_a_long_text_is_predicted_by_the_whole_vocabulary() -> None:
     assert "_counter" in vars(brief)
 
 
-@given(st.lists(st.text(st.sampled_from("ab\0é"), max_size=4), max_size=8), st.lists(st.text("ab\0é", max_size=4)))
+@given(
+    st.lists(st.text(st.sampled_from("ab\0é"), max_size=4), max_size=8),
+    st.lists(st.text("ab\0é", max_size=4)),
+)
 def test_sorted_names(names: list[str], wanted: list[str]) -> None:
     """Both versions agree with Python about their order, and about the place of each name."""
     packed = pack_names(names)
@@ -240,4 +289,6 @@ def test_sorted_names(names: list[str], wanted: list[str]) -> None:
     vocabulary = Vocabulary.from_terms(names)
     expected = [vocabulary.columns.get(name, -1) for name in wanted]
     for function in (find_terms, PLAIN_VERSIONS["find_terms"]):
-        assert function(vocabulary.blob, vocabulary.offsets, *pack_names(wanted)).tolist() == expected  # type: ignore[attr-defined]
+        assert (
+            function(vocabulary.blob, vocabulary.offsets, *pack_names(wanted)).tolist() == expected
+        )  # type: ignore[attr-defined]

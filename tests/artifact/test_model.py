@@ -37,7 +37,14 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.task import OneLabel
 
-TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "İstanbul \udcff x1"]
+TEXTS = [
+    "red round leaf",
+    "green round",
+    "yellow long",
+    "yellow curved long",
+    "straße",
+    "İstanbul \udcff x1",
+]
 LABELS = ["apple", "apple", "banana", "banana", "ci\nty", "ci\nty"]
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -66,9 +73,13 @@ def test_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
     loaded = load_model(first)
     assert loaded.get_params() == classifier.get_params()
     questions = [*TEXTS, "unheard red", ""]
-    np.testing.assert_array_equal(loaded.predict_proba(questions), classifier.predict_proba(questions))
+    np.testing.assert_array_equal(
+        loaded.predict_proba(questions), classifier.predict_proba(questions)
+    )
     assert loaded.counts_.vocabulary == classifier.counts_.vocabulary
-    np.testing.assert_array_equal(loaded.counts_.statistics.occurrences, classifier.counts_.statistics.occurrences)
+    np.testing.assert_array_equal(
+        loaded.counts_.statistics.occurrences, classifier.counts_.statistics.occurrences
+    )
     save_model(loaded, second)
     assert Path(first).read_bytes() == Path(second).read_bytes()
 
@@ -80,7 +91,11 @@ def test_opens_without_nbtext(tmp_path: Path) -> None:
     model = joblib.load(path)
     assert list(model) == ["header", "data"]
     header = json.loads(model["header"])
-    assert (header["format"], header["version"], header["nbtext"]) == ("nbtext model", 3, nbtext.__version__)
+    assert (header["format"], header["version"], header["nbtext"]) == (
+        "nbtext model",
+        3,
+        nbtext.__version__,
+    )
     assert header["task"]["labels"] == ["apple", "banana", "ci\nty"]
 
     def array(place: dict[str, Any]) -> Any:
@@ -92,7 +107,10 @@ def test_opens_without_nbtext(tmp_path: Path) -> None:
 
 def packed(*labels: str) -> dict[str, Any]:
     offsets = np.cumsum([0, *map(len, labels)])
-    return {"blob": np.frombuffer("".join(labels).encode("ascii"), dtype=np.uint8), "offsets": offsets}
+    return {
+        "blob": np.frombuffer("".join(labels).encode("ascii"), dtype=np.uint8),
+        "offsets": offsets,
+    }
 
 
 def pair(first: int, second: int, documents: int = 1) -> dict[str, int]:
@@ -145,10 +163,22 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ),
     ("views.vocabulary", put("views.0.vocabulary.offsets", np.array([0, 5], dtype=np.uint8))),
     ("views.vocabulary", put("views.0.vocabulary.blob", np.zeros(3, dtype=np.uint8))),
-    ("task.calibration.temperature.a", put("task.calibration.temperature", {"a": 0.0, "b": 1.0, "noise": 0.0})),
-    ("task.calibration.temperature.b", put("task.calibration.temperature", {"a": 1.0, "b": -1000.0, "noise": 0.0})),
-    ("task.calibration.temperature.noise", put("task.calibration.temperature", {"a": 1.0, "b": 1.0, "noise": 5e-324})),
-    ("task.calibration.temperature.noise", put("task.calibration.temperature", {"a": 1.0, "b": 1.0, "noise": 1.0})),
+    (
+        "task.calibration.temperature.a",
+        put("task.calibration.temperature", {"a": 0.0, "b": 1.0, "noise": 0.0}),
+    ),
+    (
+        "task.calibration.temperature.b",
+        put("task.calibration.temperature", {"a": 1.0, "b": -1000.0, "noise": 0.0}),
+    ),
+    (
+        "task.calibration.temperature.noise",
+        put("task.calibration.temperature", {"a": 1.0, "b": 1.0, "noise": 5e-324}),
+    ),
+    (
+        "task.calibration.temperature.noise",
+        put("task.calibration.temperature", {"a": 1.0, "b": 1.0, "noise": 1.0}),
+    ),
     (
         "task.calibration.nonconformity.points",
         put("task.calibration.nonconformity", {"points": np.zeros(3), "numbers": 2}),
@@ -162,7 +192,14 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
             key,
             put(
                 "task.estimate",
-                {"documents": 6, "accuracy": 0.5, "log_loss": 1.0, "confused": wrong, "optimized": None, "targets": ()},
+                {
+                    "documents": 6,
+                    "accuracy": 0.5,
+                    "log_loss": 1.0,
+                    "confused": wrong,
+                    "optimized": None,
+                    "targets": (),
+                },
             ),
         )
         for key, wrong in (
@@ -177,7 +214,10 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
         )
     ),
     *(
-        (f"task.calibration.mean_posteriors.{key}", put(f"task.calibration.mean_posteriors.{key}", value))
+        (
+            f"task.calibration.mean_posteriors.{key}",
+            put(f"task.calibration.mean_posteriors.{key}", value),
+        )
         for key, value in (
             ("means", np.full((3, 3), 0.5)),
             ("means", np.full((3, 3), np.nan)),
@@ -204,13 +244,25 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("task.default_class", put("task.default_class", -1)),
     ("scorer.derivation", put("scorer.derivation", {})),
     ("views.weighting.idf", put("views.0.weighting.idf", np.ones(3))),
-    ("views.weighting.parameters", put("views.0.weighting.parameters", {"keys": ["k1"], "values": [1.0]})),
-    ("views.weighting.parameters", put("views.0.weighting.parameters", {"keys": ["k1"], "values": []})),
+    (
+        "views.weighting.parameters",
+        put("views.0.weighting.parameters", {"keys": ["k1"], "values": [1.0]}),
+    ),
+    (
+        "views.weighting.parameters",
+        put("views.0.weighting.parameters", {"keys": ["k1"], "values": []}),
+    ),
     ("scorer.base_scale", put("scorer.base_scale", np.zeros(2))),
     ("counts.label_sets", put("counts.label_sets", [["apple"]])),
     ("counts.below", put("counts.below", 2**64 + 1)),
-    ("counts.statistics.class_documents", put("counts.statistics.class_documents", np.zeros(0, dtype=np.uint8))),
-    ("counts.statistics.class_documents", put("counts.statistics.class_documents", np.ones(4, dtype=np.uint8))),
+    (
+        "counts.statistics.class_documents",
+        put("counts.statistics.class_documents", np.zeros(0, dtype=np.uint8)),
+    ),
+    (
+        "counts.statistics.class_documents",
+        put("counts.statistics.class_documents", np.ones(4, dtype=np.uint8)),
+    ),
     ("input.separate_fields", put("input.separate_fields", True)),
     ("task.estimate.unanswered", put("task.estimate.unanswered", -1)),
     ("task.estimate.unanswered", put("task.estimate.unanswered", 1.5)),
@@ -220,8 +272,12 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
 
 
 @pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize(("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
-def test_invalid_content_is_refused(key: str, how: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)]
+)
+def test_invalid_content_is_refused(
+    key: str, how: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
     """A record with a correct checksum and invalid content is refused in one line that names the
     file and the key.
     """
@@ -255,10 +311,16 @@ def test_every_key_is_checked(tmp_path: Path) -> None:
         (put("occurrences", lambda counts: counts * 0), "at least the documents"),
         (put("occurrences", lambda counts: counts * 2.0**60), "sum to at most"),
         (put("classes", lambda counts: counts + 3), "classes"),
-        (put("totals", {"n_documents": 7, "documents": np.full(10, 7), "occurrences": np.full(10, 9)}), "totals"),
+        (
+            put(
+                "totals",
+                {"n_documents": 7, "documents": np.full(10, 7), "occurrences": np.full(10, 9)},
+            ),
+            "totals",
+        ),
         (put("class_documents", lambda counts: counts[:2]), "class_documents"),
     ],
-)  # fmt: skip
+)
 def test_counts_that_cannot_be_right_are_refused(
     how: Callable[[dict[str, Any]], None], message: str, tmp_path: Path
 ) -> None:
@@ -293,11 +355,17 @@ def test_decayed_counts_may_be_rounded(excess: float, is_right: bool, tmp_path: 
 
 
 DATA_CLASSES = (  # of each section: those whose fields may be missing
-    ("views.0.settings", FeatureSettings), ("model_settings", ModelSettings), ("hyperparameters", Hyperparameters),
-    ("task", OneLabel), ("task.calibration", Calibration), ("task.estimate", LeaveOneOutEstimate),
+    ("views.0.settings", FeatureSettings),
+    ("model_settings", ModelSettings),
+    ("hyperparameters", Hyperparameters),
+    ("task", OneLabel),
+    ("task.calibration", Calibration),
+    ("task.estimate", LeaveOneOutEstimate),
     ("input", ModelInput),
-    ("views.0.weighting", Weighting), ("counts", CorpusCounts), ("counts.statistics", ClassStatistics),
-)  # fmt: skip
+    ("views.0.weighting", Weighting),
+    ("counts", CorpusCounts),
+    ("counts.statistics", ClassStatistics),
+)
 
 
 @pytest.mark.parametrize(("section", "kind"), DATA_CLASSES)
@@ -310,9 +378,15 @@ def test_a_missing_field_has_its_default(section: str, kind: type, tmp_path: Pat
     save_model(classifier, path)
     whole = path.read_bytes()
     expected = classifier.predict_proba(TEXTS)
-    found = reduce(lambda part, name: part[int(name) if name.isdecimal() else name], section.split("."), load(path))
+    found = reduce(
+        lambda part, name: part[int(name) if name.isdecimal() else name],
+        section.split("."),
+        load(path),
+    )
     for field in dataclasses.fields(kind):
-        is_default = str(found.get(field.name)) == str(field.default).replace("(", "[").replace(")", "]")
+        is_default = str(found.get(field.name)) == str(field.default).replace("(", "[").replace(
+            ")", "]"
+        )
         if field.default is not dataclasses.MISSING and is_default and field.name in found:
             change(path, remove(f"{section}.{field.name}"))
             loaded = load_model(path)
@@ -331,19 +405,35 @@ NEWER = (
     ("task.name", "tree", "does not know the task 'tree'"),
     ("later", 1, 'does not know its entry "later"'),
     ("scorer.later", np.zeros(3), 'does not know its entry "scorer.later"'),
-    ("scorer.deltas", {"dtype": "<f2", "shape": [3], "offset": 0, "checksum": 0}, "arrays of the type '<f2'"),
-    ("scorer.deltas", {"dtype": "bfloat16", "shape": [3], "offset": 0, "checksum": 0}, "of the type 'bfloat16'"),
-    ("scorer.deltas", {"dtype": "|i1", "scales": [0.1], "shape": [3], "offset": 0, "checksum": 0}, 'know "scales"'),
-)  # fmt: skip
+    (
+        "scorer.deltas",
+        {"dtype": "<f2", "shape": [3], "offset": 0, "checksum": 0},
+        "arrays of the type '<f2'",
+    ),
+    (
+        "scorer.deltas",
+        {"dtype": "bfloat16", "shape": [3], "offset": 0, "checksum": 0},
+        "of the type 'bfloat16'",
+    ),
+    (
+        "scorer.deltas",
+        {"dtype": "|i1", "scales": [0.1], "shape": [3], "offset": 0, "checksum": 0},
+        'know "scales"',
+    ),
+)
 
 
 @pytest.mark.parametrize(("where", "value", "message"), NEWER)
-def test_what_a_later_program_may_write(where: str, value: Any, message: str, tmp_path: Path) -> None:
+def test_what_a_later_program_may_write(
+    where: str, value: Any, message: str, tmp_path: Path
+) -> None:
     """Other tasks and types of weights, and new entries need a newer nbtext."""
     path = tmp_path / "model.joblib"
     save_model(TextClassifier().fit(TEXTS, LABELS), path)
     change(path, put(where, value))
-    with pytest.raises(ArtifactError, match=f"was written by a newer nbtext: .*{message}.*; update nbtext") as refusal:
+    with pytest.raises(
+        ArtifactError, match=f"was written by a newer nbtext: .*{message}.*; update nbtext"
+    ) as refusal:
         load_model(path)
     assert "\n" not in str(refusal.value)
 
@@ -358,19 +448,33 @@ def test_what_a_later_program_may_write(where: str, value: Any, message: str, tm
         ("views.0.settings.view", ["char:x", "word:1"], "is not a setting"),
         ("views.0.settings.min_df", 3, "should be one for each view of the settings"),
         ("views.0.vocabulary", None, '"views.vocabulary" is missing'),
-        ("views.0.weighting.idf", lambda idf: idf[1:], '"views.weighting.idf" should have a number for each feature'),
+        (
+            "views.0.weighting.idf",
+            lambda idf: idf[1:],
+            '"views.weighting.idf" should have a number for each feature',
+        ),
         ("scorer.bounds", np.array([0, 1, 2]), '"scorer.bounds" should be those of the views'),
         ("scorer.default", lambda numbers: numbers[1:], '"scorer.default" should be'),
-        ("counts.vocabulary", lambda parts: parts[:1], '"counts.vocabulary" should be one for each view'),
+        (
+            "counts.vocabulary",
+            lambda parts: parts[:1],
+            '"counts.vocabulary" should be one for each view',
+        ),
         ("counts.vocabulary", lambda parts: parts[:1] * 2, "counts.statistics"),
     ],
-)  # fmt: skip
-def test_views_that_cannot_be_right_are_refused(where: str, value: Any, message: str, tmp_path: Path) -> None:
+)
+def test_views_that_cannot_be_right_are_refused(
+    where: str, value: Any, message: str, tmp_path: Path
+) -> None:
     """In one line; also if the file says that the scorer has the bounds of other views."""
     path = tmp_path / "model.joblib"
-    classifier = TextClassifier(view=("word:1:tfidf", "char:2:tfidf"), min_df=2).fit(TEXTS * 2, LABELS * 2)
+    classifier = TextClassifier(view=("word:1:tfidf", "char:2:tfidf"), min_df=2).fit(
+        TEXTS * 2, LABELS * 2
+    )
     save_model(classifier, path)
-    np.testing.assert_array_equal(load_model(path).predict_proba(TEXTS), classifier.predict_proba(TEXTS))
+    np.testing.assert_array_equal(
+        load_model(path).predict_proba(TEXTS), classifier.predict_proba(TEXTS)
+    )
     change(path, put(where, value))
     with pytest.raises(ArtifactError, match=message) as refusal:
         load_model(path).counts_  # noqa: B018 - it is read when it is used
@@ -382,7 +486,15 @@ def test_limits_and_checks_are_those_of_fields() -> None:
     none would be left.
     """
     stored: dict[str, Any] = {}
-    pending: list[Any] = [FittedModel, CorpusCounts, OneLabel, SeveralLabels, View, audit.Names, audit.Lists]
+    pending: list[Any] = [
+        FittedModel,
+        CorpusCounts,
+        OneLabel,
+        SeveralLabels,
+        View,
+        audit.Names,
+        audit.Lists,
+    ]
     while pending:
         hint = pending.pop()
         pending += [part for part in get_args(hint) if not isinstance(part, str)]
@@ -400,13 +512,20 @@ def test_a_matrix_file_of_another_version() -> None:
     nbtext.
     """
     matrix = Matrix(
-        np.ones(2, dtype=np.int32), np.array([0, 1], dtype=np.int32), np.arange(3), 2,
+        np.ones(2, dtype=np.int32),
+        np.array([0, 1], dtype=np.int32),
+        np.arange(3),
+        2,
         *(getattr(Vocabulary.from_terms(("green", "red")), name) for name in ("blob", "offsets")),
-        ["1", "2"], ["a", "b"], {"analyzer": "word"},
-    )  # fmt: skip
+        ["1", "2"],
+        ["a", "b"],
+        {"analyzer": "word"},
+    )
     assert TextClassifier().fit_matrix(matrix).predict(["red", "green"]).tolist() == ["b", "a"]
     newer = dataclasses.replace(matrix, settings={"later": 1})
-    with pytest.raises(InputError, match="newer nbtext: this one does not know its setting 'later'; update nbtext"):
+    with pytest.raises(
+        InputError, match="newer nbtext: this one does not know its setting 'later'; update nbtext"
+    ):
         TextClassifier().fit_matrix(newer)
 
 
@@ -426,7 +545,8 @@ def test_stored_models_are_read(name: str, tmp_path: Path) -> None:
     if name.endswith("with-sample"):
         labels = [("apple",)] if name.startswith("several") else ["apple"]
         assert (
-            classifier.partial_fit(["a new red one"], labels).counts_.statistics.n_documents == found["documents"] + 1
+            classifier.partial_fit(["a new red one"], labels).counts_.statistics.n_documents
+            == found["documents"] + 1
         )
 
 
@@ -451,8 +571,16 @@ def test_a_model_of_an_earlier_version_has_no_mean_posteriors(tmp_path: Path) ->
             "takes a TextClassifier, then a path; the first is str",
         ),
         (nbtext.save_model, (None, "model.joblib"), "the first is NoneType"),
-        (nbtext.save_model, (TextClassifier().fit(TEXTS, LABELS), 5), "str or os.PathLike, not int"),
-        (nbtext.save_model, (TextClassifier().fit(TEXTS, LABELS), None), "str or os.PathLike, not NoneType"),
+        (
+            nbtext.save_model,
+            (TextClassifier().fit(TEXTS, LABELS), 5),
+            "str or os.PathLike, not int",
+        ),
+        (
+            nbtext.save_model,
+            (TextClassifier().fit(TEXTS, LABELS), None),
+            "str or os.PathLike, not NoneType",
+        ),
         (nbtext.load_model, (TextClassifier(),), "str or os.PathLike, not TextClassifier"),
         (nbtext.load_model, (0,), "str or os.PathLike, not int"),
         (
@@ -462,7 +590,9 @@ def test_a_model_of_an_earlier_version_has_no_mean_posteriors(tmp_path: Path) ->
         ),
     ],
 )
-def test_arguments_of_the_wrong_type(function: Any, arguments: tuple[Any, ...], message: str) -> None:
+def test_arguments_of_the_wrong_type(
+    function: Any, arguments: tuple[Any, ...], message: str
+) -> None:
     """Arguments in the wrong order, or of another type, are a TypeError that says what is wanted."""
     with pytest.raises(TypeError, match=message):
         function(*arguments)
@@ -479,9 +609,13 @@ LIKELIHOODS = {"points": np.array([-9.0, -5.0]), "numbers": 2}
 
 @pytest.mark.parametrize("model", ["complement", "gaussian", "logistic", "nbsvm"])
 @pytest.mark.parametrize(
-    "entry", [{"outlier_threshold": -9.0}, {"likelihoods": LIKELIHOODS}], ids=lambda entry: next(iter(entry))
+    "entry",
+    [{"outlier_threshold": -9.0}, {"likelihoods": LIKELIHOODS}],
+    ids=lambda entry: next(iter(entry)),
 )
-def test_likelihoods_of_a_model_that_has_none(model: str, entry: dict[str, Any], tmp_path: Path) -> None:
+def test_likelihoods_of_a_model_that_has_none(
+    model: str, entry: dict[str, Any], tmp_path: Path
+) -> None:
     """A model without log P(document) has no likelihood quantiles, so a file with such quantiles is
     refused.
     """
@@ -493,7 +627,9 @@ def test_likelihoods_of_a_model_that_has_none(model: str, entry: dict[str, Any],
 
 
 @pytest.mark.parametrize(("model", "C"), [("multinomial", 1.0), ("logistic", None)])
-def test_a_regularization_strength_fits_the_model(model: str, C: float | None, tmp_path: Path) -> None:
+def test_a_regularization_strength_fits_the_model(
+    model: str, C: float | None, tmp_path: Path
+) -> None:
     """Linear models have a regularization strength C, and event models have none."""
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier(model=model).fit(TEXTS, LABELS), path)

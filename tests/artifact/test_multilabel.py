@@ -13,7 +13,14 @@ from stored import change, load, put, remove
 from nbtext import TextClassifier, load_model
 from nbtext.errors import ArtifactError
 
-TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1"] * 2
+TEXTS = [
+    "red round leaf",
+    "green round",
+    "yellow long",
+    "yellow curved long",
+    "straße",
+    "x1 x1",
+] * 2
 LISTS = [["apple", "red"], ["apple"], ["banana"], ["banana"], [], ["red"]] * 2
 LABELS = ["apple", "banana", "red"]
 INDICATOR = np.array([[label in labels for label in LABELS] for labels in LISTS])
@@ -28,7 +35,10 @@ def fill(where: str, value: float) -> Change:
 WRONG: list[tuple[str, Change]] = [
     ('"task.fit" should be', put("task.fit", 3)),
     ('"task.fit.smoothing.mu"', put("task.fit.smoothing.mu", 0.0)),
-    ('"task.fit.combination.exponent" should be from 1e-20 to 10', put("task.fit.combination.exponent", 10.5)),
+    (
+        '"task.fit.combination.exponent" should be from 1e-20 to 10',
+        put("task.fit.combination.exponent", 10.5),
+    ),
     ('"task.fit.smoothing.mu"', put("task.fit.smoothing.mu", float("nan"))),
     ('"task.fit.smoothing.mu" is missing', remove("task.fit.smoothing.mu")),
     ('does not know its entry "task.fit.more"', put("task.fit.more", 1)),
@@ -63,9 +73,15 @@ WRONG: list[tuple[str, Change]] = [
     ('"task.fit.posteriors.spreads"', fill("task.fit.posteriors.spreads", np.nan)),
     ('"task.fit.posteriors.documents"', fill("task.fit.posteriors.documents", -1.0)),
     ('"task.fit.thresholds" is missing', remove("task.fit.thresholds")),
-    ('"task.fit.thresholds" should hold float64', put("task.fit.thresholds", np.ones(3, dtype=np.int64))),
+    (
+        '"task.fit.thresholds" should hold float64',
+        put("task.fit.thresholds", np.ones(3, dtype=np.int64)),
+    ),
     ('"task.fit.combination" does not fit', put("task.fit.smoothing", None)),
-    ('"counts.statistics.class_documents"', put("counts.statistics.class_documents", np.array([2, 2]))),
+    (
+        '"counts.statistics.class_documents"',
+        put("counts.statistics.class_documents", np.array([2, 2])),
+    ),
     ('"scorer', put("scorer.bias", np.zeros(7))),
     ('"task" does not fit the settings', put("model_settings.model", "complement")),
     ('"task" does not fit the settings', put("model_settings.optimize", "accuracy")),
@@ -87,19 +103,34 @@ WRONG_LINEAR: list[tuple[str, Change]] = [
     ('"task.fit.estimate.label_f1"', fill("task.fit.estimate.label_f1", 2.0)),
     ('"task.fit.nonconformity.points"', fill("task.fit.nonconformity.points", 1.5)),
     ('"hyperparameters.C"', put("hyperparameters.C", None)),
-    ('"counts.statistics.class_documents"', put("counts.statistics.class_documents", np.array([2, 2]))),
+    (
+        '"counts.statistics.class_documents"',
+        put("counts.statistics.class_documents", np.array([2, 2])),
+    ),
     ('"scorer', put("scorer.bias", np.zeros(7))),
     ('"scorer.classes"', fill("scorer.classes", 3)),
     ('"task" does not fit the settings', put("model_settings.optimize", "accuracy")),
     ('"task', put("model_settings.model", "auto")),
 ]
 WRONG_COUNTS: list[tuple[str, Change]] = [
-    ('"counts.statistics" should have at most', put("counts.statistics.class_documents", np.array([13, 4, 4]))),
-    ('"counts.statistics.totals.documents" should be at most', put("counts.statistics.totals.n_documents", 3)),
-    ('"counts.statistics.totals.n_documents" should be', put("counts.statistics.totals.n_documents", [12, 12])),
+    (
+        '"counts.statistics" should have at most',
+        put("counts.statistics.class_documents", np.array([13, 4, 4])),
+    ),
+    (
+        '"counts.statistics.totals.documents" should be at most',
+        put("counts.statistics.totals.n_documents", 3),
+    ),
+    (
+        '"counts.statistics.totals.n_documents" should be',
+        put("counts.statistics.totals.n_documents", [12, 12]),
+    ),
     ('"counts.statistics.totals.n_documents"', put("counts.statistics.totals.n_documents", -1)),
     ('"counts.statistics.totals.n_documents"', put("counts.statistics.totals.n_documents", np.nan)),
-    ('"counts.statistics.totals.documents" should be at most', fill("counts.statistics.totals.documents", 100)),
+    (
+        '"counts.statistics.totals.documents" should be at most',
+        fill("counts.statistics.totals.documents", 100),
+    ),
     (
         '"counts.statistics.totals.occurrences" should be 7 numbers',
         put("counts.statistics.totals.documents", np.ones(7, dtype=np.int64)),
@@ -108,19 +139,38 @@ WRONG_COUNTS: list[tuple[str, Change]] = [
         '"counts.statistics.totals.documents" should be 9',
         put(
             "counts.statistics.totals",
-            {"n_documents": 12, "documents": np.ones(7, dtype=np.int64), "occurrences": np.ones(7, dtype=np.int64)},
+            {
+                "n_documents": 12,
+                "documents": np.ones(7, dtype=np.int64),
+                "occurrences": np.ones(7, dtype=np.int64),
+            },
         ),
     ),
-    ('"counts.statistics.totals.occurrences" does not fit', fill("counts.statistics.totals.documents", 0)),
-    ('"counts.statistics.totals.occurrences" does not fit', fill("counts.statistics.totals.occurrences", 0)),
-    ('"counts.statistics.totals.occurrences"', put("counts.statistics.totals.occurrences", np.full(9, -1))),
+    (
+        '"counts.statistics.totals.occurrences" does not fit',
+        fill("counts.statistics.totals.documents", 0),
+    ),
+    (
+        '"counts.statistics.totals.occurrences" does not fit',
+        fill("counts.statistics.totals.occurrences", 0),
+    ),
+    (
+        '"counts.statistics.totals.occurrences"',
+        put("counts.statistics.totals.occurrences", np.full(9, -1)),
+    ),
     ('"counts.statistics.totals" should be stored', remove("counts.statistics.totals")),
     ('"counts.statistics', fill("counts.statistics.classes", 1)),
     ('"counts.label_sets" does not fit the task', remove("counts.label_sets")),
     ('"counts.label_sets" should hold labels', put("counts.label_sets.0", ["cherry"])),
     ('"counts.label_sets" should hold labels', put("counts.label_sets.1", ["red", "apple"])),
-    ('"counts.label_sets" should be those of the documents', put("counts.label_sets", lambda sets: sets[::-1])),
-    ('"counts.label_sets" should be those of the documents', put("counts.label_sets", lambda sets: [*sets, ["red"]])),
+    (
+        '"counts.label_sets" should be those of the documents',
+        put("counts.label_sets", lambda sets: sets[::-1]),
+    ),
+    (
+        '"counts.label_sets" should be those of the documents',
+        put("counts.label_sets", lambda sets: [*sets, ["red"]]),
+    ),
     ('"counts.label_sets" should be a list', put("counts.label_sets", 3)),
     ('"counts.sample.classes"', fill("counts.sample.classes", 9)),
     ('"counts.label_sets" should be those of the documents', fill("counts.sample.classes", 0)),
@@ -138,7 +188,9 @@ def test_an_invalid_number_is_refused(message: str, how: Change, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("message", "how"), WRONG_LINEAR)
-def test_an_invalid_number_of_a_linear_model_is_refused(message: str, how: Change, tmp_path: Path) -> None:
+def test_an_invalid_number_of_a_linear_model_is_refused(
+    message: str, how: Change, tmp_path: Path
+) -> None:
     """Reading the model names the wrong value; keys of Naive Bayes are unknown."""
     path = damage(tmp_path, how, model="svm")
     with pytest.raises(ArtifactError, match=message) as caught:
@@ -176,7 +228,9 @@ def damage(folder: Path, how: Change, model: str = "auto") -> str:
         ([len(labels) for labels in LISTS], 3),
     ],
 )
-def test_the_columns_of_an_indicator_matrix_fit_the_labels(y: Any, value: Any, tmp_path: Path) -> None:
+def test_the_columns_of_an_indicator_matrix_fit_the_labels(
+    y: Any, value: Any, tmp_path: Path
+) -> None:
     """Columns that do not hold all labels, or would not fit in memory, are refused."""
     path = str(tmp_path / "model")
     TextClassifier().fit(TEXTS, y).save(path)
@@ -188,7 +242,9 @@ def test_the_columns_of_an_indicator_matrix_fit_the_labels(y: Any, value: Any, t
 def test_models_of_one_label_have_none_of_the_keys(tmp_path: Path) -> None:
     """The file of a single-label model is as it was before several labels were supported."""
     path = str(tmp_path / "model")
-    TextClassifier(keep_sample=100).fit(TEXTS, [labels[0] if labels else "none" for labels in LISTS]).save(path)
+    TextClassifier(keep_sample=100).fit(
+        TEXTS, [labels[0] if labels else "none" for labels in LISTS]
+    ).save(path)
     record = load(path)
     assert record["task"]["name"] == "one"
     assert "fit" not in record["task"]

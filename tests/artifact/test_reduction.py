@@ -35,14 +35,27 @@ KINDS: dict[str, dict[str, Any]] = {
     "svm": {"model": "svm", "optimize": "macro_f1"},
     "logistic": {"model": "logistic", "calibrate": False},
     "stacked": {"model": "stacked", "ngrams": (1, 2), "tf": "binary", "norm": "l2"},
-    "stacked, views": {"model": "stacked", "view": ("word:1", "char_wb:1,3"), "tf": "binary", "norm": "l2"},
-    "characters": {"model": "nbsvm", "analyzer": "char_wb", "ngrams": (2, 4), "tf": "binary", "norm": "l2"},
+    "stacked, views": {
+        "model": "stacked",
+        "view": ("word:1", "char_wb:1,3"),
+        "tf": "binary",
+        "norm": "l2",
+    },
+    "characters": {
+        "model": "nbsvm",
+        "analyzer": "char_wb",
+        "ngrams": (2, 4),
+        "tf": "binary",
+        "norm": "l2",
+    },
 }
 
 
 def letters(half: str) -> tuple[list[str], list[str]]:
     paths = sorted((LETTERS / half).glob("*/*"))
-    return [path.read_text(encoding="utf-8") for path in paths], [path.parent.name for path in paths]
+    return [path.read_text(encoding="utf-8") for path in paths], [
+        path.parent.name for path in paths
+    ]
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=str)
@@ -55,7 +68,11 @@ def accuracy(model: TrainedModel) -> float:
     task = model.fitted.task
     _, classes = task.judge(*Predictor(model.fitted).score([texts]).evidence)
     assert classes is not None
-    return float(np.mean([task.labels[k] == label for k, label in zip(classes.tolist(), labels, strict=True)]))
+    return float(
+        np.mean(
+            [task.labels[k] == label for k, label in zip(classes.tolist(), labels, strict=True)]
+        )
+    )
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
@@ -74,7 +91,8 @@ def test_a_model_of_a_limited_size(trained: TrainedModel, share: float, tmp_path
     loaded = load_model(tmp_path / "small")
     texts, _ = letters("test")
     np.testing.assert_array_equal(
-        Predictor(loaded.fitted_).score([texts]).scores, Predictor(found.model.fitted).score([texts]).scores
+        Predictor(loaded.fitted_).score([texts]).scores,
+        Predictor(found.model.fitted).score([texts]).scores,
     )
     assert loaded.fitted_.full_features == trained.fitted.scorer.n_features
     save_model(loaded, tmp_path / "again")
@@ -100,7 +118,9 @@ def test_all_features_in_8_bits_predict_the_same(trained: TrainedModel) -> None:
 
 
 @given(
-    weights=st.lists(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3), min_size=1, max_size=9),
+    weights=st.lists(
+        st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3), min_size=1, max_size=9
+    ),
     seed=st.integers(0, 99),
 )
 @settings(deadline=None)
@@ -110,8 +130,13 @@ def test_weights_in_8_bits(weights: list[list[float]], seed: int) -> None:
     """
     dense = np.array(weights)
     n = len(dense)
-    scorer = LinearScorer(np.zeros(3), np.zeros(3), np.arange(n + 1) * 3, np.tile(np.arange(3, dtype=np.int32), n),
-                          dense.ravel())  # fmt: skip
+    scorer = LinearScorer(
+        np.zeros(3),
+        np.zeros(3),
+        np.arange(n + 1) * 3,
+        np.tile(np.arange(3, dtype=np.int32), n),
+        dense.ravel(),
+    )
     found = scorer.quantize()
     assert found.scales is not None
     np.testing.assert_array_equal(found.codes * found.scales[found.classes], found.deltas)
@@ -127,11 +152,19 @@ def test_weights_in_8_bits_are_rounded_further() -> None:
     """
     dense = np.random.default_rng(1).normal(size=(200, 3))
     steps = np.repeat([0.0, 0.02, 0.3, 5.0], 50)
-    scorer = LinearScorer(np.zeros(3), np.zeros(3), np.arange(201) * 3, np.tile(np.arange(3, dtype=np.int32), 200),
-                          dense.ravel())  # fmt: skip
+    scorer = LinearScorer(
+        np.zeros(3),
+        np.zeros(3),
+        np.arange(201) * 3,
+        np.tile(np.arange(3, dtype=np.int32), 200),
+        dense.ravel(),
+    )
     found = scorer.quantize(steps)
     assert found.scales is not None
-    units = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(steps[:, None], 1e-9) / found.scales)), 0) * found.scales
+    units = (
+        2.0 ** np.maximum(np.floor(np.log2(np.maximum(steps[:, None], 1e-9) / found.scales)), 0)
+        * found.scales
+    )
     assert (np.abs(found.weights().T - dense) <= 0.5000001 * units).all()
     multiples = found.weights().T / units
     is_largest = np.abs(found.weights().T) >= 126.5 * found.scales
@@ -148,7 +181,9 @@ def test_mean_scores_stay() -> None:
     counts = model.counts
     assert len(counts.sample) <= 2048 and small.vocabulary is not None
     means = [
-        each.evidence(align_documents(counts.sample, counts.vocabulary, each.vocabulary))[0].mean(axis=0)
+        each.evidence(align_documents(counts.sample, counts.vocabulary, each.vocabulary))[0].mean(
+            axis=0
+        )
         for each in (model.fitted, small)
     ]
     np.testing.assert_allclose(means[0], means[1], rtol=1e-9)
@@ -175,8 +210,13 @@ def test_frequencies_follow_from_the_idf(tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     texts, labels = letters("test")
     held_out = TextClassifier(ngrams=(1, 2)).fit(texts, labels).counts_
-    found = [limit_size(each.model_, 30_000, documents=held_out) for each in (model, load_model(tmp_path / "model"))]
-    assert list(found[0].model.fitted.vocabulary or ()) == list(found[1].model.fitted.vocabulary or ())
+    found = [
+        limit_size(each.model_, 30_000, documents=held_out)
+        for each in (model, load_model(tmp_path / "model"))
+    ]
+    assert list(found[0].model.fitted.vocabulary or ()) == list(
+        found[1].model.fitted.vocabulary or ()
+    )
     assert found[0].accuracy == found[1].accuracy
     assert found[0].accuracy is not None
     assert found[0].accuracy[0] == accuracy(found[0].model)
@@ -204,7 +244,8 @@ def test_probabilities_are_calibrated_after_it() -> None:
     evidence = Predictor(found).score([texts]).evidence
     earlier = replace(found.task, calibration=model.fitted.calibration)
     losses = [
-        -task.log_probabilities(*evidence)[np.arange(len(classes)), classes].mean() for task in (found.task, earlier)
+        -task.log_probabilities(*evidence)[np.arange(len(classes)), classes].mean()
+        for task in (found.task, earlier)
     ]
     assert losses[0] < losses[1] - 0.01
 
@@ -258,7 +299,9 @@ def test_a_smaller_model_cannot_grow(tmp_path: Path) -> None:
     """It holds no counts, and says so."""
     model = TextClassifier().fit(*letters("train")).model_
     save_model(limit_size(model, 20_000).model, tmp_path / "small")
-    with pytest.raises(ModelError, match="the model was made smaller: it holds no counts, so it cannot grow"):
+    with pytest.raises(
+        ModelError, match="the model was made smaller: it holds no counts, so it cannot grow"
+    ):
         load_model(tmp_path / "small").partial_fit(["a"], ["noise"])
 
 
@@ -287,11 +330,15 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
+@pytest.mark.parametrize(
+    ("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)]
+)
 def test_wrong_content_is_refused(key: str, how: Any, tmp_path: Path) -> None:
     """In one line that names the file and the key."""
     path = tmp_path / "model"
-    save_model(limit_size(TextClassifier(model="svm").fit(*letters("train")).model_, 15_000).model, path)
+    save_model(
+        limit_size(TextClassifier(model="svm").fit(*letters("train")).model_, 15_000).model, path
+    )
     change(path, how)
     with pytest.raises(ArtifactError) as refusal:
         load_model(path)
@@ -300,19 +347,30 @@ def test_wrong_content_is_refused(key: str, how: Any, tmp_path: Path) -> None:
 
 def test_scales_of_a_gaussian_model(tmp_path: Path) -> None:
     """The weights of derived columns are not in 8 bits, so a file that says so is refused."""
-    TextClassifier(model="gaussian").fit(["aa bb", "bb cc"] * 3, ["x", "y"] * 3).save(tmp_path / "model")
+    TextClassifier(model="gaussian").fit(["aa bb", "bb cc"] * 3, ["x", "y"] * 3).save(
+        tmp_path / "model"
+    )
     n = len(load(tmp_path / "model")["scorer"]["bias"])
     change(
-        tmp_path / "model", put("scorer.scales", np.ones(n)),
+        tmp_path / "model",
+        put("scorer.scales", np.ones(n)),
         put("scorer.deltas", lambda deltas: np.sign(deltas).astype(np.int8)),
-    )  # fmt: skip
+    )
     with pytest.raises(ArtifactError, match=r"do not belong to gaussian models"):
         load_model(tmp_path / "model")
 
 
-ROWS = [np.arange(2000, dtype=np.uint16), np.zeros(5000, dtype=np.uint8), np.arange(600) % 7 / 4, np.zeros((30, 9)),
-        np.array([], dtype=np.uint8), np.array([3], dtype=np.uint64), np.repeat(np.arange(9), 999).astype(np.uint32),
-        np.array([5, 4] * 99, dtype=np.uint8), np.tile(np.array([-5, 127], dtype=np.int8), 99)]  # fmt: skip
+ROWS = [
+    np.arange(2000, dtype=np.uint16),
+    np.zeros(5000, dtype=np.uint8),
+    np.arange(600) % 7 / 4,
+    np.zeros((30, 9)),
+    np.array([], dtype=np.uint8),
+    np.array([3], dtype=np.uint64),
+    np.repeat(np.arange(9), 999).astype(np.uint32),
+    np.array([5, 4] * 99, dtype=np.uint8),
+    np.tile(np.array([-5, 127], dtype=np.int8), 99),
+]
 
 
 def test_compressed_arrays(tmp_path: Path) -> None:
@@ -354,7 +412,9 @@ def packed(**changes: Any) -> dict[str, Any]:
         ({"lzma": 17}, 'does not know "lzma" of an array'),
     ],
 )
-def test_impossible_compressed_arrays_are_refused(wrong: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_impossible_compressed_arrays_are_refused(
+    wrong: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     """Before memory is allocated for them."""
     storage.save({"a": packed(**wrong)}, str(tmp_path / "model"))
     with pytest.raises(ArtifactError, match=message):
@@ -403,8 +463,13 @@ def test_damaged_compressed_bytes(tmp_path: Path) -> None:
 def test_unpacking_is_bounded() -> None:
     """Bytes that decompress to more than stated, other bytes, and bytes that follow, are an error."""
     bomb = np.frombuffer(storage.compress(bytes(1 << 24), 9), dtype=np.uint8)
-    for stored, n_bytes in ((bomb, 100), (bomb, 1 << 25), (bomb[:-4], 1 << 24), (bomb[4:], 1 << 24),
-                            (np.append(bomb, np.uint8(0)), 1 << 24)):  # fmt: skip
+    for stored, n_bytes in (
+        (bomb, 100),
+        (bomb, 1 << 25),
+        (bomb[:-4], 1 << 24),
+        (bomb[4:], 1 << 24),
+        (np.append(bomb, np.uint8(0)), 1 << 24),
+    ):
         with pytest.raises(ArtifactError, match="cannot be decompressed"):
             storage._unpack(stored, n_bytes)
     assert len(storage._unpack(bomb, 1 << 24)) == 1 << 24

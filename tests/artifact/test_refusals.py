@@ -55,7 +55,9 @@ def test_something_else_is_named(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compression", ["zlib", "gzip", "bz2", "lzma", "xz"])
 def test_a_compressed_model_is_refused(compression: str, tmp_path: Path) -> None:
     """A model that joblib compressed is refused, without being decompressed."""
-    joblib.dump({**HEADER, "a": np.arange(3)}, tmp_path / "model", compress=(compression, 3), protocol=4)
+    joblib.dump(
+        {**HEADER, "a": np.arange(3)}, tmp_path / "model", compress=(compression, 3), protocol=4
+    )
     with pytest.raises(ArtifactError, match=r"is compressed by|is not a model|looks like text"):
         load(str(tmp_path / "model"))
 
@@ -64,11 +66,15 @@ def test_a_compressed_model_is_refused(compression: str, tmp_path: Path) -> None
 def test_another_pickle_is_refused(protocol: int, tmp_path: Path) -> None:
     """Other data that joblib wrote is refused, in whatever protocol."""
     joblib.dump({"a": np.arange(3)}, tmp_path / "model", protocol=protocol)
-    with pytest.raises(ArtifactError, match=r"is a pickle, but no nbtext model|looks like text|is not a model"):
+    with pytest.raises(
+        ArtifactError, match=r"is a pickle, but no nbtext model|looks like text|is not a model"
+    ):
         load(str(tmp_path / "model"))
 
 
-@pytest.mark.parametrize("header", ["{}", '{"a": 1}', "[1, 2]", '{"version": 3}', '{"format": [1], "version": 3}', "5"])
+@pytest.mark.parametrize(
+    "header", ["{}", '{"a": 1}', "[1, 2]", '{"version": 3}', '{"format": [1], "version": 3}', "5"]
+)
 def test_other_plain_data_is_named(header: str, tmp_path: Path) -> None:
     """Plain data of another program in the same form is not a model."""
     (tmp_path / "other").write_bytes(assemble(header))
@@ -80,14 +86,18 @@ def test_other_plain_data_is_named(header: str, tmp_path: Path) -> None:
 def test_a_newer_version_says_so(content: dict[str, Any], tmp_path: Path) -> None:
     """A newer version is refused with a sentence that says so, whatever it holds."""
     (tmp_path / "model").write_bytes(assemble({"format": "nbtext model", "version": 7, **content}))
-    with pytest.raises(ArtifactError, match=r"newer nbtext: it has version 7 .* reads version 3; update nbtext"):
+    with pytest.raises(
+        ArtifactError, match=r"newer nbtext: it has version 7 .* reads version 3; update nbtext"
+    ):
         load(str(tmp_path / "model"))
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_version_says_so(version: int, tmp_path: Path) -> None:
     """A model of an earlier edition is refused with the way out."""
-    joblib.dump({**HEADER, "version": version, "checksum": "0" * 64}, tmp_path / "model", protocol=4)
+    joblib.dump(
+        {**HEADER, "version": version, "checksum": "0" * 64}, tmp_path / "model", protocol=4
+    )
     message = r"was written by an older nbtext; this one reads version 3 .*; train the model again: nbtext train"
     with pytest.raises(ArtifactError, match=message):
         load(str(tmp_path / "model"))
@@ -107,7 +117,9 @@ def test_wrong_checksums(tmp_path: Path) -> None:
     save({"a": np.arange(3)}, str(tmp_path / "model"))
     content = (tmp_path / "model").read_bytes()
     (tmp_path / "model").write_bytes(content.replace(b'"shape":[3]', b'"shape":[2]'))
-    with pytest.raises(ArtifactError, match="is damaged: the checksum of its header does not match"):
+    with pytest.raises(
+        ArtifactError, match="is damaged: the checksum of its header does not match"
+    ):
         load(str(tmp_path / "model"))
     (tmp_path / "model").write_bytes(content[:-10] + b"x" + content[-9:])
     stored = load(str(tmp_path / "model"))["a"]
@@ -139,6 +151,9 @@ def test_closed_standard_input() -> None:
     """Without a standard input, - is an error, not a crash."""
     code = "from nbtext.artifact.storage import load\ntry:\n    load('-')\nexcept Exception as error:\n    print(error)"
     done = subprocess.run(
-        ["sh", "-c", f'exec "{sys.executable}" -c "$0" <&-', code], capture_output=True, text=True, check=True
+        ["sh", "-c", f'exec "{sys.executable}" -c "$0" <&-', code],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.startswith("standard input: ")

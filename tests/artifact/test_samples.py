@@ -52,7 +52,9 @@ WRONG: list[tuple[str, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=[f"{key}-{n}" for n, (key, _, _) in enumerate(WRONG)])
+@pytest.mark.parametrize(
+    ("key", "name", "value"), WRONG, ids=[f"{key}-{n}" for n, (key, _, _) in enumerate(WRONG)]
+)
 def test_an_invalid_sample_is_refused(key: str, name: str, value: Any, tmp_path: Path) -> None:
     """An invalid sample is refused in a line that names the file and the key."""
     path = str(tmp_path / "m")

@@ -27,7 +27,9 @@ HEADER = ("checksum", "format", "version")
 ITEM_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
 
 numeric_arrays = st.sampled_from(ITEM_TYPES).flatmap(
-    lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+    lambda dtype: arrays.arrays(
+        dtype, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+    )
 )
 any_text = st.text(st.characters(), max_size=12)  # lone surrogates included
 scalars = (
@@ -45,7 +47,9 @@ plain_values = st.recursive(
     max_leaves=20,
 )
 records = st.dictionaries(any_key, plain_values)
-in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+in_one_folder = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +125,10 @@ def test_arrays_can_be_read_without_nbtext(record: dict[str, Any], tmp_path: Pat
     header = json.loads(opened["header"])
     for name, expected in record.items():
         place = header[name]
-        assert same(np.ndarray(place["shape"], place["dtype"], opened["data"], place["offset"]).copy(), expected)
+        assert same(
+            np.ndarray(place["shape"], place["dtype"], opened["data"], place["offset"]).copy(),
+            expected,
+        )
     n_bytes = len(opened["data"])
     save({**record, "again": apart(record)}, str(tmp_path / "model"))
     assert len(joblib.load(tmp_path / "model")["data"]) == n_bytes
@@ -152,12 +159,18 @@ def test_equal_records_are_equal_bytes(record: dict[str, Any], tmp_path: Path) -
     """The bytes do not depend on which equal parts of a record are one object."""
     for name, variant in (("a", record), ("b", apart(record)), ("c", together(record, {}))):
         save(variant, str(tmp_path / name))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
+    assert (
+        (tmp_path / "a").read_bytes()
+        == (tmp_path / "b").read_bytes()
+        == (tmp_path / "c").read_bytes()
+    )
 
 
 @in_one_folder
 @given(record=records)
-def test_saving_what_was_loaded_gives_the_same_bytes(record: dict[str, Any], tmp_path: Path) -> None:
+def test_saving_what_was_loaded_gives_the_same_bytes(
+    record: dict[str, Any], tmp_path: Path
+) -> None:
     """Saving a loaded record gives the bytes of the file."""
     save(record, str(tmp_path / "a"))
     save(storage_record(tmp_path / "a"), str(tmp_path / "b"))
@@ -185,7 +198,14 @@ def test_one_form_for_arrays_and_scalars(tmp_path: Path) -> None:
             "e": np.True_,
             "f": np.str_("C"),
         },
-        {"a": numbers.astype(">i8"), "b": np.arange(6)[:6:2] // 2, "c": np.uint8(1), "d": 0.5, "e": True, "f": "C"},
+        {
+            "a": numbers.astype(">i8"),
+            "b": np.arange(6)[:6:2] // 2,
+            "c": np.uint8(1),
+            "d": 0.5,
+            "e": True,
+            "f": "C",
+        },
     ]
     for name, variant in enumerate(variants):
         save(variant, str(tmp_path / str(name)))
@@ -196,9 +216,15 @@ def test_one_form_for_arrays_and_scalars(tmp_path: Path) -> None:
 def test_the_hash_seed_does_not_matter(seed: str, tmp_path: Path) -> None:
     """Another process with another hash seed writes the same bytes."""
     record = "{'labels': ['a', 'b'], 'x': numpy.arange(9), 'y': numpy.ones(2)}"
-    code = f"import sys, numpy; from nbtext.artifact.storage import save; save({record}, sys.argv[1])"
+    code = (
+        f"import sys, numpy; from nbtext.artifact.storage import save; save({record}, sys.argv[1])"
+    )
     path = tmp_path / "model"
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+    )
     here = tmp_path / "here"
     save({"labels": ["a", "b"], "x": np.arange(9), "y": np.ones(2)}, str(here))
     assert hashlib.sha256(path.read_bytes()).digest() == hashlib.sha256(here.read_bytes()).digest()
@@ -206,7 +232,10 @@ def test_the_hash_seed_does_not_matter(seed: str, tmp_path: Path) -> None:
 
 def test_arrays_are_read_only_and_aligned(tmp_path: Path) -> None:
     """A loaded array is read-only, and aligned for vector instructions."""
-    save({"text": "abc", "a": np.arange(3, dtype=np.uint8), "b": np.arange(5.0)}, str(tmp_path / "model"))
+    save(
+        {"text": "abc", "a": np.arange(3, dtype=np.uint8), "b": np.arange(5.0)},
+        str(tmp_path / "model"),
+    )
     loaded = storage.load(str(tmp_path / "model"))
     a = loaded["a"].read()
     b = loaded["b"].read()
@@ -278,7 +307,9 @@ def test_pipes(tmp_path: Path) -> None:
         "save({name: record[name] for name in ('a', 'labels')}, '-')"
     )
     data = (tmp_path / "model").read_bytes()
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as through:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as through:
         assert through.stdin and through.stdout
         for piece in (data[:1], data[1:3], data[3:100], data[100:]):
             through.stdin.write(piece)
@@ -299,7 +330,9 @@ def test_redirected_standard_input(tmp_path: Path) -> None:
     save({"a": np.arange(10)}, str(tmp_path / "model"))
     code = "from nbtext.artifact.storage import load; print(load('-')['a'].read().sum())"
     with open(tmp_path / "model", "rb") as file:
-        done = subprocess.run([sys.executable, "-c", code], stdin=file, capture_output=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdin=file, capture_output=True, check=True
+        )
     assert done.stdout == b"45\n"
 
 
@@ -315,17 +348,30 @@ def test_loading_imports_neither_joblib_nor_scipy(tmp_path: Path) -> None:
 
 def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
     """save takes plain data only, and arrays of types that load accepts."""
-    for value in (object(), {1}, np.array(["a"]), np.array([None]), np.zeros(1, dtype=[("a", "i4")]), 1j, b"x",
-                  np.zeros(1, dtype=np.float16), np.zeros(1, dtype=bool)):  # fmt: skip
+    for value in (
+        object(),
+        {1},
+        np.array(["a"]),
+        np.array([None]),
+        np.zeros(1, dtype=[("a", "i4")]),
+        1j,
+        b"x",
+        np.zeros(1, dtype=np.float16),
+        np.zeros(1, dtype=bool),
+    ):
         with pytest.raises(TypeError):
             save({"a": value}, str(tmp_path / "model"))
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("content", [[0] * MAX_VALUES, "x" * (1 << 26), [{}] * MAX_VALUES, "," * MAX_VALUES])
+@pytest.mark.parametrize(
+    "content", [[0] * MAX_VALUES, "x" * (1 << 26), [{}] * MAX_VALUES, "," * MAX_VALUES]
+)
 def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> None:
     """A record beyond the reader's bounds is refused when it is saved, not when it is loaded."""
-    with pytest.raises(ArtifactError, match=r"cannot be written: a model file never .*; give fewer stop words"):
+    with pytest.raises(
+        ArtifactError, match=r"cannot be written: a model file never .*; give fewer stop words"
+    ):
         save({"a": content}, str(tmp_path / "model"))
     assert not list(tmp_path.iterdir())
 
@@ -341,9 +387,15 @@ def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         "save({'a': numpy.arange(100_000)}, sys.argv[1])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "model")], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(tmp_path / "model")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
-    assert f"{OutputError.__name__}: " in done.stderr and str(tmp_path / "model") in done.stderr.splitlines()[-1]
+    assert (
+        f"{OutputError.__name__}: " in done.stderr
+        and str(tmp_path / "model") in done.stderr.splitlines()[-1]
+    )
     assert load(tmp_path / "model")["old"] is True
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

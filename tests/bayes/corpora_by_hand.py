@@ -24,16 +24,24 @@ def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> Document
     indptr = np.searchsorted(rows, np.arange(len(counts) + 1)).astype(np.int64)
     numbers = np.arange(len(counts), dtype=np.uint64)
     return DocumentCounts(
-        indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32), classes.astype(np.int32), numbers
+        indptr,
+        columns.astype(np.int32),
+        counts[rows, columns].astype(np.int32),
+        classes.astype(np.int32),
+        numbers,
     )
 
 
-def statistics_of(counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
+def statistics_of(
+    counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int
+) -> ClassStatistics:
     """What the documents of a dense matrix amount to."""
     return count_classes(sample_of(counts, classes), counts.shape[1], n_classes)
 
 
-def read_by(name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
+def read_by(
+    name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int
+) -> ClassStatistics:
     """The statistics that an event model reads; N_VALUES where it tells values apart."""
     sample = sample_of(counts, classes)
     statistics = count_classes(sample, counts.shape[1], n_classes)
@@ -47,7 +55,9 @@ def labeled_matrices(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Counts (n_documents, n_features), the class of each document, and the number of classes."""
     n_classes = draw(st.integers(fewest_classes, 4))
-    classes = list(range(n_classes)) * fewest_a_class + draw(st.lists(st.integers(0, n_classes - 1), max_size=6))
+    classes = list(range(n_classes)) * fewest_a_class + draw(
+        st.lists(st.integers(0, n_classes - 1), max_size=6)
+    )
     n_features = draw(st.integers(1, 6))
     row = st.lists(st.integers(0, maximum), min_size=n_features, max_size=n_features)
     counts = draw(st.lists(row, min_size=len(classes), max_size=len(classes)))
@@ -66,4 +76,6 @@ def leave_one_out(
     """The leave-one-out scores of all documents of a corpus, (n_smoothings, n_documents,
     n_classes).
     """
-    return LeaveOneOut(statistics, documents, None, model, prior, is_separate=is_separate).scores(*smoothings)
+    return LeaveOneOut(statistics, documents, None, model, prior, is_separate=is_separate).scores(
+        *smoothings
+    )

@@ -51,7 +51,9 @@ def count(documents: DocumentCounts, sets: LabelSets) -> ClassStatistics:
     return count_label_sets(documents, sets, n_features=N_FEATURES, n_labels=N_LABELS)
 
 
-def score(statistics: ClassStatistics, row: NDArray[np.int32], smoothing: Smoothing) -> RelevanceScores:
+def score(
+    statistics: ClassStatistics, row: NDArray[np.int32], smoothing: Smoothing
+) -> RelevanceScores:
     """The scores of a new document."""
     scorer = compile_relevance(statistics, smoothing)
     features = np.flatnonzero(row).astype(np.int32)
@@ -87,15 +89,22 @@ def test_scores_are_those_of_the_formulas(
     in_label = (discounted + added) / (of_label + pseudo)
     in_rest = (totals - discounted + added) / (totals.sum() - of_label + pseudo)
     used = x > 0
-    expected = np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)) + np.log(in_label[:, used] / in_rest[:, used]) @ x[used]
+    expected = (
+        np.log((n_k + 0.5) / (len(rows) - n_k + 0.5))
+        + np.log(in_label[:, used] / in_rest[:, used]) @ x[used]
+    )
     found = score(statistics, x, Smoothing(mu, alpha))
     np.testing.assert_allclose(found.relevance[0], expected, atol=1e-9)
     joint = np.log((t + alpha) / (t.sum(axis=1, keepdims=True) + alpha * N_FEATURES)) @ x
     assert found.contrast is not None
     for k in range(N_LABELS):
         others = np.delete(joint, k)
-        assert found.contrast[0, k] == pytest.approx(joint[k] - np.logaddexp.reduce(others) + np.log(2), abs=1e-9)
-    np.testing.assert_allclose(found.priors, np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)), atol=1e-12)
+        assert found.contrast[0, k] == pytest.approx(
+            joint[k] - np.logaddexp.reduce(others) + np.log(2), abs=1e-9
+        )
+    np.testing.assert_allclose(
+        found.priors, np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("is_separate", [False, True])
@@ -103,20 +112,31 @@ def test_scores_are_those_of_the_formulas(
 @settings(deadline=None)
 @given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
 def test_leave_one_out_scores_are_those_of_refitted_models(
-    is_open: bool, is_separate: bool, matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
+    is_open: bool,
+    is_separate: bool,
+    matrix: list[tuple[list[int], tuple[int, ...]]],
+    mu: float,
+    alpha: float,
 ) -> None:
     documents, sets = corpus_of(matrix)
     statistics = count(documents, sets)
     rows = dense(documents)
     corpus = RelevanceLeaveOneOut(
-        LabelCounts.of(statistics), documents, sets, np.zeros(len(documents)) if is_open else None, is_separate
+        LabelCounts.of(statistics),
+        documents,
+        sets,
+        np.zeros(len(documents)) if is_open else None,
+        is_separate,
     )
     for smoothing in (Smoothing(mu, alpha), Smoothing(2 * mu, alpha)):
         blocks = [corpus.scores_of(smoothing)(block) for block in corpus.blocks]
         relevance, priors = (
-            np.concatenate([getattr(block, name) for block in blocks]) for name in ("relevance", "priors")
+            np.concatenate([getattr(block, name) for block in blocks])
+            for name in ("relevance", "priors")
         )
-        contrast = np.concatenate([block.contrast for block in blocks if block.contrast is not None])
+        contrast = np.concatenate(
+            [block.contrast for block in blocks if block.contrast is not None]
+        )
         for i, row in enumerate(rows):
             others = np.arange(len(rows)) != i if is_separate else (rows != row).any(axis=1)
             if not others.any():
@@ -148,7 +168,9 @@ def test_statistics_of_labels_add_up_in_parts() -> None:
     np.testing.assert_array_equal(whole.feature_occurrences, rows.sum(axis=0))
     np.testing.assert_array_equal(whole.document_frequencies, (rows > 0).sum(axis=0))
     rest = whole - count(documents.slice(20, 50), sets)
-    np.testing.assert_array_equal(rest.class_documents, count(documents.slice(0, 20), sets).class_documents)
+    np.testing.assert_array_equal(
+        rest.class_documents, count(documents.slice(0, 20), sets).class_documents
+    )
 
 
 def test_labels_that_are_far_behind_have_finite_log_odds() -> None:

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, TemperatureScaling, fit_temperature
+from nbtext.bayes.calibration import (
+    PRIOR_DEVIATION,
+    PRIOR_MEAN,
+    TemperatureScaling,
+    fit_temperature,
+)
 from nbtext.bayes.decision_offsets import fit_decision_offsets
 from nbtext.bayes.scorer import log_posterior
 from nbtext.errors import ModelError
@@ -28,7 +33,11 @@ def with_odd_labels(
     scores, lengths, classes = documents
     random = np.random.default_rng(2)
     is_odd = random.random(len(classes)) < share
-    return scores, lengths, np.where(is_odd, random.integers(0, 4, len(classes)), classes).astype(np.int32)
+    return (
+        scores,
+        lengths,
+        np.where(is_odd, random.integers(0, 4, len(classes)), classes).astype(np.int32),
+    )
 
 
 def test_recovers_the_temperature() -> None:
@@ -45,15 +54,23 @@ def test_finds_the_minimum(share: float) -> None:
 
     def loss(at: np.ndarray) -> float:
         noise = float(1 / (1 + np.exp(-at[2])))
-        log_posterior = TemperatureScaling(float(np.exp(at[0])), float(at[1]), noise).log_posterior(scores, lengths)
+        log_posterior = TemperatureScaling(float(np.exp(at[0])), float(at[1]), noise).log_posterior(
+            scores, lengths
+        )
         prior = (((at - PRIOR_MEAN) / PRIOR_DEVIATION) ** 2).sum() / 2
         return float((prior - log_posterior[np.arange(len(classes)), classes].sum()) / len(classes))
 
     found = fit_temperature(scores, lengths, classes)
     best = minimize(
-        loss, np.array([0.0, 0.0, -4.0]), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 2000}
+        loss,
+        np.array([0.0, 0.0, -4.0]),
+        method="Nelder-Mead",
+        options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 2000},
     )
-    assert loss(np.array([np.log(found.a), found.b, np.log(found.noise / (1 - found.noise))])) <= best.fun + 1e-8
+    assert (
+        loss(np.array([np.log(found.a), found.b, np.log(found.noise / (1 - found.noise))]))
+        <= best.fun + 1e-8
+    )
 
 
 def test_random_labels_are_label_noise() -> None:
@@ -79,7 +96,9 @@ def test_documents_of_one_length() -> None:
 
 def test_two_documents_give_no_certainty() -> None:
     """After two correct predictions, no probability is as high as 99.9 %."""
-    found = fit_temperature(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32))
+    found = fit_temperature(
+        np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32)
+    )
     assert np.exp(found.log_posterior(np.array([[0.0, 1.0]]), np.array([2])))[0, 1] < 0.999
 
 
@@ -142,7 +161,11 @@ def test_long_documents_do_not_calibrate_short_ones(seed: int) -> None:
         classes = random.integers(0, 2, n).astype(np.int32)
         repeats = length**0.4
         n_clumps = round(length / repeats)
-        evidence = random.normal(0.5, 1.0, (n, n_clumps)).sum(axis=1) * repeats * np.where(classes == 1, 1, -1)
+        evidence = (
+            random.normal(0.5, 1.0, (n, n_clumps)).sum(axis=1)
+            * repeats
+            * np.where(classes == 1, 1, -1)
+        )
         return np.stack((np.zeros(n), evidence), axis=1), classes
 
     scores, classes = draw(400, 60)
@@ -156,7 +179,9 @@ def test_long_documents_do_not_calibrate_short_ones(seed: int) -> None:
     assert losses[0] < min(losses[1:])
 
 
-@pytest.mark.parametrize(("n", "n_wrong", "low", "high"), [(30, 0, 0.0, 0.01), (300, 12, 0.02, 0.2)])
+@pytest.mark.parametrize(
+    ("n", "n_wrong", "low", "high"), [(30, 0, 0.0, 0.01), (300, 12, 0.02, 0.2)]
+)
 def test_few_labels_are_noise(n: int, n_wrong: int, low: float, high: float) -> None:
     """Of documents whose words are clear, without a wrong label, hardly any is noise; wrong ones
     are noise.

@@ -23,7 +23,9 @@ def assert_equal(a: ClassStatistics, b: ClassStatistics) -> None:
 def test_sums_and_differences(corpus: Any, data: st.DataObject) -> None:
     """a + b is the statistics of both corpora, and a + b - b is a, to the last bit."""
     counts, classes, n_classes = corpus
-    is_first = np.array(data.draw(st.lists(st.booleans(), min_size=len(counts), max_size=len(counts))))
+    is_first = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(counts), max_size=len(counts)))
+    )
     a = statistics_of(counts[is_first], classes[is_first], n_classes)
     b = statistics_of(counts[~is_first], classes[~is_first], n_classes)
     both = statistics_of(counts, classes, n_classes)
@@ -55,14 +57,20 @@ def test_alignment() -> None:
     counts = np.array([[1, 0], [2, 3]])
     classes = np.array([0, 1])
     wider = np.array([[0, 1, 0, 0], [0, 2, 0, 3]])
-    aligned = statistics_of(counts, classes, 2).align(np.array([1, 3]), 4, classes=np.array([0, 2]), n_classes=3)
+    aligned = statistics_of(counts, classes, 2).align(
+        np.array([1, 3]), 4, classes=np.array([0, 2]), n_classes=3
+    )
     assert_equal(aligned, statistics_of(wider, np.array([0, 2]), 3))
 
 
 def test_sums_of_enormous_counts_are_exact() -> None:
     """10^18 and 1 add up to 10^18 + 1, which float64 cannot hold."""
     statistics = ClassStatistics(
-        np.array([2]), np.array([0, 1, 2]), np.zeros(2, dtype=np.int32), np.array([1, 1]), np.array([10**18, 1])
+        np.array([2]),
+        np.array([0, 1, 2]),
+        np.zeros(2, dtype=np.int32),
+        np.array([1, 1]),
+        np.array([10**18, 1]),
     )
     assert statistics.class_occurrences.tolist() == [10**18 + 1]
 

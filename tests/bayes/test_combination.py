@@ -17,7 +17,15 @@ from scipy.optimize import check_grad
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import log_softmax
 
-from nbtext.bayes.combination import COMBINED, DEVIATION, SMOOTHINGS, _evaluate, combine, fit_weights, list_parts
+from nbtext.bayes.combination import (
+    COMBINED,
+    DEVIATION,
+    SMOOTHINGS,
+    _evaluate,
+    combine,
+    fit_weights,
+    list_parts,
+)
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
@@ -37,11 +45,15 @@ def in_two_views(counts: Any, n_first: int) -> Any:
 
 
 @given(corpus=labeled_matrices(), n_first=st.integers(0, 4), factor=st.sampled_from([1.0, 0.3]))
-def test_weights_are_the_sum_of_those_of_the_parts(corpus: Any, n_first: int, factor: float) -> None:
+def test_weights_are_the_sum_of_those_of_the_parts(
+    corpus: Any, n_first: int, factor: float
+) -> None:
     """Each part is fitted to the features of its view alone."""
     counts, classes, n_classes = corpus
     n_first = min(n_first, counts.shape[1])
-    found = in_two_views(counts, n_first).compile(statistics_of(*corpus), smoothing=factor).weights()
+    found = (
+        in_two_views(counts, n_first).compile(statistics_of(*corpus), smoothing=factor).weights()
+    )
     views = (
         statistics_of(counts[:, :n_first], classes, n_classes),
         statistics_of(counts[:, n_first:], classes, n_classes),
@@ -56,7 +68,9 @@ def test_weights_are_the_sum_of_those_of_the_parts(corpus: Any, n_first: int, fa
     np.testing.assert_allclose(found, np.concatenate(expected, axis=1), atol=1e-12)
 
 
-@given(corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4), is_weighted=st.booleans())
+@given(
+    corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4), is_weighted=st.booleans()
+)
 def test_leave_one_out_equals_refits(corpus: Any, n_first: int, is_weighted: bool) -> None:
     """In several views, too, and for weights in place of counts."""
     counts, classes, n_classes = corpus
@@ -70,17 +84,27 @@ def test_leave_one_out_equals_refits(corpus: Any, n_first: int, is_weighted: boo
     documents = replace(documents, counts=weigh(documents.counts))
     statistics = statistics_of(counts, classes, n_classes)
     statistics = replace(statistics, occurrences=weigh(statistics.occurrences))
-    (found,) = leave_one_out(statistics, documents, model=model, smoothings=[factor], prior="uniform")
+    (found,) = leave_one_out(
+        statistics, documents, model=model, smoothings=[factor], prior="uniform"
+    )
     for row in range(len(counts)):
         rest = np.arange(len(counts)) != row
         others = statistics_of(counts[rest], classes[rest], n_classes)
         others = replace(others, occurrences=weigh(others.occurrences))
         weights = model.compile(others, smoothing=factor).weights()
-        np.testing.assert_allclose(found[row], weights @ weigh(counts[row]) - np.log(n_classes), atol=1e-9)
+        np.testing.assert_allclose(
+            found[row], weights @ weigh(counts[row]) - np.log(n_classes), atol=1e-9
+        )
 
 
-@given(corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4), factor=st.sampled_from([1, 0.3]))
-def test_words_of_the_left_out_document_alone_are_ignored(corpus: Any, n_first: int, factor: float) -> None:
+@given(
+    corpus=labeled_matrices(fewest_a_class=2),
+    n_first=st.integers(0, 4),
+    factor=st.sampled_from([1, 0.3]),
+)
+def test_words_of_the_left_out_document_alone_are_ignored(
+    corpus: Any, n_first: int, factor: float
+) -> None:
     """The score is that of the other words, each with its weight in the view, and the weighting's
     factor.
     """
@@ -109,7 +133,10 @@ def test_two_labels_have_one_model() -> None:
     """
     counts = np.array([[2, 1, 0], [0, 1, 3], [1, 0, 1]])
     classes = np.array([0, 1, 1])
-    one, other = (EVENT_MODELS[name].compile(statistics_of(counts, classes, 2), smoothing=0.5) for name in SMOOTHINGS)
+    one, other = (
+        EVENT_MODELS[name].compile(statistics_of(counts, classes, 2), smoothing=0.5)
+        for name in SMOOTHINGS
+    )
     np.testing.assert_allclose(np.diff(one.weights(), axis=0), np.diff(other.weights(), axis=0))
     assert [part.model for part in list_parts(("word:1",), 2)] == ["complement"]
     assert [part.model for part in list_parts(("word:1",), 3)] == list(SMOOTHINGS)
@@ -145,7 +172,12 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     assert shares[0] > shares[1] > 0.1
     assert shares[2] < 0.05
     logs = np.log(lengths) - np.log(lengths).mean()
-    given: Any = {"scores": scores / units[:, None, None], "logs": logs, "classes": classes, "offsets": np.zeros(4)}
+    given: Any = {
+        "scores": scores / units[:, None, None],
+        "logs": logs,
+        "classes": classes,
+        "offsets": np.zeros(4),
+    }
     expected = np.array([1.0, 1.0, 1.0, 0.5])
     right = np.random.default_rng(1).random(len(classes))
     evaluate: Any = partial(_evaluate, **given, right=right, expected=expected)
@@ -156,7 +188,9 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
         sums = np.einsum("mnk,m->nk", given["scores"], at[:3]) * np.exp(-at[3] * logs)[:, None]
         return -float(log_softmax(sums, axis=1)[np.arange(len(classes)), classes].mean())
 
-    best = scipy_minimize(loss, expected, bounds=[(0, None)] * 3 + [(None, None)], method="L-BFGS-B").x
+    best = scipy_minimize(
+        loss, expected, bounds=[(0, None)] * 3 + [(None, None)], method="L-BFGS-B"
+    ).x
     np.testing.assert_allclose(shares, best[:3] / best[:3].sum(), atol=0.03)
 
 
@@ -176,7 +210,9 @@ def fit_jointly(scores: Any, classes: Any) -> Any:
         mixed = (1 - noise) * own + noise / n_classes
         slopes = (np.eye(n_classes)[classes] - np.exp(log_p)) * ((1 - noise) * own / mixed)[:, None]
         of_noise = ((1 / n_classes - own) / mixed).sum() * noise * (1 - noise)
-        gradient = np.concatenate([np.einsum("mnk,nk->m", centered, slopes), slopes.sum(axis=0), [of_noise]])
+        gradient = np.concatenate(
+            [np.einsum("mnk,nk->m", centered, slopes), slopes.sum(axis=0), [of_noise]]
+        )
         return -np.log(mixed).mean(), -gradient / n
 
     start = np.concatenate([np.ones(m), np.zeros(n_classes), [-3.0]])
@@ -200,7 +236,9 @@ def test_noise_and_rare_labels_are_fitted_with_the_weights(seed: int) -> None:
     own = 2 * np.eye(n_classes)[classes]
     scores = np.stack([scales * (own + noise[0]), own + noise[1], noise[2]])
     given = np.where(random.random(n) < 0.1, random.integers(0, n_classes, n), classes)
-    np.testing.assert_allclose(fit_weights(scores, None, given, 0).weights, fit_jointly(scores, given), atol=0.025)
+    np.testing.assert_allclose(
+        fit_weights(scores, None, given, 0).weights, fit_jointly(scores, given), atol=0.025
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -213,7 +251,9 @@ def test_wrong_labels_change_no_weight(seed: int) -> None:
     classes = random.integers(0, 4, n)
     noise = random.normal(size=(2, n, 4))
     scales = np.exp(random.normal(size=(n, 1)))
-    scores = np.stack([scales * (2 * np.eye(4)[classes] + noise[0]), 2 * np.eye(4)[classes] + noise[1]])
+    scores = np.stack(
+        [scales * (2 * np.eye(4)[classes] + noise[0]), 2 * np.eye(4)[classes] + noise[1]]
+    )
     given = np.where(random.random(n) < 0.05, random.integers(0, 4, n), classes)
     right, found = (fit_weights(scores, None, labels, 0)[0] for labels in (classes, given))
     # without the noise rate: less by 0.3

@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from nbtext.bayes.decision_offsets import STEP_METRICS, _best_step, adjust_prior, fit_decision_offsets
+from nbtext.bayes.decision_offsets import (
+    STEP_METRICS,
+    _best_step,
+    adjust_prior,
+    fit_decision_offsets,
+)
 from nbtext.bayes.scorer import log_posterior
 
 
@@ -42,7 +47,10 @@ def test_the_metric_improves_on_other_documents(metric: str, judged: Any) -> Non
     shift = fit_decision_offsets(*unbalanced(2000, 1, neglect=3.0), metric).offsets
     assert shift is not None
     asked, classes = unbalanced(5000, 2, neglect=3.0)
-    assert judged((asked + shift).argmax(axis=1), classes) > judged(asked.argmax(axis=1), classes) + 0.01
+    assert (
+        judged((asked + shift).argmax(axis=1), classes)
+        > judged(asked.argmax(axis=1), classes) + 0.01
+    )
 
 
 def test_log_loss_finds_the_offset() -> None:
@@ -80,14 +88,24 @@ def test_no_other_offset_is_better(data: st.DataObject, metric: str) -> None:
     judged = {"macro_f1": macro_f1, "accuracy": accuracy}[metric]
     for k in range(3):
         unit = np.eye(3)[k]
-        step = _best_step(scores, classes, k, np.bincount(classes, minlength=3), STEP_METRICS[metric])
+        step = _best_step(
+            scores, classes, k, np.bincount(classes, minlength=3), STEP_METRICS[metric]
+        )
         others = np.delete(scores, k, axis=1).max(axis=1) - scores[:, k]
-        tried = [judged((scores + unit * (m + e)).argmax(axis=1), classes) for m in others for e in (-1e-6, 1e-6)]
+        tried = [
+            judged((scores + unit * (m + e)).argmax(axis=1), classes)
+            for m in others
+            for e in (-1e-6, 1e-6)
+        ]
         found = judged((scores + unit * step).argmax(axis=1), classes)
         assert found >= max(tried) - 1e-12
         ends = np.unique(others)
         stops = [0.0, ends[0] - 1, *(ends[1:] + ends[:-1]) / 2, ends[-1] + 1]
-        equal = [stop for stop in stops if judged((scores + unit * stop).argmax(axis=1), classes) >= found - 1e-12]
+        equal = [
+            stop
+            for stop in stops
+            if judged((scores + unit * stop).argmax(axis=1), classes) >= found - 1e-12
+        ]
         # the smallest change that gives the best value
         assert abs(step) <= np.abs(equal).min() + 1e-9
 
@@ -114,7 +132,9 @@ def test_no_offsets_if_all_is_correct() -> None:
         assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric).offsets is None
 
 
-def biased(random: np.random.Generator, n_documents: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def biased(
+    random: np.random.Generator, n_documents: int, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Log-probabilities that take the first class for less probable than it is, and the true
     classes.
     """
@@ -148,7 +168,9 @@ def test_the_prior_of_linear_models_is_left_nearer() -> None:
     np.testing.assert_allclose(slopes, -found / 0.35**2, atol=1e-3)
 
 
-@pytest.mark.parametrize(("n_documents", "n_classes", "seed"), [(300, 2, 0), (500, 7, 1), (400, 60, 2)])
+@pytest.mark.parametrize(
+    ("n_documents", "n_classes", "seed"), [(300, 2, 0), (500, 7, 1), (400, 60, 2)]
+)
 def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int) -> None:
     """The prior adjustment is the one that a general optimizer finds."""
     random = np.random.default_rng(seed)
@@ -156,7 +178,10 @@ def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int)
 
     def loss(offsets: np.ndarray) -> float:
         adjusted = log_posterior(scores + offsets)
-        return float(offsets @ offsets / 2 - adjusted[np.arange(n_documents), classes].sum()) / n_documents
+        return (
+            float(offsets @ offsets / 2 - adjusted[np.arange(n_documents), classes].sum())
+            / n_documents
+        )
 
     found = fit_decision_offsets(scores, classes, "log_loss").offsets
     best = minimize(loss, np.zeros(n_classes), method="BFGS", options={"gtol": 1e-7}).x

@@ -18,7 +18,11 @@ def test_by_hand() -> None:
     """
     classes = np.array([0, 0, 2, 1, 1, 3, 0, 2], dtype=np.int32)
     answers = np.array([2, 2, 0, 1, 3, 2, 0, 2])
-    assert count_confusions(classes, answers) == (Confusion(0, 2, 2, 1), Confusion(1, 3, 1, 0), Confusion(2, 3, 0, 1))
+    assert count_confusions(classes, answers) == (
+        Confusion(0, 2, 2, 1),
+        Confusion(1, 3, 1, 0),
+        Confusion(2, 3, 0, 1),
+    )
 
 
 def test_nothing_is_confused() -> None:
@@ -38,5 +42,9 @@ def test_as_counted_one_by_one(pairs: list[tuple[int, int]], seed: int) -> None:
         if counted[a, b] + counted[b, a]
     }
     order = sorted(expected, key=lambda pair: (-sum(expected[pair]), pair))[:MAX_PAIRS]
-    shuffled = np.random.default_rng(seed).permutation(np.array(pairs, dtype=np.int64).reshape(-1, 2))
-    assert count_confusions(*shuffled.T) == tuple(Confusion(*pair, *expected[pair]) for pair in order)
+    shuffled = np.random.default_rng(seed).permutation(
+        np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    )
+    assert count_confusions(*shuffled.T) == tuple(
+        Confusion(*pair, *expected[pair]) for pair in order
+    )

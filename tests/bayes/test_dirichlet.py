@@ -25,7 +25,9 @@ def test_probabilities_of_the_formula(corpus: Any, smoothing: float) -> None:
     once.
     """
     counts, classes, n_classes = corpus
-    weights = compile_dirichlet(statistics_of(counts, classes, n_classes), smoothing=smoothing).weights()
+    weights = compile_dirichlet(
+        statistics_of(counts, classes, n_classes), smoothing=smoothing
+    ).weights()
     t = np.array([counts[classes == k].sum(axis=0) for k in range(n_classes)], dtype=np.float64)
     everywhere = t.sum(axis=0)
     T = max(t.sum(), 1)
@@ -41,7 +43,9 @@ def test_probabilities_of_the_formula(corpus: Any, smoothing: float) -> None:
 def test_no_smoothing_is_maximum_likelihood(corpus: Any) -> None:
     """Without smoothing, both multinomial models are the same."""
     statistics = statistics_of(*corpus)
-    found, expected = (compiled(statistics, smoothing=0) for compiled in (compile_dirichlet, compile_multinomial))
+    found, expected = (
+        compiled(statistics, smoothing=0) for compiled in (compile_dirichlet, compile_multinomial)
+    )
     np.testing.assert_array_equal(found.weights(), expected.weights())
 
 
@@ -54,7 +58,9 @@ def test_a_doubled_corpus(corpus: Any, smoothing: float) -> None:
     counts, classes, n_classes = corpus
     counts[0] += 1  # so that it has each feature
     once = compile_dirichlet(statistics_of(counts, classes, n_classes), smoothing=smoothing)
-    twice = statistics_of(np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes)
+    twice = statistics_of(
+        np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes
+    )
     again = compile_dirichlet(twice, smoothing=smoothing)
     np.testing.assert_allclose(again.weights(), once.weights(), rtol=1e-9, atol=1e-9)
 
@@ -65,10 +71,14 @@ def test_small_weights() -> None:
     expected = compile_dirichlet(count_classes(sample, 3, 2), smoothing=0.5).weights()
     small = replace(sample, counts=sample.counts * 1e-6)
     statistics = count_classes(small, 3, 2)
-    np.testing.assert_allclose(compile_dirichlet(statistics, smoothing=0.5).weights(), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        compile_dirichlet(statistics, smoothing=0.5).weights(), expected, rtol=1e-9
+    )
     np.testing.assert_allclose(np.exp(expected).sum(axis=1), 1, rtol=1e-9)
     found = leave_one_out(statistics, small, model=DIRICHLET, smoothings=[0.5], prior="uniform")
-    whole = leave_one_out(count_classes(sample, 3, 2), sample, model=DIRICHLET, smoothings=[0.5], prior="uniform")
+    whole = leave_one_out(
+        count_classes(sample, 3, 2), sample, model=DIRICHLET, smoothings=[0.5], prior="uniform"
+    )
     np.testing.assert_allclose(found - np.log(0.5), (whole - np.log(0.5)) * 1e-6, rtol=1e-6)
 
 
@@ -93,14 +103,20 @@ def test_the_smoothing_that_refits_select() -> None:
     sample = sample_of(counts, classes)
     statistics = statistics_of(counts, classes, 3)
     grid = [0.01, 0.1, 1.0, 10.0]
-    found = leave_one_out(statistics, sample, model=DIRICHLET, smoothings=grid, prior="uniform", is_separate=True)
+    found = leave_one_out(
+        statistics, sample, model=DIRICHLET, smoothings=grid, prior="uniform", is_separate=True
+    )
     refits = np.empty_like(found)
     for i in range(24):
         others = np.arange(24) != i
         for number, smoothing in enumerate(grid):
-            scorer = compile_dirichlet(statistics_of(counts[others], classes[others], 3), smoothing=smoothing)
+            scorer = compile_dirichlet(
+                statistics_of(counts[others], classes[others], 3), smoothing=smoothing
+            )
             alone = sample_of(counts[[i]], classes[[i]])
-            refits[number, i] = scorer.scores(alone.indptr, alone.indices, alone.counts)[0] - np.log(3)
+            refits[number, i] = scorer.scores(alone.indptr, alone.indices, alone.counts)[
+                0
+            ] - np.log(3)
     np.testing.assert_allclose(found, refits, rtol=1e-9, atol=1e-9)
 
 
@@ -111,7 +127,9 @@ def test_hashed_features_cost_nothing() -> None:
     texts = ["red round", "red sweet", "long yellow", "long ripe"] * 3
     labels = ["a", "a", "b", "b"] * 3
     few, many = (
-        TextClassifier(model="dirichlet", smoothing=1.0, hash_bits=bits, calibrate=False).fit(texts, labels)
+        TextClassifier(model="dirichlet", smoothing=1.0, hash_bits=bits, calibrate=False).fit(
+            texts, labels
+        )
         for bits in (16, 20)
     )
     asked = ["red", "yellow ripe", "red long long"]

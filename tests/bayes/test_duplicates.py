@@ -41,8 +41,14 @@ def corpora_with_duplicates(draw: st.DrawFn) -> Any:
     """Corpora in which some documents occur again, with the same or another label; each class has
     enough others.
     """
-    counts, classes, n_classes = draw(labeled_matrices(fewest_a_class=2, fewest_classes=2, maximum=3))
-    again = draw(st.lists(st.tuples(st.integers(0, len(counts) - 1), st.integers(0, n_classes - 1)), max_size=6))
+    counts, classes, n_classes = draw(
+        labeled_matrices(fewest_a_class=2, fewest_classes=2, maximum=3)
+    )
+    again = draw(
+        st.lists(
+            st.tuples(st.integers(0, len(counts) - 1), st.integers(0, n_classes - 1)), max_size=6
+        )
+    )
     rows = np.array([row for row, _ in again], dtype=np.int64)
     labels = np.array([label for _, label in again], dtype=np.int64)
     return np.concatenate((counts, counts[rows])), np.concatenate((classes, labels)), n_classes
@@ -53,9 +59,11 @@ def corpora_with_duplicates(draw: st.DrawFn) -> Any:
 @pytest.mark.parametrize("prior", ["empirical", "uniform"])
 @settings(max_examples=60, deadline=None)
 @given(
-    corpus=corpora_with_duplicates(), smoothing=st.sampled_from([0.0, 0.01, 1.0]), is_weighted=st.booleans(),
+    corpus=corpora_with_duplicates(),
+    smoothing=st.sampled_from([0.0, 0.01, 1.0]),
+    is_weighted=st.booleans(),
     is_separate=st.booleans(),
-)  # fmt: skip
+)
 def test_equals_refits_without_all_copies(
     name: str, prior: str, corpus: Any, smoothing: float, is_weighted: bool, is_separate: bool
 ) -> None:
@@ -69,13 +77,23 @@ def test_equals_refits_without_all_copies(
     documents = with_content_hashes(counts, classes)
     counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
     classes = documents.classes.astype(np.int64)
-    if is_weighted and name in ("multinomial", "dirichlet", "complement", "normalized complement", "gaussian"):
+    if is_weighted and name in (
+        "multinomial",
+        "dirichlet",
+        "complement",
+        "normalized complement",
+        "gaussian",
+    ):
         documents = replace(documents, counts=documents.counts.astype(np.float64))
     statistics = read_by(name, counts, classes, n_classes)
     (found,) = leave_one_out(
-        statistics, documents, model=model, smoothings=[smoothing], prior=prior,
+        statistics,
+        documents,
+        model=model,
+        smoothings=[smoothing],
+        prior=prior,
         is_separate=is_separate,
-    )  # fmt: skip
+    )
     for i in range(len(counts)):
         others = others_than(counts, i, is_separate)
         if len(np.unique(classes[others])) < n_classes:
@@ -84,7 +102,9 @@ def test_equals_refits_without_all_copies(
         # fixed, as the vocabulary is
         if isinstance(statistics, Moments) and isinstance(refitted, Moments):
             refitted = replace(refitted, largest_variance=statistics.largest_variance)
-        scorer = model.compile(refitted, smoothing=smoothing).with_prior(log_prior(refitted.class_documents, prior))
+        scorer = model.compile(refitted, smoothing=smoothing).with_prior(
+            log_prior(refitted.class_documents, prior)
+        )
         alone = sample_of(counts[[i]], classes[[i]])
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
@@ -108,9 +128,11 @@ def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int
 )  # in which such a feature is the same in all classes
 @settings(max_examples=60, deadline=None)
 @given(
-    corpus=corpora_with_duplicates(), smoothing=st.sampled_from([0.01, 1.0]), is_separate=st.booleans(),
+    corpus=corpora_with_duplicates(),
+    smoothing=st.sampled_from([0.01, 1.0]),
+    is_separate=st.booleans(),
     weight=st.sampled_from([None, 0.3, 1.7]),
-)  # fmt: skip
+)
 def test_features_of_one_group_are_out_of_vocabulary(
     name: str, corpus: Any, smoothing: float, is_separate: bool, weight: float | None
 ) -> None:
@@ -128,11 +150,18 @@ def test_features_of_one_group_are_out_of_vocabulary(
     statistics = read_by(name, counts, classes, n_classes)
     hapaxes = count_hapaxes(statistics, documents).tokens
     factors = np.ones(counts.shape[1])
-    if weight is not None and name in ("multinomial", "dirichlet", "complement", "normalized complement"):
+    if weight is not None and name in (
+        "multinomial",
+        "dirichlet",
+        "complement",
+        "normalized complement",
+    ):
         factors = weight ** np.arange(counts.shape[1])
         documents = documents.weigh(documents.counts * factors[documents.indices])
         statistics = count_classes(documents, counts.shape[1], n_classes)
-    left_out = LeaveOneOut(statistics, documents, hapaxes, model, "empirical", is_separate=is_separate)
+    left_out = LeaveOneOut(
+        statistics, documents, hapaxes, model, "empirical", is_separate=is_separate
+    )
     (scores,) = left_out.scores(smoothing)
     found = left_out.ignore_hapaxes(scores, smoothing)
     judged = left_out.drop_single_documents()
@@ -141,35 +170,50 @@ def test_features_of_one_group_are_out_of_vocabulary(
         assert len(again) == len(judged.documents)
     if is_separate:
         rows = np.flatnonzero(statistics.class_documents[classes] > 1)
-        np.testing.assert_allclose(again if len(rows) else found[:0], found[rows], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            again if len(rows) else found[:0], found[rows], rtol=1e-9, atol=1e-9
+        )
     for i in range(len(counts)):
         others = others_than(counts, i, is_separate)
         if len(np.unique(classes[others])) < n_classes:
             continue
         refitted = read_by(name, counts[others], classes[others], n_classes)
         if not documents.is_counted:
-            refitted = count_classes(documents.take(np.flatnonzero(others)), counts.shape[1], n_classes)
+            refitted = count_classes(
+                documents.take(np.flatnonzero(others)), counts.shape[1], n_classes
+            )
         prior = log_prior(refitted.class_documents, "empirical")
         scorer = model.compile(refitted, smoothing=smoothing).with_prior(prior)
         is_known = (counts[others] > 0).any(axis=0)
         known = sample_of(np.where(is_known, counts[[i]], 0), classes[[i]])
-        expected = scorer.scores(known.indptr, known.indices, known.counts * factors[known.indices])[0]
+        expected = scorer.scores(
+            known.indptr, known.indices, known.counts * factors[known.indices]
+        )[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
         assert left_out.n_known[i] == known.totals[0]
 
 
 @pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
 @settings(max_examples=30, deadline=None)
-@given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.1, 1.0]))
-def test_a_doubled_corpus_with_twice_the_smoothing(name: str, corpus: Any, smoothing: float) -> None:
+@given(
+    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
+    smoothing=st.sampled_from([0.1, 1.0]),
+)
+def test_a_doubled_corpus_with_twice_the_smoothing(
+    name: str, corpus: Any, smoothing: float
+) -> None:
     """Leave-one-out of X X at 2α is that of X at α."""
     counts, classes, n_classes = corpus
     if MODELS[name].is_binary:
         counts = np.minimum(counts, 1)
     once = with_content_hashes(counts, classes)
-    twice = with_content_hashes(np.concatenate((counts, counts)), np.concatenate((classes, classes)))
+    twice = with_content_hashes(
+        np.concatenate((counts, counts)), np.concatenate((classes, classes))
+    )
     single = read_by(name, counts, classes, n_classes)
-    double = read_by(name, np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes)
+    double = read_by(
+        name, np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes
+    )
     (expected,) = leave_one_out(single, once, model=MODELS[name], smoothings=[smoothing])
     (found,) = leave_one_out(double, twice, model=MODELS[name], smoothings=[2 * smoothing])
     is_finite = np.isfinite(expected).all(axis=1)
@@ -185,9 +229,12 @@ def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
     counts.
     """
     documents = replace(
-        sample_of(np.array([[1, 0], [0, 1], [0, 1]]), np.array([0, 1, 1])), hashes=np.zeros(3, np.uint64)
+        sample_of(np.array([[1, 0], [0, 1], [0, 1]]), np.array([0, 1, 1])),
+        hashes=np.zeros(3, np.uint64),
     )
-    corpus = LeaveOneOut(count_classes(documents, 2, 2), documents, None, MODELS["multinomial"], "empirical")
+    corpus = LeaveOneOut(
+        count_classes(documents, 2, 2), documents, None, MODELS["multinomial"], "empirical"
+    )
     assert corpus.rows.tolist() == [0, 1, 1]
     assert corpus.left_out.copies.tolist() == [1, 2]
 
@@ -196,7 +243,9 @@ def test_a_doubled_corpus_is_no_better() -> None:
     """The estimate for a corpus that contains each document twice is that of the corpus, and the
     duplicates are counted.
     """
-    once = TextClassifier().fit(TEXTS * 3 + ["red", "yellow", "ripe"], [*LABELS * 3, "banana", "apple", "banana"])
+    once = TextClassifier().fit(
+        TEXTS * 3 + ["red", "yellow", "ripe"], [*LABELS * 3, "banana", "apple", "banana"]
+    )
     twice = TextClassifier().fit(
         (TEXTS * 3 + ["red", "yellow", "ripe"]) * 2, [*LABELS * 3, "banana", "apple", "banana"] * 2
     )
@@ -218,21 +267,29 @@ def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None
     documents = with_content_hashes(counts, classes)
     statistics = count_classes(documents, counts.shape[1], n_classes)
     unseen = count_hapaxes(statistics, documents)
-    left_out = LeaveOneOut(statistics, documents, unseen.tokens, MODELS[name], "empirical", jobs, None, unseen.features)
+    left_out = LeaveOneOut(
+        statistics, documents, unseen.tokens, MODELS[name], "empirical", jobs, None, unseen.features
+    )
     scored = ScoredCorpus(left_out)
     expected = left_out.scores(0.1, 1.0)
     asked: list[LeaveOneOut] = []
     with pytest.MonkeyPatch.context() as patch:
         score = LeaveOneOut.scores
-        patch.setattr(LeaveOneOut, "scores", lambda self, *given: (asked.append(self), score(self, *given))[1])
+        patch.setattr(
+            LeaveOneOut, "scores", lambda self, *given: (asked.append(self), score(self, *given))[1]
+        )
         for size in (2, 4, len(documents)):
             first = left_out.first(size)
             for smoothing, all_scores in zip((0.1, 1.0), expected, strict=True):
                 (found,) = scored.scores(size, smoothing)
                 np.testing.assert_array_equal(found, all_scores[: len(first.documents)])
                 known = first.ignore_hapaxes(found, smoothing)
-                np.testing.assert_array_equal(known, left_out.ignore_hapaxes(all_scores, smoothing)[: len(known)])
+                np.testing.assert_array_equal(
+                    known, left_out.ignore_hapaxes(all_scores, smoothing)[: len(known)]
+                )
     assert sum(len(each.documents) for each in asked) == 2 * len(documents)
     binary = replace(left_out, documents=documents.binarize(), statistics=statistics.binarize())
     alone = replace(binary, n_hapax_features=None)
-    np.testing.assert_array_equal(*(each.ignore_hapaxes(expected[1], 1.0) for each in (binary, alone)))
+    np.testing.assert_array_equal(
+        *(each.ignore_hapaxes(expected[1], 1.0) for each in (binary, alone))
+    )

@@ -35,20 +35,28 @@ def test_equals_scikit_learn(name: str, corpus: Any, smoothing: float, is_unifor
     # of one feature, scikit-learn divides 0 by 0
     assume(name != "normalized complement" or counts.shape[1] > 1)
     read = np.minimum(counts, N_VALUES - 1) if name == "categorical" else counts
-    peer = PEERS[name](alpha=smoothing, fit_prior=not is_uniform, force_alpha=True).fit(read, classes)
+    peer = PEERS[name](alpha=smoothing, fit_prior=not is_uniform, force_alpha=True).fit(
+        read, classes
+    )
     model = MODELS[name]
     asked = sample_of(np.minimum(counts, 1) if model.is_binary else counts, classes)
     statistics = read_by(name, counts, classes, n_classes)
     ignores_prior = name in ("complement", "normalized complement")
-    prior = log_prior(statistics.class_documents, "uniform" if is_uniform or ignores_prior else "empirical")
+    prior = log_prior(
+        statistics.class_documents, "uniform" if is_uniform or ignores_prior else "empirical"
+    )
     scorer = model.compile(statistics, smoothing=smoothing).with_prior(prior)
     scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
-    np.testing.assert_allclose(log_posterior(scores), peer.predict_log_proba(read), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        log_posterior(scores), peer.predict_log_proba(read), rtol=1e-9, atol=1e-9
+    )
 
 
 def dense(sample: DocumentCounts, n_columns: int) -> Any:
     """The rows of a sample as a dense matrix."""
-    return csr_array((sample.counts, sample.indices, sample.indptr), shape=(len(sample), n_columns)).toarray()
+    return csr_array(
+        (sample.counts, sample.indices, sample.indptr), shape=(len(sample), n_columns)
+    ).toarray()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -61,8 +69,12 @@ def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) 
     asked = sample_of(counts, classes)
     scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
     assert np.isfinite(scores).all()
-    columns = dense(asked if scorer.derivation is None else derive(asked, scorer.derivation), scorer.n_columns)
-    product = (columns @ scorer.weights().T + scorer.bias).reshape(len(counts), -1, n_classes).sum(axis=1)
+    columns = dense(
+        asked if scorer.derivation is None else derive(asked, scorer.derivation), scorer.n_columns
+    )
+    product = (
+        (columns @ scorer.weights().T + scorer.bias).reshape(len(counts), -1, n_classes).sum(axis=1)
+    )
     np.testing.assert_allclose(scores, product, rtol=1e-9, atol=1e-6)
 
 

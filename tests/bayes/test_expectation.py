@@ -30,7 +30,9 @@ def unlabeled(model: str, counts: NDArray[np.int64]) -> DocumentCounts:
     return sample_of(as_read(model, counts), np.zeros(len(counts), dtype=np.int64))
 
 
-def count_labeled(model: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
+def count_labeled(
+    model: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int
+) -> ClassStatistics:
     return statistics_of(as_read(model, counts), classes, n_classes)
 
 
@@ -46,7 +48,9 @@ class Dense:
     def parameters(self, counts: Floats, documents: Floats) -> tuple[Floats, Floats]:
         """π and θ (or p) of expected counts (n_classes, n_features)."""
         prior = (
-            documents / documents.sum() if self.prior == "empirical" else np.full(len(documents), 1 / len(documents))
+            documents / documents.sum()
+            if self.prior == "empirical"
+            else np.full(len(documents), 1 / len(documents))
         )
         if self.model == "bernoulli":
             return prior, (counts + self.smoothing) / (documents + 2 * self.smoothing)[:, None]
@@ -60,21 +64,29 @@ class Dense:
             told += (1 - rows) @ np.log(1 - share).T
         return np.asarray(told + np.log(prior))
 
-    def log_posterior(self, prior: Floats, share: Floats, x: Floats, classes: Any, u: Floats) -> float:
+    def log_posterior(
+        self, prior: Floats, share: Floats, x: Floats, classes: Any, u: Floats
+    ) -> float:
         """l(θ)."""
-        log_prior_density = np.log(share).sum() + (np.log(1 - share).sum() if self.model == "bernoulli" else 0)
+        log_prior_density = np.log(share).sum() + (
+            np.log(1 - share).sum() if self.model == "bernoulli" else 0
+        )
         own = self.joint(prior, share, x)[np.arange(len(x)), classes].sum()
         others = np.logaddexp.reduce(self.joint(prior, share, u), axis=1).sum()
         return float(own + self.weight * others + self.smoothing * log_prior_density)
 
-    def run(self, x: Floats, classes: Any, u: Floats, *, n_classes: int, steps: int) -> tuple[list[float], Floats]:
+    def run(
+        self, x: Floats, classes: Any, u: Floats, *, n_classes: int, steps: int
+    ) -> tuple[list[float], Floats]:
         """l(θ) before the first step and after each, and what the last model says of u."""
         hard = np.eye(n_classes)[classes]
         soft = np.zeros((len(u), n_classes))
         found = []
         for _ in range(steps + 1):
             counts = hard.T @ x + self.weight * soft.T @ u
-            prior, share = self.parameters(counts, hard.sum(axis=0) + self.weight * soft.sum(axis=0))
+            prior, share = self.parameters(
+                counts, hard.sum(axis=0) + self.weight * soft.sum(axis=0)
+            )
             found.append(self.log_posterior(prior, share, x, classes, u))
             joint = self.joint(prior, share, u)
             soft = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
@@ -99,9 +111,13 @@ def test_equals_its_definition_and_never_falls(
     counts, classes, n_classes = corpus
     row = st.lists(st.integers(0, 4), min_size=counts.shape[1], max_size=counts.shape[1])
     others = np.array(data.draw(st.lists(row, min_size=1, max_size=8)))
-    trial = ExpectationMaximization(unlabeled(model, others), EVENT_MODELS[model], smoothing, prior, weight, 6)
+    trial = ExpectationMaximization(
+        unlabeled(model, others), EVENT_MODELS[model], smoothing, prior, weight, 6
+    )
     found = trial.fit(count_labeled(model, counts, classes, n_classes))
-    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(found.log_likelihoods))
+    assert all(
+        after >= before - 1e-9 * abs(before) for before, after in pairwise(found.log_likelihoods)
+    )
     steps = len(found.log_likelihoods) - 1
     dense = Dense(model, smoothing, prior, weight)
     x, u = (as_read(model, each).astype(np.float64) for each in (counts, others))
@@ -124,12 +140,21 @@ def test_by_hand() -> None:
     """
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     trial = ExpectationMaximization(
-        unlabeled("multinomial", np.array([[1, 0, 1]])), EVENT_MODELS["multinomial"], 1, "uniform", 0.5, 1
+        unlabeled("multinomial", np.array([[1, 0, 1]])),
+        EVENT_MODELS["multinomial"],
+        1,
+        "uniform",
+        0.5,
+        1,
     )
     found = trial.fit(statistics)
     expected = [[1 / 2, 3 / 14, 2 / 7], [7 / 26, 6 / 13, 7 / 26]]
     np.testing.assert_allclose(np.exp(found.scorer.weights()), expected, rtol=1e-12)
-    before = np.log(1 / 2 * 2 / 4) * 2 + 0.5 * np.log(1 / 2 * 2 / 16 + 1 / 2 * 1 / 16) + np.log(2 / 4**3) * 2
+    before = (
+        np.log(1 / 2 * 2 / 4) * 2
+        + 0.5 * np.log(1 / 2 * 2 / 16 + 1 / 2 * 1 / 16)
+        + np.log(2 / 4**3) * 2
+    )
     assert found.log_likelihoods[0] == pytest.approx(before, rel=1e-12)
     assert len(found.log_likelihoods) == 2
 
@@ -141,7 +166,9 @@ def test_reporting_does_not_change_the_model(model: str) -> None:
     counts = random.poisson(0.4, (12, 20))
     others = random.poisson(0.4, (90, 20))
     classes = np.arange(12) % 3
-    trial = ExpectationMaximization(unlabeled(model, others), EVENT_MODELS[model], 0.1, "empirical", 0.3, 4)
+    trial = ExpectationMaximization(
+        unlabeled(model, others), EVENT_MODELS[model], 0.1, "empirical", 0.3, 4
+    )
     statistics = count_labeled(model, counts, classes, 3)
     watched = trial.fit(statistics)
     unwatched = trial.fit(statistics, is_watched=False)
@@ -173,8 +200,12 @@ def test_weight_0_changes_nothing() -> None:
     """With weight 0, unlabeled documents do not change the model."""
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[1, 0, 1]]))
-    found = ExpectationMaximization(others, EVENT_MODELS["multinomial"], 1, "empirical", 0, 5).fit(statistics)
-    np.testing.assert_allclose(np.exp(found.scorer.weights()), [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], rtol=1e-12)
+    found = ExpectationMaximization(others, EVENT_MODELS["multinomial"], 1, "empirical", 0, 5).fit(
+        statistics
+    )
+    np.testing.assert_allclose(
+        np.exp(found.scorer.weights()), [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], rtol=1e-12
+    )
     assert len(found.log_likelihoods) == 1
 
 
@@ -182,5 +213,7 @@ def test_it_stops_at_a_fixed_point() -> None:
     """The iteration ends at a fixed point, however many steps are allowed."""
     statistics = statistics_of(np.array([[9, 0], [0, 9]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[5, 0], [0, 5]]))
-    found = ExpectationMaximization(others, EVENT_MODELS["multinomial"], 0.01, "empirical", 1, 500).fit(statistics)
+    found = ExpectationMaximization(
+        others, EVENT_MODELS["multinomial"], 0.01, "empirical", 1, 500
+    ).fit(statistics)
     assert len(found.log_likelihoods) < 30

@@ -78,7 +78,9 @@ def test_losses_are_those_of_refits(name: str) -> None:
     scores = scores[judged]
     lengths = lengths[judged]
     true = classes[judged].astype(np.int32)
-    expected = -fit_temperature(scores, lengths, true).log_posterior(scores, lengths)[np.arange(len(judged)), true]
+    expected = -fit_temperature(scores, lengths, true).log_posterior(scores, lengths)[
+        np.arange(len(judged)), true
+    ]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_array_equal(contents, corpus.contents[judged])
 
@@ -111,6 +113,14 @@ def test_chance_seldom_decides() -> None:
 
 def test_what_few_are() -> None:
     """On average over the labels, up to 25; with one label, there is nothing to choose."""
-    for n_documents, n_classes, expected in ((50, 2, True), (51, 2, False), (75, 3, True), (5, 1, False)):
+    for n_documents, n_classes, expected in (
+        (50, 2, True),
+        (51, 2, False),
+        (75, 3, True),
+        (5, 1, False),
+    ):
         classes = np.arange(n_documents) % n_classes
-        assert is_few(statistics_of(np.ones((n_documents, 1), dtype=int), classes, n_classes)) == expected
+        assert (
+            is_few(statistics_of(np.ones((n_documents, 1), dtype=int), classes, n_classes))
+            == expected
+        )

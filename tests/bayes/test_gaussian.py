@@ -22,7 +22,12 @@ from nbtext.text_classifier import TextClassifier
 
 
 def joint(
-    training: DocumentCounts, asked: DocumentCounts, n_features: int, n_classes: int, *, smoothing: float = 1e-9
+    training: DocumentCounts,
+    asked: DocumentCounts,
+    n_features: int,
+    n_classes: int,
+    *,
+    smoothing: float = 1e-9,
 ) -> Floats:
     """log p(document, class) by our model."""
     statistics = compute_moments(count_classes(training, n_features, n_classes), training)
@@ -37,12 +42,16 @@ def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCou
     rows, columns = np.nonzero(weights)
     indptr = np.searchsorted(rows, np.arange(len(weights) + 1)).astype(np.int64)
     values = weights[rows, columns]
-    return DocumentCounts(indptr, columns.astype(np.int32), values, classes.astype(np.int32), np.arange(len(weights)))
+    return DocumentCounts(
+        indptr, columns.astype(np.int32), values, classes.astype(np.int32), np.arange(len(weights))
+    )
 
 
 @settings(max_examples=200, deadline=None)
 @given(
-    corpus=labeled_matrices(fewest_classes=2, maximum=9), smoothing=st.sampled_from([1e-9, 1e-3, 1.0]), data=st.data()
+    corpus=labeled_matrices(fewest_classes=2, maximum=9),
+    smoothing=st.sampled_from([1e-9, 1e-3, 1.0]),
+    data=st.data(),
 )
 def test_counts_equal_scikit_learn(corpus: Any, smoothing: float, data: st.DataObject) -> None:
     """The joint log-density of counts is scikit-learn's to 1e-9, even in classes of one document,
@@ -52,9 +61,17 @@ def test_counts_equal_scikit_learn(corpus: Any, smoothing: float, data: st.DataO
     assume(counts.var(axis=0).max() > 0)
     peer = GaussianNB(var_smoothing=smoothing).fit(counts, classes)
     row = st.lists(st.integers(0, 12), min_size=counts.shape[1], max_size=counts.shape[1])
-    asked = np.concatenate((counts, np.array([data.draw(row), np.zeros(counts.shape[1])], dtype=int)))
+    asked = np.concatenate(
+        (counts, np.array([data.draw(row), np.zeros(counts.shape[1])], dtype=int))
+    )
     nobody = np.zeros(len(asked), dtype=int)
-    found = joint(sample_of(counts, classes), sample_of(asked, nobody), counts.shape[1], n_classes, smoothing=smoothing)
+    found = joint(
+        sample_of(counts, classes),
+        sample_of(asked, nobody),
+        counts.shape[1],
+        n_classes,
+        smoothing=smoothing,
+    )
     np.testing.assert_allclose(found, peer.predict_joint_log_proba(asked), rtol=1e-9, atol=1e-9)
 
 
@@ -82,7 +99,9 @@ def test_moments_equal_scikit_learn() -> None:
     features = statistics.entry_features
     means = statistics.occurrences / statistics.class_documents[of]
     np.testing.assert_allclose(means, peer.theta_[of, features], rtol=1e-9)
-    np.testing.assert_allclose(statistics.variances + peer.epsilon_, peer.var_[of, features], rtol=1e-9)
+    np.testing.assert_allclose(
+        statistics.variances + peer.epsilon_, peer.var_[of, features], rtol=1e-9
+    )
     np.testing.assert_allclose(1e-9 * statistics.largest_variance, peer.epsilon_, rtol=1e-9)
 
 
@@ -92,7 +111,9 @@ def test_by_hand() -> None:
     """
     counts = np.array([[1], [3], [5], [9]])
     classes = np.array([0, 0, 1, 1])
-    found = joint(sample_of(counts, classes), sample_of(np.array([[4]]), np.zeros(1)), 1, 2, smoothing=0)
+    found = joint(
+        sample_of(counts, classes), sample_of(np.array([[4]]), np.zeros(1)), 1, 2, smoothing=0
+    )
     expected = [math.exp(-2) / math.sqrt(2 * math.pi), math.exp(-9 / 8) / math.sqrt(8 * math.pi)]
     np.testing.assert_allclose(np.exp(found), [np.array(expected) / 2], rtol=1e-12)
 
@@ -108,17 +129,27 @@ def test_weights_left_out() -> None:
     for i in range(40):
         others = np.arange(40) != i
         floor = 1e-3 * statistics.largest_variance / weights[others].var(axis=0).max()
-        peer = GaussianNB(priors=np.full(3, 1 / 3), var_smoothing=floor).fit(weights[others], classes[others])
-        np.testing.assert_allclose(found[i], peer.predict_joint_log_proba(weights[[i]])[0], rtol=1e-9, atol=1e-9)
+        peer = GaussianNB(priors=np.full(3, 1 / 3), var_smoothing=floor).fit(
+            weights[others], classes[others]
+        )
+        np.testing.assert_allclose(
+            found[i], peer.predict_joint_log_proba(weights[[i]])[0], rtol=1e-9, atol=1e-9
+        )
 
 
 def test_sparse_input_stays_sparse() -> None:
     """5,000 documents of 100,000 features, 4 GB when dense, are learned and left out within 200 MB."""
     random = np.random.default_rng(1)
-    indices = np.concatenate([np.sort(random.choice(100_000, 50, replace=False)) for _ in range(5000)])
+    indices = np.concatenate(
+        [np.sort(random.choice(100_000, 50, replace=False)) for _ in range(5000)]
+    )
     classes = (np.arange(5000) % 4).astype(np.int32)
     sample = DocumentCounts(
-        np.arange(0, 250_001, 50), indices.astype(np.int32), random.random(250_000), classes, np.arange(5000)
+        np.arange(0, 250_001, 50),
+        indices.astype(np.int32),
+        random.random(250_000),
+        classes,
+        np.arange(5000),
     )
     tracemalloc.start()
     statistics = compute_moments(count_classes(sample, 100_000, 4), sample)
@@ -142,5 +173,13 @@ def test_smoothing_is_the_floor() -> None:
     """
     texts = ["a word", "word word", "one two", "two two three"]
     labels = ["x", "x", "y", "y"]
-    assert TextClassifier(model="gaussian").fit(texts, labels).fitted_.hyperparameters.smoothing == 1e-9
-    assert TextClassifier(model="gaussian", smoothing=0.1).fit(texts, labels).fitted_.hyperparameters.smoothing == 0.1
+    assert (
+        TextClassifier(model="gaussian").fit(texts, labels).fitted_.hyperparameters.smoothing
+        == 1e-9
+    )
+    assert (
+        TextClassifier(model="gaussian", smoothing=0.1)
+        .fit(texts, labels)
+        .fitted_.hyperparameters.smoothing
+        == 0.1
+    )

@@ -21,9 +21,16 @@ def cells_of(scores: Floats, positives: NDArray[np.bool_], lengths: Floats) -> C
     n, n_labels = scores.shape
     contents, labels = np.divmod(np.arange(n * n_labels), n_labels)
     return Cells(
-        contents, labels, positives.ravel().astype(np.float64), np.ones(n * n_labels), (scores.ravel(),),
-        np.zeros(n_labels), lengths, positives.sum(axis=0), n,
-    )  # fmt: skip
+        contents,
+        labels,
+        positives.ravel().astype(np.float64),
+        np.ones(n * n_labels),
+        (scores.ravel(),),
+        np.zeros(n_labels),
+        lengths,
+        positives.sum(axis=0),
+        n,
+    )
 
 
 def draw(n: int, biases: Floats, *, factor: float, seed: int, length: float = 5.0) -> Cells:
@@ -40,20 +47,34 @@ def losses(log_odds: Floats, positives: Floats) -> Floats:
     return np.logaddexp(0, log_odds) - positives * log_odds
 
 
-def refit(bias: float, log_odds: Floats, positives: Floats, factor: float, precision: float) -> float:
+def refit(
+    bias: float, log_odds: Floats, positives: Floats, factor: float, precision: float
+) -> float:
     """The bias with the least loss, by which the log-odds were computed that have this one."""
 
     def loss(other: float) -> float:
-        return float(losses(log_odds + factor * (other - bias), positives).sum() + precision * other**2 / 2)
+        return float(
+            losses(log_odds + factor * (other - bias), positives).sum() + precision * other**2 / 2
+        )
 
-    return float(minimize_scalar(loss, bounds=(-20, 20), method="bounded", options={"xatol": 1e-9}).x)
+    return float(
+        minimize_scalar(loss, bounds=(-20, 20), method="bounded", options={"xatol": 1e-9}).x
+    )
 
 
 def test_copies_of_documents_change_no_probability() -> None:
     """Each document four times is no more evidence against the prior than once."""
     once = draw(12, np.array([1.5, -1.5, 0.0]), factor=3.0, seed=1)
-    often = replace(once, positives=4 * once.positives, documents=4 * once.documents, n_documents=4 * once.n_documents)
-    for fit in (lambda cells: fit_combination(cells, tolerance=1e-12)[0], lambda cells: fit_scaling(cells)[0]):
+    often = replace(
+        once,
+        positives=4 * once.positives,
+        documents=4 * once.documents,
+        n_documents=4 * once.n_documents,
+    )
+    for fit in (
+        lambda cells: fit_combination(cells, tolerance=1e-12)[0],
+        lambda cells: fit_scaling(cells)[0],
+    ):
         one = fit(once)
         other = fit(often)
         np.testing.assert_allclose(other.biases, one.biases, atol=1e-3)
@@ -82,7 +103,9 @@ def test_a_left_out_pair_has_the_bias_of_all_others() -> None:
         for row in rows.tolist():
             others = rows[rows != row]
 
-            bias = refit(fit.biases[label], log_odds[others], cells.positives[others], factor, precision)
+            bias = refit(
+                fit.biases[label], log_odds[others], cells.positives[others], factor, precision
+            )
             expected = 1 / (1 + np.exp(-log_odds[row] - factor * (bias - fit.biases[label])))
             assert found[row] == pytest.approx(expected, abs=2e-3)
             moved = max(moved, abs(expected - before[row]))
@@ -113,10 +136,13 @@ def test_biases_of_labels_are_shrunk() -> None:
         scores = cells.scores[0][own]
         positives = cells.positives[own]
         found = minimize_scalar(
-            lambda b, s=scores, y=positives: losses(s + b, y).sum(), bounds=(-5, 5), method="bounded"
+            lambda b, s=scores, y=positives: losses(s + b, y).sum(),
+            bounds=(-5, 5),
+            method="bounded",
         )
         alone.append(found.x)
     errors = [
-        np.mean((each - true) ** 2) for each in (fit.biases + fit.intercept, np.array(alone), np.zeros(len(true)))
+        np.mean((each - true) ** 2)
+        for each in (fit.biases + fit.intercept, np.array(alone), np.zeros(len(true)))
     ]
     assert errors[0] < 0.75 * min(errors[1:])

@@ -24,7 +24,9 @@ from nbtext.model.source_counting import count_source
 Flipped = tuple[NDArray[np.int32], NDArray[np.bool_]]
 
 
-def made_corpus(n_classes: int, n_documents: int, seed: int = 0) -> tuple[DocumentCounts, NDArray[np.int64], int]:
+def made_corpus(
+    n_classes: int, n_documents: int, seed: int = 0
+) -> tuple[DocumentCounts, NDArray[np.int64], int]:
     """Documents of 3 to 60 words; each class prefers words of its own."""
     random = np.random.default_rng(seed)
     n_features = 40 * n_classes
@@ -43,11 +45,15 @@ def flip(classes: NDArray[Any], share: float, n_classes: int, *, seed: int = 0) 
     is_flipped = np.zeros(len(classes), dtype=bool)
     is_flipped[random.choice(len(classes), round(share * len(classes)), replace=False)] = True
     given = classes.astype(np.int32).copy()
-    given[is_flipped] = (given[is_flipped] + random.integers(1, n_classes, is_flipped.sum())) % n_classes
+    given[is_flipped] = (
+        given[is_flipped] + random.integers(1, n_classes, is_flipped.sum())
+    ) % n_classes
     return given, is_flipped
 
 
-def average_precision(noise: LabelNoise, given: NDArray[np.int32], is_flipped: NDArray[np.bool_]) -> float:
+def average_precision(
+    noise: LabelNoise, given: NDArray[np.int32], is_flipped: NDArray[np.bool_]
+) -> float:
     """The average precision of ranking documents by the probability that their label is wrong."""
     from sklearn.metrics import average_precision_score
 
@@ -112,7 +118,9 @@ def test_a_document_that_is_alone_with_its_label_is_not_judged() -> None:
     noise = estimate_label_noise(replace(documents, classes=given), n_features, 3)
     assert sorted(noise.rows.tolist()) == [row for row in range(40) if row != 7]
     few = documents.take(np.arange(2))
-    none = estimate_label_noise(replace(few, classes=np.array([0, 1], dtype=np.int32)), n_features, 2)
+    none = estimate_label_noise(
+        replace(few, classes=np.array([0, 1], dtype=np.int32)), n_features, 2
+    )
     assert (len(none.rows), none.error_rate) == (0, 0.0)
 
 
@@ -120,7 +128,10 @@ def test_is_the_same_for_any_number_of_threads() -> None:
     """Threads change no bit."""
     documents, classes, n_features = made_corpus(3, 900)
     given, _ = flip(classes, 0.1, 3)
-    one, three = (estimate_label_noise(replace(documents, classes=given), n_features, 3, jobs=jobs) for jobs in (1, 3))
+    one, three = (
+        estimate_label_noise(replace(documents, classes=given), n_features, 3, jobs=jobs)
+        for jobs in (1, 3)
+    )
     assert one.given_probability.tobytes() == three.given_probability.tobytes()
 
 
@@ -136,11 +147,16 @@ def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatc
     assert np.array_equal(few.rows, whole.rows)
     assert few.error_rate == pytest.approx(whole.error_rate, abs=0.005)
     assert (few.likely == whole.likely).mean() > 0.99
-    assert average_precision(few, given, is_flipped) > average_precision(whole, given, is_flipped) - 0.01
+    assert (
+        average_precision(few, given, is_flipped)
+        > average_precision(whole, given, is_flipped) - 0.01
+    )
     monkeypatch.setattr(label_noise, "MAX_LABELS", 64)
     some = sample_of(np.ones((7, 1), dtype=np.int64), np.zeros(7, dtype=np.int64))
     some = replace(some, hashes=np.array([1, 1, 2, 3, 3, 3, 4], dtype=np.uint64))
-    corpus = LeaveOneOut(count_classes(some, 1, 1), some, None, EVENT_MODELS["multinomial"], "empirical")
+    corpus = LeaveOneOut(
+        count_classes(some, 1, 1), some, None, EVENT_MODELS["multinomial"], "empirical"
+    )
     # duplicates stay together
     assert [len(part.documents) for part in corpus.split(2)] == [2, 4, 1]
 
@@ -192,14 +208,25 @@ def test_memory_of_many_labels() -> None:
     """With 3,000 labels, no matrix of all pairs of labels is made: it would take 72 MB."""
     n_classes = 3000
     classes = np.repeat(np.arange(n_classes), 2).astype(np.int32)
-    indices = np.stack((classes, np.full(len(classes), n_classes, dtype=np.int32)), axis=1).reshape(-1)
+    indices = np.stack((classes, np.full(len(classes), n_classes, dtype=np.int32)), axis=1).reshape(
+        -1
+    )
     indptr = np.arange(0, 2 * len(classes) + 1, 2, dtype=np.int64)
     hashes = np.arange(len(classes), dtype=np.uint64)
-    documents = DocumentCounts(indptr, indices.astype(np.int32), np.ones_like(indices), classes, hashes)
+    documents = DocumentCounts(
+        indptr, indices.astype(np.int32), np.ones_like(indices), classes, hashes
+    )
     noise = estimate_label_noise(documents, n_classes + 1, n_classes)
     assert len(noise.rows) == len(classes)
     assert len(noise.true) <= len(classes) * 65
-    assert sum(getattr(noise, field.name).nbytes for field in fields(noise) if field.name != "n_classes") < 20e6
+    assert (
+        sum(
+            getattr(noise, field.name).nbytes
+            for field in fields(noise)
+            if field.name != "n_classes"
+        )
+        < 20e6
+    )
 
 
 def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> None:
@@ -208,7 +235,9 @@ def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> Non
     """
     path = str(corpora("sms-spam") / "SMSSpamCollection")
     settings = InputSettings(input_format="tsv", text_field=("2",), label_field="1")
-    counts = count_source(open_source([path], settings), FeatureSettings(), jobs=1, sample_size=None)
+    counts = count_source(
+        open_source([path], settings), FeatureSettings(), jobs=1, sample_size=None
+    )
     documents = counts.sample
     classes = counts.sample.classes
     n_features = counts.statistics.n_features
@@ -221,7 +250,9 @@ def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> Non
         assert share != 0.1 or average_precision(noise, given, is_flipped) >= 0.98
     random = np.random.default_rng(0)
     spam = np.flatnonzero(classes == counts.labels.index("spam"))
-    is_flipped = np.isin(np.arange(len(classes)), random.choice(spam, len(spam) // 5, replace=False))
+    is_flipped = np.isin(
+        np.arange(len(classes)), random.choice(spam, len(spam) // 5, replace=False)
+    )
     given = np.where(is_flipped, 1 - classes, classes).astype(np.int32)
     noise = estimate_label_noise(replace(documents, classes=given), n_features, 2)
     assert average_precision(noise, given, is_flipped) >= 0.87
@@ -242,11 +273,21 @@ def test_the_noise_is_that_of_dawid_and_skene() -> None:
     for _ in range(30):
         joint = [[posterior[i][t] * noise[t][given[i]] for t in range(k)] for i in range(n)]
         responsibility = [[each / sum(row) for each in row] for row in joint]
-        table = [[sum(responsibility[i][t] for i in range(n) if given[i] == g) for g in range(k)] for t in range(k)]
+        table = [
+            [sum(responsibility[i][t] for i in range(n) if given[i] == g) for g in range(k)]
+            for t in range(k)
+        ]
         wrong = 1 - sum(table[t][t] for t in range(k)) / n
-        prior = [[5 * k * (1 - wrong if t == g else wrong / (k - 1)) for g in range(k)] for t in range(k)]
-        noise = [[(table[t][g] + prior[t][g]) / (sum(table[t]) + 5 * k) for g in range(k)] for t in range(k)]
-    assert own == pytest.approx([row[g] for row, g in zip(responsibility, given, strict=True)], rel=1e-9)
+        prior = [
+            [5 * k * (1 - wrong if t == g else wrong / (k - 1)) for g in range(k)] for t in range(k)
+        ]
+        noise = [
+            [(table[t][g] + prior[t][g]) / (sum(table[t]) + 5 * k) for g in range(k)]
+            for t in range(k)
+        ]
+    assert own == pytest.approx(
+        [row[g] for row, g in zip(responsibility, given, strict=True)], rel=1e-9
+    )
     assert likely.tolist() == [row.index(max(row)) for row in responsibility]
     found = np.zeros((k, k))
     found[true, observed] = expected
@@ -259,6 +300,8 @@ def test_of_equally_probable_labels_the_given_one_is_likely() -> None:
     """
     posterior = np.full((2, 2), 0.5)
     labels = np.array([[0, 1], [0, 1]], dtype=np.int32)
-    likely, own, *_ = label_noise.estimate_noise(posterior, labels, np.array([0, 1], dtype=np.int32), 2)
+    likely, own, *_ = label_noise.estimate_noise(
+        posterior, labels, np.array([0, 1], dtype=np.int32), 2
+    )
     assert likely.tolist() == [0, 1]
     assert (own >= 0.5).all()

@@ -18,7 +18,10 @@ def draw(n: int, shares: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarr
 
 def measure(has_label: np.ndarray, probabilities: np.ndarray) -> LabelPosteriors:
     """The means over documents without and with each label."""
-    columns = [[probabilities[has_label[:, k] == value, k] for value in (False, True)] for k in range(N_LABELS)]
+    columns = [
+        [probabilities[has_label[:, k] == value, k] for value in (False, True)]
+        for k in range(N_LABELS)
+    ]
     means = np.array([[each.mean() for each in row] for row in columns])
     variances = np.array([[each.var() for each in row] for row in columns])
     documents = np.array([[float(len(each)) for each in row] for row in columns])
@@ -48,7 +51,9 @@ def test_intervals_cover_the_shares() -> None:
 
 
 def test_exact_means_give_exact_shares() -> None:
-    known = LabelPosteriors(np.full((2, 2), 1e6), np.array([[0.1, 0.6], [0.2, 0.9]]), np.zeros((2, 2)))
+    known = LabelPosteriors(
+        np.full((2, 2), 1e6), np.array([[0.1, 0.6], [0.2, 0.9]]), np.zeros((2, 2))
+    )
     sums = PosteriorSums(2)
     sums.add(np.tile([0.1 + 0.3 * 0.5, 0.2 + 0.8 * 0.7], (50, 1)))
     np.testing.assert_allclose(known.estimate(sums).shares, [0.3, 0.8])
@@ -56,7 +61,11 @@ def test_exact_means_give_exact_shares() -> None:
 
 @pytest.mark.parametrize(
     ("documents", "means"),
-    [([100.0, MIN_DOCUMENTS - 1.0], [0.1, 0.9]), ([100.0, 0.0], [0.1, 0.0]), ([100.0, 100.0], [0.5, 0.4])],
+    [
+        ([100.0, MIN_DOCUMENTS - 1.0], [0.1, 0.9]),
+        ([100.0, 0.0], [0.1, 0.0]),
+        ([100.0, 100.0], [0.5, 0.4]),
+    ],
 )
 def test_labels_that_are_not_measured(documents: list[float], means: list[float]) -> None:
     """Their share is the mean probability, and their interval is everything."""
@@ -79,7 +88,9 @@ def test_few_documents_of_a_label_correct_nothing(n: int, is_better: bool) -> No
     for _ in range(400):
         share = random.uniform(0.05, 0.6)
         known = LabelPosteriors(
-            np.array([[500.0, n]]), np.array([[0.2, random.normal(0.33, 0.16 / n**0.5)]]), np.array([[0.1, 0.1]])
+            np.array([[500.0, n]]),
+            np.array([[0.2, random.normal(0.33, 0.16 / n**0.5)]]),
+            np.array([[0.1, 0.1]]),
         )
         mean = 0.2 + 0.13 * share
         corrected = np.clip((mean - 0.2) / max(known.means[0, 1] - 0.2, 1e-9), 0, 1)

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labeled_matrices, leave_one_out, read_by, sample_of, statistics_of
+from corpora_by_hand import (
+    MODELS,
+    labeled_matrices,
+    leave_one_out,
+    read_by,
+    sample_of,
+    statistics_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +27,10 @@ from nbtext.features.document_counts import DocumentCounts
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("prior", ["empirical", "uniform"])
 @settings(max_examples=40, deadline=None)
-@given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.0, 0.001, 0.3, 1.0]))
+@given(
+    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
+    smoothing=st.sampled_from([0.0, 0.001, 0.3, 1.0]),
+)
 def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> None:
     """Each document's left-out scores are those of a model trained on all others, to 1e-9."""
     counts, classes, n_classes = corpus
@@ -28,37 +38,53 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
     asked = np.minimum(counts, 1) if model.is_binary else counts
     sample = sample_of(asked, classes)
     statistics = read_by(name, asked, classes, n_classes)
-    (found,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[smoothing], prior=prior)
+    (found,) = leave_one_out(
+        statistics, sample, model=MODELS[name], smoothings=[smoothing], prior=prior
+    )
     for i in range(len(counts)):
         others = np.arange(len(counts)) != i
         refitted = read_by(name, asked[others], classes[others], n_classes)
         # fixed, as the vocabulary is
         if isinstance(statistics, Moments) and isinstance(refitted, Moments):
             refitted = replace(refitted, largest_variance=statistics.largest_variance)
-        scorer = model.compile(refitted, smoothing=smoothing).with_prior(log_prior(refitted.class_documents, prior))
+        scorer = model.compile(refitted, smoothing=smoothing).with_prior(
+            log_prior(refitted.class_documents, prior)
+        )
         alone = sample_of(asked[[i]], classes[[i]])
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "complement", "normalized complement"])
+@pytest.mark.parametrize(
+    "name", ["multinomial", "dirichlet", "complement", "normalized complement"]
+)
 @settings(max_examples=30, deadline=None)
 @given(
-    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.01, 1.0]), data=st.data()
+    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
+    smoothing=st.sampled_from([0.01, 1.0]),
+    data=st.data(),
 )
-def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st.DataObject) -> None:
+def test_weights_equal_refits(
+    name: str, corpus: Any, smoothing: float, data: st.DataObject
+) -> None:
     """Of documents whose counts are weighted, no whole numbers, it is refits too, to the rounding
     of sums.
     """
     counts, classes, n_classes = corpus
-    weighting = np.array(data.draw(st.lists(st.floats(0.1, 3.0), min_size=counts.shape[1], max_size=counts.shape[1])))
+    weighting = np.array(
+        data.draw(st.lists(st.floats(0.1, 3.0), min_size=counts.shape[1], max_size=counts.shape[1]))
+    )
     bare = sample_of(counts, classes)
     sample = replace(bare, counts=bare.counts * weighting[bare.indices])
     n_features = counts.shape[1]
     statistics = count_classes(sample, n_features, n_classes)
-    (found,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[smoothing], prior="uniform")
+    (found,) = leave_one_out(
+        statistics, sample, model=MODELS[name], smoothings=[smoothing], prior="uniform"
+    )
     for i in range(len(counts)):
-        others = count_classes(sample.take(np.flatnonzero(np.arange(len(counts)) != i)), n_features, n_classes)
+        others = count_classes(
+            sample.take(np.flatnonzero(np.arange(len(counts)) != i)), n_features, n_classes
+        )
         scorer = MODELS[name].compile(others, smoothing=smoothing)
         scorer = scorer.with_prior(log_prior(others.class_documents, "uniform"))
         alone = sample.slice(i, i + 1)
@@ -91,7 +117,11 @@ def test_complement_in_little_memory(kind: type) -> None:
     classes = random.integers(0, 12, 4000).astype(np.int32)
     indptr = np.arange(0, 400_001, 100)
     sample = DocumentCounts(
-        indptr, indices.reshape(-1).astype(np.int32), counts, classes, np.arange(4000, dtype=np.uint64)
+        indptr,
+        indices.reshape(-1).astype(np.int32),
+        counts,
+        classes,
+        np.arange(4000, dtype=np.uint64),
     )
     statistics = count_classes(sample, 5000, 12)
     tracemalloc.start()
@@ -101,10 +131,17 @@ def test_complement_in_little_memory(kind: type) -> None:
     assert peak < 100e6
 
 
-@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"])
+@pytest.mark.parametrize(
+    "name", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"]
+)
 @settings(max_examples=40, deadline=None)
-@given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.001, 0.3, 1.0]))
-def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, smoothing: float) -> None:
+@given(
+    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
+    smoothing=st.sampled_from([0.001, 0.3, 1.0]),
+)
+def test_words_of_one_document_are_unknown_without_it(
+    name: str, corpus: Any, smoothing: float
+) -> None:
     """The scores that smoothing and calibration are chosen by are those of refits that ignore what
     they never saw.
     """
@@ -134,7 +171,10 @@ def test_the_only_document_of_its_class() -> None:
     counts = np.array([[1, 0], [1, 1], [0, 1]])
     classes = np.array([0, 0, 1])
     (found,) = leave_one_out(
-        statistics_of(counts, classes, 2), sample_of(counts, classes), model=MODELS["multinomial"], smoothings=[1]
+        statistics_of(counts, classes, 2),
+        sample_of(counts, classes),
+        model=MODELS["multinomial"],
+        smoothings=[1],
     )
     assert found[2, 1] == -np.inf
     assert np.isfinite(found[:2]).all()

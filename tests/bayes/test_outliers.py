@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.conformal import Quantiles, log_likelihood_per_token, threshold, typical, typicality
+from nbtext.bayes.conformal import (
+    Quantiles,
+    log_likelihood_per_token,
+    threshold,
+    typical,
+    typicality,
+)
 
 
 def test_by_hand() -> None:
@@ -18,7 +24,10 @@ def test_by_hand() -> None:
     assert np.isnan(found[5])
 
 
-@given(st.lists(st.floats(-50, 0), min_size=1, max_size=30), st.lists(st.floats(-60, 5), min_size=2, max_size=9))
+@given(
+    st.lists(st.floats(-50, 0), min_size=1, max_size=30),
+    st.lists(st.floats(-60, 5), min_size=2, max_size=9),
+)
 def test_never_falls(known: list[float], asked: list[float]) -> None:
     """Typicality increases with the likelihood, and is between 0 and 1."""
     quantiles = Quantiles.of(np.array(known))

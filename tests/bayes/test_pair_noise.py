@@ -9,7 +9,13 @@ import pytest
 
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.label_calibration import Cells, sigmoid
-from nbtext.bayes.label_noise import PRIOR_MEANS, PairNoise, _evaluate, estimate_pair_noise, fit_noise_rates
+from nbtext.bayes.label_noise import (
+    PRIOR_MEANS,
+    PairNoise,
+    _evaluate,
+    estimate_pair_noise,
+    fit_noise_rates,
+)
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
@@ -48,7 +54,9 @@ def test_rates_are_found(missing: float, added: float) -> None:
     cells, true = random_cells(missing, added)
     for slope, shift in ((1.0, 0.0), (0.5, 1.0)):
         rates = fit_noise_rates(
-            cells.positives, cells.documents, sigmoid(slope * (np.log(true) - np.log1p(-true)) + shift)
+            cells.positives,
+            cells.documents,
+            sigmoid(slope * (np.log(true) - np.log1p(-true)) + shift),
         )
         assert rates.missing == pytest.approx(missing, abs=0.02)
         assert rates.added == pytest.approx(added, abs=0.003)
@@ -57,7 +65,11 @@ def test_rates_are_found(missing: float, added: float) -> None:
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     cells, true = random_cells(0.1, 0.01)
-    known = {"positives": cells.positives, "documents": cells.documents, "log_odds": np.log(true) - np.log1p(-true)}
+    known = {
+        "positives": cells.positives,
+        "documents": cells.documents,
+        "log_odds": np.log(true) - np.log1p(-true),
+    }
     at = PRIOR_MEANS + 0.3
     _, gradient, information = _evaluate(at, **known)
     for k, direction in enumerate(np.eye(4)):
@@ -72,7 +84,11 @@ def noisy_corpus() -> tuple[DocumentCounts, LabelSets, np.ndarray, np.ndarray, i
     true = rng.random((N, N_LABELS)) < 0.35
     texts = [
         " ".join(
-            [f"topic{k}word{word}" for k in np.flatnonzero(row) for word in rng.integers(12, size=8)]
+            [
+                f"topic{k}word{word}"
+                for k in np.flatnonzero(row)
+                for word in rng.integers(12, size=8)
+            ]
             + [f"common{word}" for word in rng.integers(20, size=8)]
         )
         for row in true

@@ -26,11 +26,18 @@ def functions(request: pytest.FixtureRequest) -> ModuleType:
     return _kernel
 
 
-def dense_entries(documents: NDArray[np.int64], occurrences: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def dense_entries(
+    documents: NDArray[np.int64], occurrences: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
     """ClassStatistics as plain arrays, of dense ones (n_features, n_classes)."""
     features, classes = np.nonzero(documents)
     indptr = np.searchsorted(features, np.arange(len(documents) + 1)).astype(np.int64)
-    return indptr, classes.astype(np.int32), documents[features, classes], occurrences[features, classes]
+    return (
+        indptr,
+        classes.astype(np.int32),
+        documents[features, classes],
+        occurrences[features, classes],
+    )
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -47,7 +54,9 @@ def test_statistics_add_up_entry_by_entry(
         documents[0] += documents[1]
         occurrences[0] += occurrences[1]
     both = [dense_entries(d, t) for d, t in zip(documents, occurrences, strict=True)]
-    expected = dense_entries(documents[0] + sign * documents[1], occurrences[0] + sign * occurrences[1])
+    expected = dense_entries(
+        documents[0] + sign * documents[1], occurrences[0] + sign * occurrences[1]
+    )
     for found, wanted in zip(functions.combine_entries(*both, sign), expected, strict=True):
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted)
@@ -64,7 +73,12 @@ def test_statistics_without_documents_add_up(functions: ModuleType, dtype: type)
     for other, documents in ((unknown, [0, 0, 0]), ((indptr, classes, one, unknown[3]), [1, 1, 1])):
         for pair in ((unknown, other), (other, unknown)):
             found = functions.combine_entries(*pair, 1)
-            assert [array.tolist() for array in found] == [[0, 2, 3], [0, 1, 1], documents, [4, 6, 8]]
+            assert [array.tolist() for array in found] == [
+                [0, 2, 3],
+                [0, 1, 1],
+                documents,
+                [4, 6, 8],
+            ]
     half = indptr, classes, none, np.array([2, 1, 4], dtype=dtype)
     found = functions.combine_entries(unknown, half, -1)
     assert [array.tolist() for array in found] == [[0, 1, 1], [1], [0], [2]]
@@ -89,7 +103,11 @@ def a_corpus(seed: int, times: int) -> tuple[Any, NDArray[np.int32], Any]:
     occurrences = np.stack([counts[classes == k].sum(axis=0) * times for k in range(3)], axis=1)
     rows, columns = np.nonzero(counts)
     indptr = np.searchsorted(rows, np.arange(11)).astype(np.int64)
-    return (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), classes, occurrences
+    return (
+        (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)),
+        classes,
+        occurrences,
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -100,7 +118,11 @@ def test_documents_are_summed_by_class(functions: ModuleType, is_whole: bool, se
     """
     (indptr, indices, counts), classes, occurrences = a_corpus(seed, times=1)
     random = np.random.default_rng(seed)
-    weights = counts if is_whole else random.normal(size=len(counts)) * random.integers(0, 2, size=len(counts))
+    weights = (
+        counts
+        if is_whole
+        else random.normal(size=len(counts)) * random.integers(0, 2, size=len(counts))
+    )
     documents = np.zeros((7, 3), dtype=np.int64)
     sums = np.zeros((7, 3), dtype=np.int64 if is_whole else np.float64)
     for row, own in enumerate(classes.tolist()):
@@ -135,8 +157,18 @@ def test_left_out_sums_have_the_same_bits(n_tabled: int, smoothings: list[float]
         rows, classes, occurrences = a_corpus(seed, times=1 + seed * 100)
         corpus = dense_entries(occurrences, occurrences)
         ones = np.ones(10, dtype=np.int64)
-        arguments = rows, one_class(classes, ones), ones, corpus, None, 3, (alphas, np.log(alphas), table)
-        np.testing.assert_array_equal(_kernel.left_out_sums(*arguments), plain.left_out_sums(*arguments))
+        arguments = (
+            rows,
+            one_class(classes, ones),
+            ones,
+            corpus,
+            None,
+            3,
+            (alphas, np.log(alphas), table),
+        )
+        np.testing.assert_array_equal(
+            _kernel.left_out_sums(*arguments), plain.left_out_sums(*arguments)
+        )
 
 
 def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleType) -> None:
@@ -151,7 +183,9 @@ def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleT
     with pytest.raises(ValueError, match="not part of the corpus"):
         functions.left_out_sums(more, one_class(classes, ones), ones, corpus, None, 3, logarithms)
     with pytest.raises(ValueError, match="not part of the corpus"):
-        functions.left_out_sums(rows, one_class(classes, 9 * ones), 9 * ones, corpus, None, 3, logarithms)
+        functions.left_out_sums(
+            rows, one_class(classes, 9 * ones), 9 * ones, corpus, None, 3, logarithms
+        )
 
 
 @pytest.mark.parametrize("n_rows", [1, 10])
@@ -163,13 +197,19 @@ def test_a_document_of_another_class_cannot_be_left_out(functions: ModuleType, n
     ones = np.ones(n_rows, dtype=np.int64)
     logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
     own = np.zeros(n_rows, dtype=np.int32)
-    rows = np.arange(n_rows + 1), np.zeros(n_rows, dtype=np.int32), np.full(n_rows, 2, dtype=np.int32)
+    rows = (
+        np.arange(n_rows + 1),
+        np.zeros(n_rows, dtype=np.int32),
+        np.full(n_rows, 2, dtype=np.int32),
+    )
     for occurrences in (np.array([[0, 90, 7]]), np.array([[1, 90, 7]])):
         corpus = dense_entries(occurrences, occurrences)
         with pytest.raises(ValueError, match="not part of the corpus"):
             functions.left_out_sums(rows, one_class(own, ones), ones, corpus, None, 3, logarithms)
         with pytest.raises(ValueError, match="not part of the corpus"):
-            functions.left_out_sums(rows, one_class(own, ones), ones, corpus, occurrences.sum(axis=1), 3, logarithms)
+            functions.left_out_sums(
+                rows, one_class(own, ones), ones, corpus, occurrences.sum(axis=1), 3, logarithms
+            )
 
 
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])
@@ -181,20 +221,34 @@ def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list
     from nbtext import _kernel
 
     alphas = np.array(smoothings)
-    logarithms = alphas, np.log(alphas), np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas)
+    logarithms = (
+        alphas,
+        np.log(alphas),
+        np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas),
+    )
     for seed in range(20):
         rows, classes, occurrences = a_corpus(seed, times=2 + seed * 100)
         corpus = dense_entries(occurrences, occurrences)
         everywhere = occurrences.sum(axis=1)
         ones = np.ones(10, dtype=np.int64)
         for copies in ((ones, ones), (ones + 1, ones + 1)):
-            arguments = rows, one_class(classes, copies[0]), copies[1], corpus, everywhere, 3, logarithms
+            arguments = (
+                rows,
+                one_class(classes, copies[0]),
+                copies[1],
+                corpus,
+                everywhere,
+                3,
+                logarithms,
+            )
             found = _kernel.left_out_sums(*arguments)
             np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
 
 @pytest.mark.parametrize("n_classes", [3, 40])
-def test_documents_of_several_classes_are_left_out_of_each(functions: ModuleType, n_classes: int) -> None:
+def test_documents_of_several_classes_are_left_out_of_each(
+    functions: ModuleType, n_classes: int
+) -> None:
     """Or of none: such a document is not part of the corpus, and nothing is left out."""
     for seed in range(10):
         random = np.random.default_rng(seed)
@@ -203,16 +257,26 @@ def test_documents_of_several_classes_are_left_out_of_each(functions: ModuleType
         copies[0] = 0
         occurrences = counts.T @ copies + random.poisson(0.5, (7, n_classes))
         places = np.nonzero(counts)
-        rows = np.searchsorted(places[0], np.arange(13)), places[1].astype(np.int32), counts[places].astype(np.int32)
+        rows = (
+            np.searchsorted(places[0], np.arange(13)),
+            places[1].astype(np.int32),
+            counts[places].astype(np.int32),
+        )
         owners, classes = np.nonzero(copies)
-        pairs = np.searchsorted(owners, np.arange(13)), classes.astype(np.int32), copies[owners, classes]
+        pairs = (
+            np.searchsorted(owners, np.arange(13)),
+            classes.astype(np.int32),
+            copies[owners, classes],
+        )
         corpus = dense_entries(occurrences, occurrences)
         everywhere = occurrences.sum(axis=1)
         alphas = np.array([0.3, 2.0])
         of_all = copies.sum(axis=1)
         logarithms = alphas, np.log(alphas), np.log(np.arange(3)[:, None] + alphas) - np.log(alphas)
         own = functions.left_out_sums(rows, pairs, of_all, corpus, None, n_classes, logarithms)
-        others = functions.left_out_sums(rows, pairs, of_all, corpus, everywhere, n_classes, logarithms)
+        others = functions.left_out_sums(
+            rows, pairs, of_all, corpus, everywhere, n_classes, logarithms
+        )
         for i in range(12):
             left = occurrences - counts[i][:, None] * copies[i]
             logs = np.log1p(left / 0.3)
@@ -250,7 +314,15 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share:
     gains = rows, one_class(classes, ones), ones, corpus, None, n_classes, logarithms
     np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
     for copies in ((ones, ones), (ones, ones + 1)):
-        arguments = rows, one_class(classes, copies[0]), copies[1], corpus, everywhere, n_classes, logarithms
+        arguments = (
+            rows,
+            one_class(classes, copies[0]),
+            copies[1],
+            corpus,
+            everywhere,
+            n_classes,
+            logarithms,
+        )
         found = _kernel.left_out_sums(*arguments)
         np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
@@ -271,12 +343,24 @@ def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
             occurrences[features[own], classes[row]] += counts[own]
         alphas = np.array([0.1, 1.0])
         ones = np.ones(len(classes), dtype=np.int64)
-        logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
+        logarithms = (
+            alphas,
+            np.log(alphas),
+            np.log(np.arange(50)[:, None] + alphas) - np.log(alphas),
+        )
         rows = (indptr, features, counts)
         corpus = dense_entries(occurrences, occurrences)
         gains = rows, one_class(classes, ones), ones, corpus, None, 3, logarithms
         np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
-        complements = rows, one_class(classes, ones), ones, corpus, occurrences.sum(axis=1), 3, logarithms
+        complements = (
+            rows,
+            one_class(classes, ones),
+            ones,
+            corpus,
+            occurrences.sum(axis=1),
+            3,
+            logarithms,
+        )
         found = _kernel.left_out_sums(*complements)
         np.testing.assert_array_equal(found, plain.left_out_sums(*complements))
 
@@ -289,7 +373,9 @@ def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleT
     logarithms = alphas, np.log(alphas), np.log(np.arange(5.0)[:, None] + alphas) - np.log(alphas)
     corpus = dense_entries(occurrences, occurrences)
     everywhere = occurrences.sum(axis=1)
-    found = functions.left_out_sums(rows, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms)
+    found = functions.left_out_sums(
+        rows, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms
+    )
     indptr, indices, counts = rows
     for document, own in enumerate(classes):
         entries = slice(indptr[document], indptr[document + 1])
@@ -297,7 +383,9 @@ def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleT
         times = counts[entries]
         for k in range(3):
             left = everywhere[features] - occurrences[features, k] - (times if k != own else 0)
-            np.testing.assert_allclose(found[document, k, 0], times @ np.log(1 + left / 0.7), rtol=1e-12)
+            np.testing.assert_allclose(
+                found[document, k, 0], times @ np.log(1 + left / 0.7), rtol=1e-12
+            )
 
 
 def test_complements_of_a_document_that_was_never_counted(functions: ModuleType) -> None:
@@ -310,12 +398,16 @@ def test_complements_of_a_document_that_was_never_counted(functions: ModuleType)
     logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
     more = rows[0], rows[1], rows[2] + np.int32(99)
     with pytest.raises(ValueError, match="not part of the corpus"):
-        functions.left_out_sums(more, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms)
+        functions.left_out_sums(
+            more, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms
+        )
 
 
 @pytest.mark.parametrize("place", [0, -1])
 @pytest.mark.parametrize("wrong", [-1, 1 << 30])
-def test_features_and_classes_out_of_range_are_refused(functions: ModuleType, wrong: int, place: int) -> None:
+def test_features_and_classes_out_of_range_are_refused(
+    functions: ModuleType, wrong: int, place: int
+) -> None:
     """With the same error with and without the kernel, also the class of a document without
     features.
     """
@@ -337,9 +429,13 @@ def test_features_and_classes_out_of_range_are_refused(functions: ModuleType, wr
         (rows, wrong_classes, "classes of the rows must be below n_classes"),
     ):
         with pytest.raises(ValueError, match=error):
-            functions.left_out_sums(own_rows, one_class(own, ones), ones, corpus, None, 3, logarithms)
+            functions.left_out_sums(
+                own_rows, one_class(own, ones), ones, corpus, None, 3, logarithms
+            )
         with pytest.raises(ValueError, match=error):
-            functions.left_out_sums(own_rows, one_class(own, ones), ones, corpus, everywhere, 3, logarithms)
+            functions.left_out_sums(
+                own_rows, one_class(own, ones), ones, corpus, everywhere, 3, logarithms
+            )
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])
@@ -352,7 +448,9 @@ def test_left_out_products_have_the_same_bits(limit: int, mu: float) -> None:
 
     for seed in range(20):
         arguments = a_product(seed, mu, limit)
-        (one, shifts), (other, plain_shifts) = (m.left_out_products(*arguments) for m in (_kernel, plain))
+        (one, shifts), (other, plain_shifts) = (
+            m.left_out_products(*arguments) for m in (_kernel, plain)
+        )
         mantissas, exponents = np.frexp(one)
         np.testing.assert_array_equal(mantissas, other)
         np.testing.assert_array_equal(exponents + shifts, plain_shifts)
@@ -373,7 +471,9 @@ def products(request: pytest.FixtureRequest) -> ModuleType:
 def test_left_out_products_are_products_of_factors(products: ModuleType) -> None:
     """Their logarithms are sums, also if no number could hold the product."""
     rows, own, corpus, mu, (left, shares), totals, limits = a_product(3, 1e-3, 1, times=2000)
-    found, exponents = products.left_out_products(rows, own, corpus, mu, (left, shares), totals, limits)
+    found, exponents = products.left_out_products(
+        rows, own, corpus, mu, (left, shares), totals, limits
+    )
     logs = np.log(found) + exponents * np.log(2)
     assert logs.max() > 710  # e^710 overflows
     for row, expected in enumerate(logs):
@@ -411,7 +511,9 @@ def test_products_check_each_place(products: ModuleType) -> None:
         places[place] = len(corpus[1])
         for others in (left, np.zeros(len(left))):
             with pytest.raises(ValueError, match="not part of the corpus"):
-                products.left_out_products(rows, (own[0], places, *own[2:]), corpus, mu, (others, shares), *rest)
+                products.left_out_products(
+                    rows, (own[0], places, *own[2:]), corpus, mu, (others, shares), *rest
+                )
 
 
 MISFITS = {
@@ -421,7 +523,11 @@ MISFITS = {
         ((1, 3), slice(1, None)),
         ((2, 1), slice(1, None)),
     ],
-    "values for each entry$": [((0, 2), slice(1, None)), ((2, 2), slice(1, None)), ((4, 0), slice(1, None))],
+    "values for each entry$": [
+        ((0, 2), slice(1, None)),
+        ((2, 2), slice(1, None)),
+        ((4, 0), slice(1, None)),
+    ],
     "labels, a total and a limit": [((5,), slice(1, None)), ((6,), slice(1, None)), ((6,), 0)],
     "classes must be below": [((2, 1), 3), ((2, 1), -1), ((3,), slice(1, None))],
     "each entry of each own class": [((1, 1), slice(1, None)), ((1, 2), slice(1, None))],
@@ -430,10 +536,14 @@ MISFITS = {
 
 
 @pytest.mark.parametrize(("error", "misfits"), MISFITS.items(), ids=MISFITS)
-def test_products_refuse_arrays_that_do_not_fit(products: ModuleType, error: str, misfits: list[Any]) -> None:
+def test_products_refuse_arrays_that_do_not_fit(
+    products: ModuleType, error: str, misfits: list[Any]
+) -> None:
     """With the same error with and without the kernel."""
     for place, change in misfits:
-        arguments: list[Any] = [list(each) if isinstance(each, tuple) else each for each in a_product(1, 1.0, 5)]
+        arguments: list[Any] = [
+            list(each) if isinstance(each, tuple) else each for each in a_product(1, 1.0, 5)
+        ]
         holder, key = (arguments[place[0]], place[1]) if len(place) == 2 else (arguments, place[0])
         array = holder[key].copy()
         if isinstance(change, slice):
@@ -442,7 +552,9 @@ def test_products_refuse_arrays_that_do_not_fit(products: ModuleType, error: str
             array[0] = change
         holder[key] = array
         with pytest.raises(ValueError, match=error):
-            products.left_out_products(*(tuple(each) if isinstance(each, list) else each for each in arguments))
+            products.left_out_products(
+                *(tuple(each) if isinstance(each, list) else each for each in arguments)
+            )
 
 
 def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ...]:
@@ -460,14 +572,27 @@ def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ..
     entries = dense_entries(occurrences, occurrences.astype(np.float64))
     own_rows, own_classes = np.nonzero(is_own)
     own_indptr, own_entries = entries_of(indptr, own_rows)
-    own_classes, copies = (np.repeat(each, np.diff(own_indptr)) for each in (own_classes, copies[own_rows]))
+    own_classes, copies = (
+        np.repeat(each, np.diff(own_indptr)) for each in (own_classes, copies[own_rows])
+    )
     features = columns[own_entries]
     own_counts = counts[rows, columns][own_entries]
-    places = np.searchsorted(np.repeat(np.arange(7), np.diff(entries[0])) * 3 + entries[1], features * 3 + own_classes)
+    places = np.searchsorted(
+        np.repeat(np.arange(7), np.diff(entries[0])) * 3 + entries[1], features * 3 + own_classes
+    )
     without = (occurrences[features, own_classes] - copies * own_counts).astype(np.float64)
-    own = np.searchsorted(own_rows, np.arange(11)), places, without, mu * (1 + random.random(len(own_rows)))
+    own = (
+        np.searchsorted(own_rows, np.arange(11)),
+        places,
+        without,
+        mu * (1 + random.random(len(own_rows))),
+    )
     return (
-        (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), own,
-        (entries[0], entries[1], entries[3]), mu * np.array([1.0, 2.0, 3.0]), (left, left / T), np.full(10, T),
+        (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)),
+        own,
+        (entries[0], entries[1], entries[3]),
+        mu * np.array([1.0, 2.0, 3.0]),
+        (left, left / T),
+        np.full(10, T),
         np.full(10, limit),
-    )  # fmt: skip
+    )

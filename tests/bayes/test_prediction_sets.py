@@ -32,14 +32,21 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(found, [[math.log(0.5), 0.8, 0.5], [0.5, math.log(0.5), 0.5]])
 
 
-@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=9), st.data())
+@given(
+    st.lists(
+        st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=9
+    ),
+    st.data(),
+)
 def test_the_column_of_the_true_label(rows: list[list[int]], data: st.DataObject) -> None:
     """What is computed for the true label alone is its column of the whole, ties and zeros
     included.
     """
     weights = np.array(rows, dtype=np.float64)
     probabilities = weights / weights.sum(axis=1, keepdims=True)
-    classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))))
+    classes = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    )
     whole = nonconformity(probabilities)[np.arange(len(rows)), classes]
     np.testing.assert_allclose(own_nonconformity(probabilities, classes), whole, atol=1e-12)
 
@@ -98,10 +105,14 @@ def test_documents_that_are_the_only_ones_of_their_label() -> None:
 
     Leave-one-out cannot score these documents: their label has no other document.
     """
-    repeated = [(f"w{number % 4} x{number % 4} y{number}", f"label {number % 4}") for number in range(90)]
+    repeated = [
+        (f"w{number % 4} x{number % 4} y{number}", f"label {number % 4}") for number in range(90)
+    ]
     alone = [(f"a{number} b{number}", f"alone {number}") for number in range(10)]
     texts, labels = zip(*repeated, *alone, strict=True)
-    quantiles = TextClassifier().fit(list(texts), list(labels)).fitted_.task.calibration.nonconformity
+    quantiles = (
+        TextClassifier().fit(list(texts), list(labels)).fitted_.task.calibration.nonconformity
+    )
     assert quantiles is not None
     assert quantiles.upper_bound(0.95) >= 1  # the nonconformity score of any label is at most 1
     assert quantiles.upper_bound(0.8) < 1

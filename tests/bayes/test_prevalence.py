@@ -55,7 +55,9 @@ def test_least_squares_meet_the_optimality_conditions(seed: int, n: int, is_sing
     if is_singular:
         columns[:, -1] = columns[:, 0]
     target = rng.dirichlet(np.full(n, 0.3))
-    found = solve_on_simplex(columns, target, start=rng.dirichlet(np.full(n, 0.1)).round(1) + (rng.random() < 0.5))
+    found = solve_on_simplex(
+        columns, target, start=rng.dirichlet(np.full(n, 0.1)).round(1) + (rng.random() < 0.5)
+    )
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1)
     gradient = columns.T @ (columns @ found - target)
@@ -77,7 +79,9 @@ def test_shares_equal_those_of_quapy(n_classes: int) -> None:
         aggregative = pytest.importorskip("quapy.method.aggregative")
         from sklearn.linear_model import LogisticRegression
 
-        left_out, classes = draw_posteriors(n_classes, np.full(n_classes, 1 / n_classes), 2000, seed=1)
+        left_out, classes = draw_posteriors(
+            n_classes, np.full(n_classes, 1 / n_classes), 2000, seed=1
+        )
         classifier = LogisticRegression().fit(np.exp(left_out), classes)
         oracle = aggregative.PACC(classifier, fit_classifier=False)
         oracle.aggregation_fit(np.exp(left_out), classes)
@@ -108,7 +112,9 @@ def test_the_prior_is_that_of_the_posteriors(bias: float) -> None:
     """It is the prior for which the posteriors are calibrated, whatever the shares of the left-out
     documents are.
     """
-    log_posterior, classes = draw_posteriors(3, np.array([0.6, 0.3, 0.1]), 20_000, seed=5, bias=bias)
+    log_posterior, classes = draw_posteriors(
+        3, np.array([0.6, 0.3, 0.1]), 20_000, seed=5, bias=bias
+    )
     known = fit_mean_posteriors(log_posterior, classes)
     assert known is not None
     expected = np.exp([bias, 0, 0]) / np.exp([bias, 0, 0]).sum()
@@ -134,17 +140,23 @@ def test_resampled_means_vary_as_means_of_documents_do() -> None:
     np.testing.assert_allclose(drawn.mean(axis=0), known.means, atol=2e-3)
     for k in range(3):
         own = np.exp(log_posterior[classes == k])
-        assert drawn[:, k].var(axis=0).sum() == pytest.approx((own.var(axis=0) / len(own)).sum(), rel=0.1)
+        assert drawn[:, k].var(axis=0).sum() == pytest.approx(
+            (own.var(axis=0) / len(own)).sum(), rel=0.1
+        )
 
 
 def test_a_class_with_few_documents_is_uncertain() -> None:
     """One document gives a wide distribution, none gives certainty, which `prevalence` reports."""
-    known = MeanPosteriors(np.eye(3), np.array([0, 1, 1000]), np.array([0.0, 0.0, 0.5]), np.full(3, 1 / 3))
+    known = MeanPosteriors(
+        np.eye(3), np.array([0, 1, 1000]), np.array([0.0, 0.0, 0.5]), np.full(3, 1 / 3)
+    )
     rng = np.random.default_rng(0)
     drawn = np.stack([known.resample(rng) for _ in range(200)])
     np.testing.assert_array_equal(drawn[:, 0], np.broadcast_to([1, 0, 0], (200, 3)))
     assert np.isfinite(drawn).all()
-    spread = MeanPosteriors(np.full((2, 2), 0.5), np.array([1, 1000]), np.array([0.0, 0.5]), np.full(2, 0.5))
+    spread = MeanPosteriors(
+        np.full((2, 2), 0.5), np.array([1, 1000]), np.array([0.0, 0.5]), np.full(2, 0.5)
+    )
     drawn = np.stack([spread.resample(rng) for _ in range(200)])
     assert drawn[:, 0].std() > 5 * drawn[:, 1].std()
 
@@ -214,13 +226,17 @@ def test_shrunk_shares() -> None:
     prior = np.array([0.5, 0.5])
     half = np.array([0.5, 0.5])
     sure = np.array([1.0, 0.0])
-    np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, sure, sure), 1, prior), [0.75, 0.25])
+    np.testing.assert_allclose(
+        shrink_shares(ShareEstimate(sure, sure, sure), 1, prior), [0.75, 0.25]
+    )
     sure = np.array([0.3, 0.7])
     np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, sure, sure), 10**9, prior), sure)
     wide = ShareEstimate(sure, np.array([0.0, 0.4]), np.array([0.6, 1.0]))
     between = shrink_shares(wide, 10**9, prior)
     assert 0.3 < between[0] < 0.5
-    np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, np.zeros(2), np.ones(2)), 10, prior), prior)
+    np.testing.assert_allclose(
+        shrink_shares(ShareEstimate(sure, np.zeros(2), np.ones(2)), 10, prior), prior
+    )
     np.testing.assert_allclose(shrink_shares(ShareEstimate(half, half, half), 10, prior), prior)
 
 
@@ -232,16 +248,24 @@ def test_adapting_without_a_change_hardly_harms() -> None:
     known = fit_mean_posteriors(left_out, classes)
     assert known is not None
     rng = np.random.default_rng(4)
-    for shares, least, most in ((known.prior, -0.02, 0.04), (np.array([0.05, 0.15, 0.25, 0.55]), -1.0, -0.03)):
+    for shares, least, most in (
+        (known.prior, -0.02, 0.04),
+        (np.array([0.05, 0.15, 0.25, 0.55]), -1.0, -0.03),
+    ):
         changes = []
         for _ in range(20):
             rows = np.concatenate(
-                [rng.choice(np.flatnonzero(classes == k), n) for k, n in enumerate(rng.multinomial(30, shares))]
+                [
+                    rng.choice(np.flatnonzero(classes == k), n)
+                    for k, n in enumerate(rng.multinomial(30, shares))
+                ]
             )
             logs = left_out[rows]
             sums = PosteriorSums(4)
             sums.add(np.exp(logs))
-            adapted = logs + np.log(shrink_shares(sums.estimate(known), 30, known.prior) / known.prior)
+            adapted = logs + np.log(
+                shrink_shares(sums.estimate(known), 30, known.prior) / known.prior
+            )
             adapted -= np.log(np.exp(adapted).sum(axis=1, keepdims=True))
             own = np.arange(30), classes[rows]
             changes.append(float((logs[own] - adapted[own]).mean()))
@@ -249,14 +273,19 @@ def test_adapting_without_a_change_hardly_harms() -> None:
 
 
 NEARLY_CERTAIN = MeanPosteriors(
-    np.array([[0.99, 0.01], [0.02, 0.98]]), np.array([5000, 5000]), np.full(2, 0.05), np.full(2, 0.5)
+    np.array([[0.99, 0.01], [0.02, 0.98]]),
+    np.array([5000, 5000]),
+    np.full(2, 0.05),
+    np.full(2, 0.5),
 )
 
 
 @pytest.mark.parametrize("n", [1, 20, 4550])
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 @pytest.mark.parametrize("several", [False, True])
-def test_intervals_are_not_narrower_than_those_of_counting(n: int, share: float, several: bool) -> None:
+def test_intervals_are_not_narrower_than_those_of_counting(
+    n: int, share: float, several: bool
+) -> None:
     """However good the model is, n documents say no more of a share than n labels would: SciPy's
     Wilson interval.
     """
@@ -266,7 +295,9 @@ def test_intervals_are_not_narrower_than_those_of_counting(n: int, share: float,
     sums.add(np.stack((1 - own, own), axis=1))
     if several:
         means = np.array([[0.02, 0.99], [0.01, 0.98]])
-        found = LabelPosteriors(np.full((2, 2), 5000.0), means, np.full((2, 2), 0.05)).estimate(sums)
+        found = LabelPosteriors(np.full((2, 2), 5000.0), means, np.full((2, 2), 0.05)).estimate(
+            sums
+        )
     else:
         found = sums.estimate(NEARLY_CERTAIN)
     assert found.shares[1] == pytest.approx(n_own / n, abs=1e-6)
@@ -285,7 +316,9 @@ def test_what_no_share_explains_widens_the_interval(several: bool) -> None:
     sums = PosteriorSums(2)
     sums.add(np.tile([0.95, 0.05], (5000, 1)))
     if several:
-        of_labels = LabelPosteriors(np.full((2, 2), 1e4), np.array([[0.4, 0.9], [0.1, 0.6]]), np.full((2, 2), 0.1))
+        of_labels = LabelPosteriors(
+            np.full((2, 2), 1e4), np.array([[0.4, 0.9], [0.1, 0.6]]), np.full((2, 2), 0.1)
+        )
         found = of_labels.estimate(sums)
     else:
         found = sums.estimate(MeanPosteriors(means, documents, np.full(2, 0.1), np.full(2, 0.5)))
@@ -307,9 +340,9 @@ def test_counted_predictions_may_all_be_wrong_in_one_way() -> None:
     assert found.low[1] == pytest.approx(min(0.36, wilson.low), abs=1e-3)
     assert found.high[1] == pytest.approx(0.55)  # that of the corrected shares
     wide = replace_interval(corrected, 0.0, 0.01)
-    assert count_predictions(np.array([60, 40]), np.array([30.0, 20.0]), sums, wide).high[1] == pytest.approx(
-        0.4 + 0.42 - 0.2
-    )  # 22 documents of the label are missed
+    assert count_predictions(np.array([60, 40]), np.array([30.0, 20.0]), sums, wide).high[
+        1
+    ] == pytest.approx(0.4 + 0.42 - 0.2)  # 22 documents of the label are missed
 
 
 def replace_interval(estimate: ShareEstimate, low: float, high: float) -> ShareEstimate:

@@ -34,7 +34,9 @@ def decide(scores: np.ndarray, offsets: np.ndarray | None) -> np.ndarray:
     ("metric", "minimum", "confidence", "maximum"),
     [("recall", 0.99, 0.8, 0.9), ("recall", 0.99, 0.95, 1.0), ("precision", 0.98, 0.8, 1.0)],
 )
-def test_new_documents_meet_the_target(metric: str, minimum: float, confidence: float, maximum: float) -> None:
+def test_new_documents_meet_the_target(
+    metric: str, minimum: float, confidence: float, maximum: float
+) -> None:
     """Over many samples the share that meets it is the confidence at least; for recall it is not
     far above either.
     """
@@ -49,7 +51,11 @@ def test_new_documents_meet_the_target(metric: str, minimum: float, confidence: 
     assert n_met / n_samples <= maximum
 
 
-@given(n=st.integers(1, 3000), missed=st.integers(0, 50), confidence=st.sampled_from([0.5, 0.8, 0.95, 0.999]))
+@given(
+    n=st.integers(1, 3000),
+    missed=st.integers(0, 50),
+    confidence=st.sampled_from([0.5, 0.8, 0.95, 0.999]),
+)
 def test_the_bound_is_that_of_clopper_and_pearson(n: int, missed: int, confidence: float) -> None:
     """It is the probability at which so few errors have the probability 1 - confidence."""
     found = Proportion(max(0, n - missed), n)
@@ -116,14 +122,24 @@ def test_targets_of_several_labels() -> None:
         assert measure(predicted, classes, target) == proportion
         assert proportion.lower_bound(0.95) >= target.minimum
     with pytest.raises(SettingsError, match="cannot be reached together with the other targets"):
-        fit_targets(scores, classes, [Target("recall", "a", 0, 0.995, 0.9), Target("recall", "b", 1, 0.995, 0.9)])
+        fit_targets(
+            scores,
+            classes,
+            [Target("recall", "a", 0, 0.995, 0.9), Target("recall", "b", 1, 0.995, 0.9)],
+        )
 
 
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (Target("recall", "spam", 1, 0.995, 0.95), "needs at least 598 documents of spam; there are 277"),
-        (Target("precision", "spam", 1, 0.999, 0.95), "it needs at least 3,688 predictions of spam; found"),
+        (
+            Target("recall", "spam", 1, 0.995, 0.95),
+            "needs at least 598 documents of spam; there are 277",
+        ),
+        (
+            Target("precision", "spam", 1, 0.999, 0.95),
+            "it needs at least 3,688 predictions of spam; found",
+        ),
         (Target("precision", "spam", 1, 0.99, 0.5), r"at most 0\.\d+ can be assured"),
     ],
 )

@@ -32,7 +32,9 @@ def test_manning_multinomial() -> None:
     (example 13.1).
     """
     statistics = statistics_of(CHINA, IS_CHINA, 2)
-    scorer = compile_multinomial(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
+    scorer = compile_multinomial(statistics, smoothing=1).with_prior(
+        log_prior(statistics.class_documents, "empirical")
+    )
     # P(chinese|c) = (5 + 1) / (8 + 6) = 3/7; P(tokyo|c) = P(japan|c) = (0 + 1) / (8 + 6) = 1/14
     # P(chinese|not c) = P(tokyo|not c) = P(japan|not c) = (1 + 1) / (3 + 6) = 2/9
     expected = [1 / 4 * (2 / 9) ** 5, 3 / 4 * (3 / 7) ** 3 * (1 / 14) ** 2]
@@ -45,7 +47,9 @@ def test_manning_bernoulli() -> None:
     − 1/3)³ ≈ 0.022.
     """
     statistics = statistics_of(CHINA, IS_CHINA, 2)
-    scorer = compile_categorical(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
+    scorer = compile_categorical(statistics, smoothing=1).with_prior(
+        log_prior(statistics.class_documents, "empirical")
+    )
     # P(chinese|c) = (3 + 1) / (3 + 2) = 4/5; japan, tokyo: (0 + 1) / (3 + 2) = 1/5; the other
     # three: 2/5 (example 13.2)
     expected = [1 / 4 * (2 / 3) ** 3 * (2 / 3) ** 3, 3 / 4 * 4 / 5 * 1 / 5 * 1 / 5 * (3 / 5) ** 3]
@@ -64,7 +68,9 @@ IS_SPAM = np.array([0, 0, 0, 1, 1, 1, 1])
 def test_three_words_by_maximum_likelihood() -> None:
     """x = (0, 0, 0): 1/3 · 1 · 1/3 · 3/7 = 1/21 against 2/4 · 1 · 1/4 · 4/7 = 1/14, so class 1."""
     statistics = statistics_of(MAILS, IS_SPAM, 2)
-    scorer = compile_categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
+    scorer = compile_categorical(statistics, smoothing=0).with_prior(
+        log_prior(statistics.class_documents, "empirical")
+    )
     found = joint_probabilities(scorer, np.array([[0, 0, 0]]))
     np.testing.assert_allclose(found, [[1 / 21, 1 / 14]], rtol=1e-12)
 
@@ -91,10 +97,22 @@ def test_three_words_need_smoothing() -> None:
 # temperature (0 hot, 1 mild, 2 cool), humidity (0 high, 1 normal) and wind (0 weak, 1 strong)
 DAYS = np.array(
     [
-        [0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [2, 1, 0, 0], [2, 2, 1, 0], [2, 2, 1, 1], [1, 2, 1, 1],
-        [0, 1, 0, 0], [0, 2, 1, 0], [2, 1, 1, 0], [0, 1, 1, 1], [1, 1, 0, 1], [1, 0, 1, 0], [2, 1, 0, 1],
+        [0, 0, 0, 0],
+        [0, 0, 0, 1],
+        [1, 0, 0, 0],
+        [2, 1, 0, 0],
+        [2, 2, 1, 0],
+        [2, 2, 1, 1],
+        [1, 2, 1, 1],
+        [0, 1, 0, 0],
+        [0, 2, 1, 0],
+        [2, 1, 1, 0],
+        [0, 1, 1, 1],
+        [1, 1, 0, 1],
+        [1, 0, 1, 0],
+        [2, 1, 0, 1],
     ]
-)  # fmt: skip
+)
 IS_PLAYED = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0])
 
 
@@ -104,10 +122,14 @@ def test_mitchell_play_tennis() -> None:
     """
     sample = sample_of(DAYS, IS_PLAYED)
     statistics = count_values(count_classes(sample, 4, 2), sample, n_values=3)
-    scorer = compile_categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
+    scorer = compile_categorical(statistics, smoothing=0).with_prior(
+        log_prior(statistics.class_documents, "empirical")
+    )
     # section 6.9.1
     expected = [5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5, 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9]
-    np.testing.assert_allclose(joint_probabilities(scorer, np.array([[0, 2, 0, 1]])), [expected], rtol=1e-12)
+    np.testing.assert_allclose(
+        joint_probabilities(scorer, np.array([[0, 2, 0, 1]])), [expected], rtol=1e-12
+    )
     assert [round(value, 4) for value in expected] == [0.0206, 0.0053]
 
 

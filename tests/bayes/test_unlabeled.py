@@ -27,7 +27,8 @@ def test_equals_refits(model: str) -> None:
     classes = np.append(np.arange(22) % 3, 3)  # the last one is alone in its class
     unlabeled = sample_of(others, np.zeros(40, dtype=np.int64))
     trials = [
-        ExpectationMaximization(unlabeled, EVENT_MODELS[model], 0.1, "empirical", weight, 3) for weight in (1.0, 0.1)
+        ExpectationMaximization(unlabeled, EVENT_MODELS[model], 0.1, "empirical", weight, 3)
+        for weight in (1.0, 0.1)
     ]
     sample = sample_of(counts, classes)
     is_hapax = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
@@ -56,7 +57,9 @@ def test_no_class_is_held_out_completely() -> None:
     classes = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3])
     counts = np.ones((len(classes), 2), dtype=np.int64)
     sample = sample_of(counts, classes)
-    folds = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, np.zeros(2, dtype=np.bool_)).folds
+    folds = HeldOut(
+        statistics_of(counts, classes, 4), sample, sample.totals, np.zeros(2, dtype=np.bool_)
+    ).folds
     assert folds[0] == NEVER_HELD_OUT
     for fold in range(N_FOLDS):
         assert set(classes[folds != fold]) == {0, 1, 2, 3}

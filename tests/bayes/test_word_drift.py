@@ -44,9 +44,12 @@ def draw(
 def as_documents(rows: NDArray[np.int64], classes: NDArray[np.int32]) -> DocumentCounts:
     matrix = sparse.csr_array(rows)
     return DocumentCounts(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.int32), classes,
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data.astype(np.int32),
+        classes,
         np.zeros(len(rows), dtype=np.uint64),
-    )  # fmt: skip
+    )
 
 
 TRAINING, CLASSES = draw(3000, 0.5, 1)
@@ -105,15 +108,19 @@ def test_deviations_by_another_formula() -> None:
     documents, _ = draw(500, 0.3, 5, added=(7, 19, 31))
     drift, sums = compare(documents)
     shares = sums.solve(KNOWN)
-    dense, training = (sparse.csr_array((d.counts, d.indices, d.indptr), shape=(len(d), N_WORDS)).toarray() for d in
-                       (documents, TRAINING))  # fmt: skip
+    dense, training = (
+        sparse.csr_array((d.counts, d.indices, d.indptr), shape=(len(d), N_WORDS)).toarray()
+        for d in (documents, TRAINING)
+    )
     dense = (dense > 0).astype(np.float64)
     training = (training > 0).astype(np.float64)
     # share of the documents with a word
     of_class = np.stack([training[k == CLASSES].mean(axis=0) for k in range(2)])
     scale = shares * dense.sum() / (shares @ of_class.sum(axis=1))
     expected = scale @ of_class
-    variance = np.maximum(expected, dense.sum(axis=0)) + (scale**2 / np.bincount(CLASSES)) @ of_class + 1
+    variance = (
+        np.maximum(expected, dense.sum(axis=0)) + (scale**2 / np.bincount(CLASSES)) @ of_class + 1
+    )
     deviation = dense.sum(axis=0) - expected
     found = np.flatnonzero(np.abs(deviation) > SIGNIFICANT * np.sqrt(variance))
     assert set(found) == set(drift.features) == {7, 19, 31}
@@ -136,9 +143,9 @@ def test_the_effect_is_that_of_moved_scores() -> None:
         counts[documents.indices == 11].sum()
         - counts.sum() * STATISTICS.feature_occurrences[11] / TRAINING.counts.sum()
     )
-    weight = SCORER.contributions(np.array([11], dtype=np.int32), np.ones(1), 0) - SCORER.contributions(
-        np.array([11], dtype=np.int32), np.ones(1), 1
-    )
+    weight = SCORER.contributions(
+        np.array([11], dtype=np.int32), np.ones(1), 0
+    ) - SCORER.contributions(np.array([11], dtype=np.int32), np.ones(1), 1)
     step = 1e-4
     lengths = documents.totals / documents.totals.mean()
     slopes = (posteriors_of(documents, step) - posteriors_of(documents, -step))[:, 0] / (2 * step)
@@ -153,7 +160,9 @@ def test_the_effect_is_that_of_moved_scores() -> None:
 def test_a_word_that_one_document_repeats_is_no_drift() -> None:
     """Documents are counted that have a word, not occurrences."""
     documents, classes = draw(500, 0.5, 8)
-    rows = sparse.csr_array((documents.counts, documents.indices, documents.indptr), shape=(500, N_WORDS)).toarray()
+    rows = sparse.csr_array(
+        (documents.counts, documents.indices, documents.indptr), shape=(500, N_WORDS)
+    ).toarray()
     rows[3, 5] += 200
     assert compare(as_documents(rows, classes))[0].features.tolist() == []
 

@@ -136,9 +136,19 @@ class Row:
         is_met = self.threshold is None or (
             self.value <= self.threshold if self.is_error else self.value >= self.threshold
         )
-        threshold = "" if self.threshold is None else f"{'≤' if self.is_error else '≥'} {self.threshold:g}"
+        threshold = (
+            "" if self.threshold is None else f"{'≤' if self.is_error else '≥'} {self.threshold:g}"
+        )
         result = "" if self.threshold is None else "reached" if is_met else "**missed**"
-        return self.what, self.model, f"{self.value:.4f}", self.baseline, self.published, threshold, result
+        return (
+            self.what,
+            self.model,
+            f"{self.value:.4f}",
+            self.baseline,
+            self.published,
+            threshold,
+            result,
+        )
 
 
 CASES = (
@@ -160,7 +170,13 @@ CASES = (
     Case(IMDB, "bernoulli, pairs", {"model": "bernoulli", **PAIRS}),
     Case(SHORT_REVIEWS, "multinomial", WORDS, "0.7794 W&M"),
     Case(SHORT_REVIEWS, "multinomial, binary, pairs", BINARY | PAIRS, "0.7903 W&M", 0.79),
-    Case(SHORT_REVIEWS, "multinomial, binary, pairs, marks", BINARY | PAIRS | MARKS, "0.7903 W&M", 0.79),
+    Case(
+        SHORT_REVIEWS,
+        "multinomial, binary, pairs, marks",
+        BINARY | PAIRS | MARKS,
+        "0.7903 W&M",
+        0.79,
+    ),
     Case(LONG_REVIEWS, "multinomial", WORDS, "0.8345 W&M"),
     Case(LONG_REVIEWS, "multinomial, binary, pairs", BINARY | PAIRS, "0.8585 W&M"),
     Case(LONG_REVIEWS, "multinomial, binary, pairs, marks", BINARY | PAIRS | MARKS, "0.8585 W&M"),
@@ -168,10 +184,20 @@ CASES = (
     Case(X_GRAPH, "multinomial, binary, pairs", BINARY | PAIRS, "0.9119 W&M"),
     Case(BB_CRYPT, "multinomial, binary, pairs", BINARY | PAIRS, "0.9940 W&M"),
     Case(MESSAGES, "multinomial", WORDS, "0.9764 A", 0.98),
-    Case(BY_DATE, "nbsvm, log TF-IDF, pairs", {**NBSVM, **LOG_TFIDF, **PAIRS}, "0.872 LIBLINEAR", 0.872),
-    Case(LECTURE, "logistic, binary, C = 1e5", {"model": "logistic", "C": 1e5, **BINARY}, "", 0.895),
+    Case(
+        BY_DATE,
+        "nbsvm, log TF-IDF, pairs",
+        {**NBSVM, **LOG_TFIDF, **PAIRS},
+        "0.872 LIBLINEAR",
+        0.872,
+    ),
+    Case(
+        LECTURE, "logistic, binary, C = 1e5", {"model": "logistic", "C": 1e5, **BINARY}, "", 0.895
+    ),
     Case(IMDB, "nbsvm, log TF-IDF, pairs, marks", {**RECIPE, **PAIRS}, "0.9122 W&M", 0.917),
-    Case(IMDB, "nbsvm, log TF-IDF, triples, marks", {**RECIPE, "ngrams": (1, 3)}, "0.9187 M", 0.921),
+    Case(
+        IMDB, "nbsvm, log TF-IDF, triples, marks", {**RECIPE, "ngrams": (1, 3)}, "0.9187 M", 0.921
+    ),
     Case(SHORT_REVIEWS, "nbsvm, binary, pairs, β = 0.25", MIXED, "0.7941 W&M", 0.794),
     Case(SHORT_REVIEWS, "nbsvm, binary, pairs, marks, β = 0.25", {**MIXED, **MARKS}, "0.7941 W&M"),
     Case(LONG_REVIEWS, "nbsvm, binary, pairs, β = 0.25", MIXED, "0.8945 W&M", 0.894),
@@ -214,9 +240,18 @@ def search_rows() -> Iterator[Row]:
     for protocol, published, threshold in SEARCHES:
         (split,) = protocol.splits()
         best = search(split).best.candidate
-        classifier = TextClassifier.from_settings(best.features, best.model_settings).fit(*split.training)
+        classifier = TextClassifier.from_settings(best.features, best.model_settings).fit(
+            *split.training
+        )
         shown = f"{best.model_settings.model} {best.weighting} {best.feature_set}"
-        yield Row(protocol.name, f"best: {shown}", accuracy(classifier, split.test), "", published, threshold)
+        yield Row(
+            protocol.name,
+            f"best: {shown}",
+            accuracy(classifier, split.test),
+            "",
+            published,
+            threshold,
+        )
 
 
 def search(split: Split) -> Search:
@@ -229,7 +264,9 @@ def search(split: Split) -> Search:
         return counter.finish()
 
     candidates = list_candidates(FeatureSettings(), ModelSettings(), ())
-    return search_model(candidates, count, Budget(math.inf, time.monotonic), jobs=os.cpu_count() or 1)[1]
+    return search_model(
+        candidates, count, Budget(math.inf, time.monotonic), jobs=os.cpu_count() or 1
+    )[1]
 
 
 def train(split: Split, options: Options) -> TextClassifier:
@@ -242,18 +279,32 @@ def correlation_rows() -> list[Row]:
     from sklearn.metrics import matthews_corrcoef
 
     (split,) = MESSAGES.splits()
-    coefficient = matthews_corrcoef(split.test.labels, train(split, WORDS).predict(split.test.texts))
-    return [Row(f"{MESSAGES.name}: Matthews' correlation", "multinomial", coefficient, "", "0.893 A")]
+    coefficient = matthews_corrcoef(
+        split.test.labels, train(split, WORDS).predict(split.test.texts)
+    )
+    return [
+        Row(f"{MESSAGES.name}: Matthews' correlation", "multinomial", coefficient, "", "0.893 A")
+    ]
 
 
 def calibration_rows() -> Iterator[Row]:
     """The expected calibration error, as it is and as it would be uncalibrated."""
-    random_split = Protocol("20 Newsgroups, random 70:30", lambda: random_splits(joined(newsgroups)))
-    for protocol, threshold, uncalibrated in ((BY_DATE, 0.04, "0.18"), (random_split, 0.015, "0.11")):
+    random_split = Protocol(
+        "20 Newsgroups, random 70:30", lambda: random_splits(joined(newsgroups))
+    )
+    for protocol, threshold, uncalibrated in (
+        (BY_DATE, 0.04, "0.18"),
+        (random_split, 0.015, "0.11"),
+    ):
         splits = protocol.splits()
         what = f"{protocol.name}: calibration error"
-        for model, options, limit in (("default", {}, threshold), ("--no-calibrate", {"calibrate": False}, None)):
-            error = float(np.mean([calibration_error(train(split, options), split.test) for split in splits]))
+        for model, options, limit in (
+            ("default", {}, threshold),
+            ("--no-calibrate", {"calibrate": False}, None),
+        ):
+            error = float(
+                np.mean([calibration_error(train(split, options), split.test) for split in splits])
+            )
             published = f"{uncalibrated} uncalibrated" if limit is None else ""
             yield Row(what, f"multinomial ({model})", error, "", published, limit, is_error=True)
 
@@ -286,7 +337,11 @@ def leave_one_out_rows() -> Iterator[Row]:
         yield Row(what, shown, abs(estimated - measured), threshold=0.01, is_error=True)
         shown = f"multinomial: coverage {coverage:.4f}, mean set size {size:.4f}"
         yield Row(
-            f"{name}, random 70:30: coverage against 0.9", shown, abs(coverage - 0.9), threshold=0.01, is_error=True
+            f"{name}, random 70:30: coverage against 0.9",
+            shown,
+            abs(coverage - 0.9),
+            threshold=0.01,
+            is_error=True,
         )
 
 
@@ -305,7 +360,9 @@ def accuracy(classifier: TextClassifier, test: Labeled) -> float:
     return evaluate(classifier, test).metrics["accuracy"]
 
 
-def evaluate(classifier: TextClassifier, test: Labeled, decisions: DecisionSettings = MOST_PROBABLE) -> Evaluation:
+def evaluate(
+    classifier: TextClassifier, test: Labeled, decisions: DecisionSettings = MOST_PROBABLE
+) -> Evaluation:
     """Evaluate a classifier on the test documents, as `nbtext evaluate` does."""
     evaluator = Evaluator()
     batch = Batch([""] * len(test.texts), (test.texts,), list(test.labels))
@@ -318,7 +375,10 @@ def outlier_rows() -> Iterator[Row]:
     (split,) = BY_DATE.splits()
     classifier = train(split, WORDS)
     own = likelihoods(classifier, split.test.texts)
-    for name, texts in (("other languages", other_languages()), ("shuffled letters", shuffled(split.test.texts))):
+    for name, texts in (
+        ("other languages", other_languages()),
+        ("shuffled letters", shuffled(split.test.texts)),
+    ):
         foreign = likelihoods(classifier, texts)
         is_own = np.arange(len(own) + len(foreign)) < len(own)
         value = Ranking.of(np.concatenate((own, foreign)), is_own).auroc or 0.0
@@ -343,7 +403,9 @@ def cost_rows() -> list[Row]:
         size = sample_size(classifier.feature_settings, classifier.model_settings)
         start = time.perf_counter()
         source = open_source([str(corpus("20news") / "train")], InputSettings())
-        counts = count_source(source, classifier.feature_settings, jobs=os.cpu_count() or 1, sample_size=size)
+        counts = count_source(
+            source, classifier.feature_settings, jobs=os.cpu_count() or 1, sample_size=size
+        )
         counted = time.perf_counter()
         classifier.fit_counts(counts)
         shares.append((time.perf_counter() - counted) / (counted - start))
@@ -354,7 +416,10 @@ def cost_rows() -> list[Row]:
 def all_rows(*, with_baseline: bool) -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
     """What can be measured, by name, each measured when it is called."""
     for case in CASES:
-        yield f"{case.protocol.name}: {case.model}", partial(case_rows, case, with_baseline=with_baseline)
+        yield (
+            f"{case.protocol.name}: {case.model}",
+            partial(case_rows, case, with_baseline=with_baseline),
+        )
     yield "searches: --model best", search_rows
     yield "correlation", correlation_rows
     yield "calibration", calibration_rows
@@ -364,16 +429,30 @@ def all_rows(*, with_baseline: bool) -> Iterator[tuple[str, Callable[[], Iterabl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="rows whose name holds one of these words")
-    parser.add_argument("--without-baseline", action="store_true", help="leave scikit-learn's column empty")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", nargs="+", metavar="WORD", help="rows whose name holds one of these words"
+    )
+    parser.add_argument(
+        "--without-baseline", action="store_true", help="leave scikit-learn's column empty"
+    )
     options = parser.parse_args()
     rows: list[Row] = []
     for name, measured in all_rows(with_baseline=not options.without_baseline):
         if options.only is None or any(word.lower() in name.lower() for word in options.only):
             sys.stderr.write(f"{name}\n")
             rows += measured()
-    head = ("corpus, protocol", "model", "nbtext", "scikit-learn's best", "published", "threshold", "")
+    head = (
+        "corpus, protocol",
+        "model",
+        "nbtext",
+        "scikit-learn's best",
+        "published",
+        "threshold",
+        "",
+    )
     sys.stdout.write(markdown(head, [row.cells() for row in rows]) + "\n")
 
 

@@ -65,8 +65,13 @@ def list_jobs(material: Material, megabytes: float) -> dict[str, tuple[str, ...]
         "inspect": ("inspect", "-m", "20news"),
         "review": ("review", news / "train", "-o", "out.jsonl"),
     }
-    jobs: dict[str, Sequence[str | Path]] = {"--version": ("--version",), "train -h": ("train", "-h")}
-    jobs |= {f"train {name}": ("train", "-q", *words, "-o", name) for name, words in training.items()}
+    jobs: dict[str, Sequence[str | Path]] = {
+        "--version": ("--version",),
+        "train -h": ("train", "-h"),
+    }
+    jobs |= {
+        f"train {name}": ("train", "-q", *words, "-o", name) for name, words in training.items()
+    }
     jobs |= {name: (words[0], "-q", *words[1:]) for name, words in using.items()}
     return {name: tuple(map(str, words)) for name, words in jobs.items()}
 
@@ -100,11 +105,21 @@ def format_row(name: str, ours: Sequence[Cost], others: Sequence[Cost]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("other", type=Path, help="the program `nbtext` of the other version")
     parser.add_argument("--rounds", type=int, default=5, help="counted rounds of each job (5)")
-    parser.add_argument("--only", nargs="+", default=[""], metavar="WORD", help="jobs whose names contain one of these")
-    parser.add_argument("--megabytes", type=float, default=200, help="size of the file of JSON lines (200)")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[""],
+        metavar="WORD",
+        help="jobs whose names contain one of these",
+    )
+    parser.add_argument(
+        "--megabytes", type=float, default=200, help="size of the file of JSON lines (200)"
+    )
     given = parser.parse_args()
     programs = {"ours": OURS, "other": given.other.absolute()}
     for program in programs.values():
@@ -118,13 +133,18 @@ def main() -> None:
         for name, words in list_jobs(Material(Path(scratch)), given.megabytes).items():
             if not any(word in name for word in given.only):
                 continue
-            steps = {version: [as_step(program, words, folders[version])] for version, program in programs.items()}
+            steps = {
+                version: [as_step(program, words, folders[version])]
+                for version, program in programs.items()
+            }
             costs = measure_in_turns(steps, rounds=given.rounds + 1)
             failed = [cost for cost in costs.values() if isinstance(cost, StepFailedError)]
             if failed:
                 sys.stdout.write(f"| {name} | failed: {failed[0]} |\n")
                 continue
-            ours, others = (found[1:] for found in costs.values() if not isinstance(found, StepFailedError))
+            ours, others = (
+                found[1:] for found in costs.values() if not isinstance(found, StepFailedError)
+            )
             sys.stdout.write(format_row(name, ours, others))
             sys.stdout.flush()
 

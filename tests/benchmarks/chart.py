@@ -70,7 +70,14 @@ def _bar(row: Row, top: int, longest: float) -> list[str]:
 
 
 def _text(
-    x: float, y: float, text: str, *, size: int = 12, fill: str = INK, anchor: str = "start", weight: str = "normal"
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: int = 12,
+    fill: str = INK,
+    anchor: str = "start",
+    weight: str = "normal",
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" font-weight="{weight}">'

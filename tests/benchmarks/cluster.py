@@ -72,7 +72,15 @@ def main(folder: str, megabytes: str, *workers: str) -> None:
         for n, killed_at in [(0, 0), *((int(n), 0) for n in workers), (2, KILLED_AT)]:
             model = scratch / "model"
             output = scratch / "output"
-            given = (sys.executable, __file__, "--train", str(n), str(source), str(model), str(killed_at))
+            given = (
+                sys.executable,
+                __file__,
+                "--train",
+                str(n),
+                str(source),
+                str(model),
+                str(killed_at),
+            )
             cost = measure([Step(given, stdout=output)])
             weights = load_model(str(model)).fitted_.scorer.weights()
             expected = weights if expected is None else expected

@@ -32,7 +32,18 @@ from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
 TABLE = ("corpus", "model", "accuracy", "log-loss", "estimated accuracy", "CPU, s", "memory, MB")
-CUTS = ("corpus", "documents", "estimate", "test", "errors", "weighted", "errors", "log-loss", "test", "parts")
+CUTS = (
+    "corpus",
+    "documents",
+    "estimate",
+    "test",
+    "errors",
+    "weighted",
+    "errors",
+    "log-loss",
+    "test",
+    "parts",
+)
 N_TEST = 2000
 QUESTIONS = ("--text-field", "text", "--label-field", "category")
 FOLDED = "rt-s"
@@ -46,21 +57,31 @@ SOURCES = {  # training documents, test documents, options
 
 def run(*arguments: str) -> dict[str, float]:
     """Return the JSON document that a command prints."""
-    found = subprocess.run((*PROGRAM, *arguments, "--to", "json", "-q"), check=True, stdout=subprocess.PIPE).stdout
+    found = subprocess.run(
+        (*PROGRAM, *arguments, "--to", "json", "-q"), check=True, stdout=subprocess.PIPE
+    ).stdout
     return json.loads(found)
 
 
-def compare_cuts(names: Sequence[str], sizes: Sequence[int], draws: int, views: tuple[str, ...], model: str) -> None:
+def compare_cuts(
+    names: Sequence[str], sizes: Sequence[int], draws: int, views: tuple[str, ...], model: str
+) -> None:
     """Print estimates beside tests."""
     print_head(CUTS)
     for name in names:
         training, test = SPLITS[name]()
-        test = test.taken(random.Random(1).sample(range(len(test.labels)), min(N_TEST, len(test.labels))))
+        test = test.taken(
+            random.Random(1).sample(range(len(test.labels)), min(N_TEST, len(test.labels)))
+        )
         for size in sizes:
             for seed in range(draws if size < len(training.labels) else 0):
                 part = training.taken(random.Random(seed).sample(range(len(training.labels)), size))
-                judged = {label: number for label, number in Counter(part.labels).items() if number > 1}
-                asked = test.taken([row for row, label in enumerate(test.labels) if label in judged])
+                judged = {
+                    label: number for label, number in Counter(part.labels).items() if number > 1
+                }
+                asked = test.taken(
+                    [row for row, label in enumerate(test.labels) if label in judged]
+                )
                 classifier = TextClassifier(model=model, view=views).fit(part.texts, part.labels)
                 expected = classifier.fitted_.estimate
                 assert expected is not None
@@ -75,10 +96,16 @@ def compare_cuts(names: Sequence[str], sizes: Sequence[int], draws: int, views: 
                 n_tested = len(own)
                 n_left_out = expected.documents
                 for accuracy in (is_right.mean(), np.average(is_right, weights=weights)):
-                    mean = (accuracy * n_tested + expected.accuracy * n_left_out) / (n_tested + n_left_out)
+                    mean = (accuracy * n_tested + expected.accuracy * n_left_out) / (
+                        n_tested + n_left_out
+                    )
                     error = (mean * (1 - mean) * (1 / n_tested + 1 / n_left_out)) ** 0.5
                     cells += [f"{accuracy:.3f}", f"{(expected.accuracy - accuracy) / error:+.1f}"]
-                kept = [each for each in classifier.fitted_.hyperparameters.parts or () if each.weight > 0]
+                kept = [
+                    each
+                    for each in classifier.fitted_.hyperparameters.parts or ()
+                    if each.weight > 0
+                ]
                 parts = ", ".join(f"{each.weight:.2g} {each.model} {each.view}" for each in kept)
                 print_row([*cells, f"{expected.log_loss:.3f}", f"{losses.mean():.3f}", parts])
 
@@ -92,7 +119,9 @@ def main() -> None:
     parser.add_argument("--views", type=lambda text: tuple(text.split("+")), default=())
     given = parser.parse_args()
     if given.cuts:
-        compare_cuts(given.corpora or list(SPLITS), given.cuts, given.draws, given.views, given.model)
+        compare_cuts(
+            given.corpora or list(SPLITS), given.cuts, given.draws, given.views, given.model
+        )
         return
     print_head(TABLE)
     for name in given.corpora or SOURCES:

@@ -20,7 +20,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from protocols import TRAINING_SHARE, Labeled, Split, first_share, halves, joined, long_reviews, newsgroups
+from protocols import (
+    TRAINING_SHARE,
+    Labeled,
+    Split,
+    first_share,
+    halves,
+    joined,
+    long_reviews,
+    newsgroups,
+)
 
 NBTEXT = [sys.executable, "-m", "nbtext"]
 LABELED = 15  # documents of each class of 20 Newsgroups
@@ -77,7 +86,9 @@ SPLITS: dict[str, Callable[[random.Random], Split]] = {
 }
 
 
-def split_labeled(training: Labeled, chance: random.Random, n_labeled: int) -> tuple[Labeled, Labeled]:
+def split_labeled(
+    training: Labeled, chance: random.Random, n_labeled: int
+) -> tuple[Labeled, Labeled]:
     """So many documents of each class, and the others."""
     rows = list(range(len(training.texts)))
     chance.shuffle(rows)
@@ -95,12 +106,16 @@ def written(path: Path, documents: Labeled, *, has_labels: bool = True) -> str:
     """The documents as JSONL."""
     with path.open("w", encoding="utf-8") as file:
         for text, label in zip(documents.texts, documents.labels, strict=True):
-            file.write(json.dumps({"text": text, **({"label": label} if has_labels else {})}) + "\n")
+            file.write(
+                json.dumps({"text": text, **({"label": label} if has_labels else {})}) + "\n"
+            )
     return str(path)
 
 
 def nbtext(*arguments: str) -> str:
-    done = subprocess.run([*NBTEXT, *arguments, "-q"], check=True, capture_output=True, encoding="utf-8")
+    done = subprocess.run(
+        [*NBTEXT, *arguments, "-q"], check=True, capture_output=True, encoding="utf-8"
+    )
     return done.stdout
 
 
@@ -109,7 +124,9 @@ def measured(few: str, others: str, test: str, options: list[str], model: str) -
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     nbtext("train", few, *(["--unlabeled", others] if options else []), *options, "-o", model)
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    expected = subprocess.run([*NBTEXT, "inspect", model, "--to", "json"], check=True, capture_output=True).stdout
+    expected = subprocess.run(
+        [*NBTEXT, "inspect", model, "--to", "json"], check=True, capture_output=True
+    ).stdout
     found = json.loads(nbtext("evaluate", test, "-m", model, "--to", "json"))
     return Outcome(found["accuracy"], json.loads(expected)["expected"]["accuracy"], seconds)
 
@@ -124,7 +141,9 @@ def outcomes(split: str, seed: int, folder: Path) -> dict[str, Outcome]:
         written(folder / "others.jsonl", others, has_labels=False),
         written(folder / "test.jsonl", test),
     )
-    return {name: measured(*paths, options, str(folder / "model")) for name, options in METHODS.items()}
+    return {
+        name: measured(*paths, options, str(folder / "model")) for name, options in METHODS.items()
+    }
 
 
 def row(split: str, name: str, found: list[Outcome], alone: list[Outcome]) -> str:
@@ -132,9 +151,14 @@ def row(split: str, name: str, found: list[Outcome], alone: list[Outcome]) -> st
     gains = [100 * (one.accuracy - other.accuracy) for one, other in zip(found, alone, strict=True)]
     rates = [100 * one.accuracy for one in found]
     expected, seconds = (
-        statistics.mean(values) for values in ([100 * o.expected for o in found], [o.seconds for o in found])
+        statistics.mean(values)
+        for values in ([100 * o.expected for o in found], [o.seconds for o in found])
     )
-    gain = f"{statistics.mean(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f}) " if any(gains) else ""
+    gain = (
+        f"{statistics.mean(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f}) "
+        if any(gains)
+        else ""
+    )
     return (
         f"| {split} | {name} | {statistics.mean(rates):.1f} ({min(rates):.1f} to {max(rates):.1f}) "
         f"| {gain}| {expected:.1f} | {seconds:.1f} |"
@@ -143,14 +167,23 @@ def row(split: str, name: str, found: list[Outcome], alone: list[Outcome]) -> st
 
 def main(seeds: str = "5", *splits: str) -> None:
     """Print a row for each split and method."""
-    sys.stdout.write("| split | method | accuracy, % (range) | gain over labeled alone | estimated | seconds |" + "\n")
+    sys.stdout.write(
+        "| split | method | accuracy, % (range) | gain over labeled alone | estimated | seconds |"
+        + "\n"
+    )
     sys.stdout.write("|---|---|---|---|---|---|" + "\n")
     for split in splits or SPLITS:
         with TemporaryDirectory() as folder:
             found = [outcomes(split, seed, Path(folder)) for seed in range(1, int(seeds) + 1)]
         for name in METHODS:
             sys.stdout.write(
-                row(split, name, [each[name] for each in found], [each["labeled alone"] for each in found]) + "\n"
+                row(
+                    split,
+                    name,
+                    [each[name] for each in found],
+                    [each["labeled alone"] for each in found],
+                )
+                + "\n"
             )
         sys.stdout.flush()
 

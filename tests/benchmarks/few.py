@@ -86,7 +86,9 @@ def without_choice() -> Iterator[None]:
 
 def compare(name: str, sizes: Sequence[int], n_draws: int, models: Sequence[str]) -> None:
     training, test = SPLITS[name]()
-    tested = test.taken(random.Random(0).sample(range(len(test.texts)), min(N_TEST, len(test.texts))))
+    tested = test.taken(
+        random.Random(0).sample(range(len(test.texts)), min(N_TEST, len(test.texts)))
+    )
     for size in sizes:
         figures = []
         for seed in range(n_draws):
@@ -100,7 +102,13 @@ def compare(name: str, sizes: Sequence[int], n_draws: int, models: Sequence[str]
         without, own, chosen, *others = map(statistics.fmean, zip(*figures, strict=True))
         differences = [after - before for before, after, *_ in figures]
         error = statistics.stdev(differences) / n_draws**0.5 if n_draws > 1 else float("nan")
-        shown = (f"{without:.4f}", f"{own:.4f}", f"{own - without:+.4f}", f"{error:.4f}", f"{chosen * n_draws:.0f}")
+        shown = (
+            f"{without:.4f}",
+            f"{own:.4f}",
+            f"{own - without:+.4f}",
+            f"{error:.4f}",
+            f"{chosen * n_draws:.0f}",
+        )
         print_row((name, str(size), *shown, *(f"{each:.4f}" for each in others)))
 
 
@@ -108,7 +116,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpora", nargs="*", default=list(SPLITS))
     parser.add_argument(
-        "--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[5, 10, 20, 30, 50, 100]
+        "--sizes",
+        type=lambda text: [int(size) for size in text.split(",")],
+        default=[5, 10, 20, 30, 50, 100],
     )
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--models", type=lambda text: text.split(","), default=[])

@@ -51,7 +51,9 @@ def main(corpus: str, runs: str = "11") -> None:
             medians = statistics.median(predict), statistics.median(update)
             ratio = medians[1] / medians[0]
             named = " ".join(options) or "no sample"
-            sys.stdout.write(f"{named}: predict {medians[0]:.3f} s, update {medians[1]:.3f} s, ratio {ratio:.2f}\n")
+            sys.stdout.write(
+                f"{named}: predict {medians[0]:.3f} s, update {medians[1]:.3f} s, ratio {ratio:.2f}\n"
+            )
 
 
 if __name__ == "__main__":

@@ -50,7 +50,9 @@ class Job:
 def newsgroups_task(material: Material, name: str, *options: str) -> Task:
     """20 Newsgroups, by date."""
     folder = material.scratch / name
-    return Task(folder, material.newsgroups("train"), "20news/train", material.newsgroups("test"), options)
+    return Task(
+        folder, material.newsgroups("train"), "20news/train", material.newsgroups("test"), options
+    )
 
 
 def train_newsgroups(material: Material) -> Job:
@@ -114,16 +116,27 @@ def predict_newsgroups(material: Material) -> Job:
 
 def train_comp_or_rec(material: Material) -> Job:
     folder = material.scratch / "comp-or-rec"
-    task = Task(folder, material.comp_or_rec("train"), "comp-rec/train", material.comp_or_rec("test"))
+    task = Task(
+        folder, material.comp_or_rec("train"), "comp-rec/train", material.comp_or_rec("test")
+    )
     return Job(
         "Train on comp.* against rec.* of 20 Newsgroups: 5,325 files, 2 labels",
-        (nbtext(task), weighted := nbtext(task, "--weighting", "tfidf"), bogofilter(task, spam="comp")),
-        (*faster_and_as_accurate("bogofilter"), *faster_and_as_accurate("bogofilter", weighted.name)),
+        (
+            nbtext(task),
+            weighted := nbtext(task, "--weighting", "tfidf"),
+            bogofilter(task, spam="comp"),
+        ),
+        (
+            *faster_and_as_accurate("bogofilter"),
+            *faster_and_as_accurate("bogofilter", weighted.name),
+        ),
     )
 
 
 def train_imdb(material: Material) -> Job:
-    task = Task(material.scratch / "imdb", material.imdb("train"), "imdb/train", material.imdb("test"))
+    task = Task(
+        material.scratch / "imdb", material.imdb("train"), "imdb/train", material.imdb("test")
+    )
     return Job(
         "Train on IMDB as files: 25,000 files, 2 labels, 33 MB",
         (nbtext(task), scikit_learn(task), fasttext(task), vowpal_wabbit(task)),
@@ -134,14 +147,19 @@ def train_imdb(material: Material) -> Job:
 def train_imdb_lines(material: Material) -> Job:
     lines = material.imdb_lines("train")
     task = Task(material.scratch / "imdb-lines", lines, "imdb-train.jsonl", material.imdb("test"))
-    return Job("Train on IMDB as one JSONL file", (nbtext(task), scikit_learn(task), other("wc -w", "wc", "-w", lines)))
+    return Job(
+        "Train on IMDB as one JSONL file",
+        (nbtext(task), scikit_learn(task), other("wc -w", "wc", "-w", lines)),
+    )
 
 
 def vectorize_newsgroups(material: Material) -> Job:
     source = material.newsgroups("train")
     folder = material.scratch / "vectorize"
     folder.mkdir()
-    script = command(PYTHON, PEERS / "scikit_learn_vectorize.py", source, folder / "scikit-learn.npz")
+    script = command(
+        PYTHON, PEERS / "scikit_learn_vectorize.py", source, folder / "scikit-learn.npz"
+    )
     polars = command(PEERS_PYTHON, PEERS / "polars_count.py", source, folder / "polars.arrow")
     own = command(*NBTEXT, "vectorize", source, "-o", folder / "nbtext.npz")
     return Job(
@@ -149,7 +167,12 @@ def vectorize_newsgroups(material: Material) -> Job:
         (
             Program("nbtext", "nbtext vectorize 20news/train -o matrix.npz", (own,)),
             Program("scikit-learn", "scikit_learn_vectorize.py 20news/train matrix.npz", (script,)),
-            Program("polars", "polars_count.py 20news/train counts.arrow", (polars,), missing=reason_missing("polars")),
+            Program(
+                "polars",
+                "polars_count.py 20news/train counts.arrow",
+                (polars,),
+                missing=reason_missing("polars"),
+            ),
         ),
     )
 
@@ -157,12 +180,19 @@ def vectorize_newsgroups(material: Material) -> Job:
 def train_large(material: Material, megabytes: float, *options: str) -> Job:
     """On JSONL made by repetition."""
     lines = material.repeated(megabytes)
-    task = Task(material.scratch / "-".join(("train", lines.stem, *options)), lines, lines.name, options=options)
+    task = Task(
+        material.scratch / "-".join(("train", lines.stem, *options)),
+        lines,
+        lines.name,
+        options=options,
+    )
     peers = (other("wc -w", "wc", "-w", lines), other("cat", "cat", lines))
     with_pairs = " with word pairs" if options else ""
     limit = 3.0 if options else 0.8
     return Job(
-        f"Train on {megabytes:g} MB of JSONL{with_pairs}", (nbtext(task), *peers), (Threshold("wall", "wc -w", limit),)
+        f"Train on {megabytes:g} MB of JSONL{with_pairs}",
+        (nbtext(task), *peers),
+        (Threshold("wall", "wc -w", limit),),
     )
 
 

@@ -27,7 +27,10 @@ Halves = Callable[[], tuple[Labeled, Labeled]]
 CORPORA: dict[str, tuple[str, Halves]] = {
     "sms-spam": ("sms-spam", lambda: (messages(), messages())),
     "IMDB, test half": ("imdb", lambda: (imdb("train"), imdb("test"))),
-    "20 Newsgroups by date, test half": ("20news", lambda: (newsgroups("train"), newsgroups("test"))),
+    "20 Newsgroups by date, test half": (
+        "20news",
+        lambda: (newsgroups("train"), newsgroups("test")),
+    ),
     "RT-2k": ("reviews", lambda: (long_reviews(), long_reviews())),
     "RT-s": ("reviews", lambda: (short_reviews(), short_reviews())),
     "spamassassin": ("spamassassin", lambda: (mails(), mails())),
@@ -37,7 +40,9 @@ CORPORA: dict[str, tuple[str, Halves]] = {
 def count_keywords(keywords: dict[str, list[str]], documents: Labeled) -> float:
     """Return the expected accuracy of counting."""
     read = Analyzer(FeatureSettings())
-    wanted = {label: [f" {' '.join(read(word))} " for word in words] for label, words in keywords.items()}
+    wanted = {
+        label: [f" {' '.join(read(word))} " for word in words] for label, words in keywords.items()
+    }
     n_correct = 0.0
     for text, label in zip(documents.texts, documents.labels, strict=True):
         words = f" {' '.join(read(text))} "
@@ -79,7 +84,9 @@ def main() -> None:
         sizes = sorted({len(words) for words in keywords.values()})
         size = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"{sizes[0]}"
         accuracy = train(path, training).score(test.texts, test.labels)
-        rows.append((name, f"{size} a label", f"{accuracy:.3f}", f"{count_keywords(keywords, test):.3f}"))
+        rows.append(
+            (name, f"{size} a label", f"{accuracy:.3f}", f"{count_keywords(keywords, test):.3f}")
+        )
     sys.stdout.write(markdown(("corpus", "keywords", "accuracy", "counting"), rows) + "\n")
 
 

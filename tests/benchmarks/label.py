@@ -56,7 +56,11 @@ def labels_to_reach(order: list[int]) -> list[float]:
     before = 0.0
     for n in range(STEP, len(order) + 1, STEP):
         taken = training.taken(order[:n])
-        accuracy = TextClassifier(model="auto").fit(taken.texts, taken.labels).score(test.texts, test.labels)
+        accuracy = (
+            TextClassifier(model="auto")
+            .fit(taken.texts, taken.labels)
+            .score(test.texts, test.labels)
+        )
         while goals and accuracy >= goals[0]:
             found.append(n - STEP * (accuracy - goals.pop(0)) / (accuracy - before))
         before = accuracy
@@ -79,10 +83,16 @@ def main() -> None:
     means = {order: np.mean(found, axis=0) for order, found in needed.items()}
     rows = [(order, [f"{number:.0f}" for number in found]) for order, found in means.items()]
     rows.append(("ratio", [f"{ratio:.2f}" for ratio in means["nbtext label"] / means["random"]]))
-    lines = ["| order | " + " | ".join(f"labels for {goal:.2f}" for goal in GOALS) + " |", "|---|---|---|---|"]
+    lines = [
+        "| order | " + " | ".join(f"labels for {goal:.2f}" for goal in GOALS) + " |",
+        "|---|---|---|---|",
+    ]
     lines += [f"| {order} | " + " | ".join(cells) + " |" for order, cells in rows]
     middle, highest = np.quantile(milliseconds, (0.5, 0.99))
-    lines += ["", f"{middle:.0f} milliseconds for a key; 99 % of the keys take at most {highest:.0f}"]
+    lines += [
+        "",
+        f"{middle:.0f} milliseconds for a key; 99 % of the keys take at most {highest:.0f}",
+    ]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -39,11 +39,15 @@ MIN_POOL = 100
 def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
     """Error, naive error and coverage, for each label of each sample."""
     folder = material.corpus("reuters-90")
-    rows = [json.loads(line) for name in ("train", "test") for line in (folder / f"{name}.jsonl").open()]
+    rows = [
+        json.loads(line) for name in ("train", "test") for line in (folder / f"{name}.jsonl").open()
+    ]
     random.Random(seed).shuffle(rows)
     training = rows[: len(rows) // 2]
     test = rows[len(rows) // 2 :]
-    classifier = TextClassifier().fit([row["text"] for row in training], [row["labels"] for row in training])
+    classifier = TextClassifier().fit(
+        [row["text"] for row in training], [row["labels"] for row in training]
+    )
     fit = classifier.fitted_.task.fit
     labels = classifier.fitted_.labels
     assert fit is not None
@@ -62,7 +66,11 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
         found = known.estimate(sums)
         true = has_label[drawn].mean(axis=0)
         is_covered = (found.low <= true + 1e-12) & (true <= found.high + 1e-12)
-        columns = np.abs(found.shares - true), np.abs(is_predicted[drawn].mean(axis=0) - true), is_covered
+        columns = (
+            np.abs(found.shares - true),
+            np.abs(is_predicted[drawn].mean(axis=0) - true),
+            is_covered,
+        )
         return [tuple(float(column[k]) for column in columns) for k in chosen.tolist()]
 
     results: dict[str, list[tuple[float, ...]]] = {"unchanged": [], "one label": []}
@@ -74,7 +82,10 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
         without, with_label = (np.flatnonzero(has_label[:, k] == value) for value in (False, True))
         size = int(min(SIZE, len(with_label) / share))
         n = min(len(with_label), rng.binomial(size, share))
-        parts = [rng.choice(pool, n_drawn, replace=False) for pool, n_drawn in ((without, size - n), (with_label, n))]
+        parts = [
+            rng.choice(pool, n_drawn, replace=False)
+            for pool, n_drawn in ((without, size - n), (with_label, n))
+        ]
         results["one label"] += judge(np.concatenate(parts), np.array([k]))
     return results
 

@@ -20,4 +20,7 @@ pid = os.posix_spawnp(command[0], command, os.environ)
 _, status, usage = os.wait4(pid, 0)
 wall = time.perf_counter() - start
 peak = usage.ru_maxrss * 1024  # Linux counts kibibytes
-os.write(descriptor, f"{os.waitstatus_to_exitcode(status)} {wall} {usage.ru_utime + usage.ru_stime} {peak}".encode())
+os.write(
+    descriptor,
+    f"{os.waitstatus_to_exitcode(status)} {wall} {usage.ru_utime + usage.ru_stime} {peak}".encode(),
+)

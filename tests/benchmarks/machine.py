@@ -62,7 +62,10 @@ def _debian(package: str) -> str:
 
 
 def _beside(package: str) -> str:
-    found = [path.name.split("-")[1] for path in PEERS.glob(f".venv/lib/python*/site-packages/{package}-*.dist-info")]
+    found = [
+        path.name.split("-")[1]
+        for path in PEERS.glob(f".venv/lib/python*/site-packages/{package}-*.dist-info")
+    ]
     return found[0].removesuffix(".dist") if found else ""
 
 

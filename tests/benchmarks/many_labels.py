@@ -44,7 +44,10 @@ def write_documents(path: Path, n: int, n_labels: int, *, seed: int) -> None:
             words = np.searchsorted(of_words, random.random(25)).tolist()
             for label in sorted(labels):
                 words += own[label][random.integers(0, WORDS_OF_LABEL, size=6)].tolist()
-            record = {"text": " ".join(f"w{word}" for word in words), "labels": [f"l{label}" for label in labels]}
+            record = {
+                "text": " ".join(f"w{word}" for word in words),
+                "labels": [f"l{label}" for label in labels],
+            }
             file.write(json.dumps(record) + "\n")
 
 
@@ -52,7 +55,9 @@ def commands(folder: Path, linear: str | None) -> Iterator[tuple[str, ...]]:
     """Every command, in the order in which they need each other's files; `linear` is a linear
     model.
     """
-    train, test, more, model = (str(folder / name) for name in ("train.jsonl", "test.jsonl", "more.jsonl", "model"))
+    train, test, more, model = (
+        str(folder / name) for name in ("train.jsonl", "test.jsonl", "more.jsonl", "model")
+    )
     options = ("--model", linear, "--weighting", "log-tfidf") if linear else ()
     yield "train", train, "--label-field", "labels", "-o", model, *options
     yield "predict", test, "-m", model
@@ -67,7 +72,9 @@ def main(n_labels: int = 10_000, n_documents: int = 30_000, linear: str | None =
     """Print a table of the commands."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for seed, (name, n) in enumerate((("train", n_documents), ("test", n_documents // 10), ("more", 300))):
+        for seed, (name, n) in enumerate(
+            (("train", n_documents), ("test", n_documents // 10), ("more", 300))
+        ):
             write_documents(folder / f"{name}.jsonl", n, n_labels, seed=seed)
         lines = ["| command | processor time | peak memory |", "|---" * 3 + "|"]
         for command in commands(folder, linear):

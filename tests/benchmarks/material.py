@@ -56,7 +56,9 @@ class Material:
         """The same as JSONL, each document once."""
         path = self.scratch / f"imdb-{half}.jsonl"
         if not path.exists():
-            lines = (json_line(path, text, label) for path, text, label in labeled_files(self.imdb(half)))
+            lines = (
+                json_line(path, text, label) for path, text, label in labeled_files(self.imdb(half))
+            )
             path.write_text("".join(lines), encoding="utf-8")
         return path
 
@@ -86,7 +88,11 @@ class Material:
 def labeled_files(folder: Path) -> Iterator[tuple[str, str, str]]:
     """(id, text, label) of each file of FOLDER/LABEL/FILE, sorted."""
     for path in sorted(folder.glob("*/*")):
-        yield f"{path.parent.name}/{path.name}", path.read_text(encoding="utf-8", errors="replace"), path.parent.name
+        yield (
+            f"{path.parent.name}/{path.name}",
+            path.read_text(encoding="utf-8", errors="replace"),
+            path.parent.name,
+        )
 
 
 def repeated_lines(folder: Path) -> Iterator[str]:

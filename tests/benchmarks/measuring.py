@@ -76,7 +76,11 @@ def measure(steps: Sequence[Step]) -> Cost:
 def _measure(step: Step) -> Cost:
     reading, writing = os.pipe()
     command = [sys.executable, "-I", "-S", str(LAUNCHER), str(writing), *step.command]
-    with tempfile.TemporaryFile() as errors, open(step.stdout or os.devnull, "wb") as stdout, open(reading) as report:
+    with (
+        tempfile.TemporaryFile() as errors,
+        open(step.stdout or os.devnull, "wb") as stdout,
+        open(reading) as report,
+    ):
         try:
             subprocess.run(
                 command,
@@ -108,7 +112,10 @@ def median(costs: Sequence[Cost]) -> Cost:
 
 
 def measure_in_turns(
-    programs: dict[str, Sequence[Step]], *, rounds: int, on_cost: Callable[[str, Cost], None] = lambda _, __: None
+    programs: dict[str, Sequence[Step]],
+    *,
+    rounds: int,
+    on_cost: Callable[[str, Cost], None] = lambda _, __: None,
 ) -> dict[str, list[Cost] | StepFailedError]:
     """Measure A B C, A B C, ... so that a busy minute of the machine touches all of them alike.
 

@@ -72,7 +72,14 @@ def model_programs(task: Task) -> tuple[Program, ...]:
         scikit_learn(task),
         scikit_learn(task, "--model", "linear-svm", name="LIBLINEAR"),
         *(
-            scikit_learn(task, "--model", "linear-svm", "--features", *each, name=f"LIBLINEAR, {' + '.join(each)}")
+            scikit_learn(
+                task,
+                "--model",
+                "linear-svm",
+                "--features",
+                *each,
+                name=f"LIBLINEAR, {' + '.join(each)}",
+            )
             for each in PEER_FEATURES
         ),
         fasttext(task),
@@ -84,14 +91,22 @@ def model_programs(task: Task) -> tuple[Program, ...]:
 def newsgroups_job(material: Material) -> Job:
     """20 Newsgroups by date."""
     task = Task(
-        material.scratch / "models-20news", material.newsgroups("train"), "20news/train", material.newsgroups("test")
+        material.scratch / "models-20news",
+        material.newsgroups("train"),
+        "20news/train",
+        material.newsgroups("test"),
     )
     return Job("20 Newsgroups by date: 11,314 files, 20 labels", model_programs(task))
 
 
 def imdb_job(material: Material) -> Job:
     """IMDB, its own split."""
-    task = Task(material.scratch / "models-imdb", material.imdb("train"), "imdb/train", material.imdb("test"))
+    task = Task(
+        material.scratch / "models-imdb",
+        material.imdb("train"),
+        "imdb/train",
+        material.imdb("test"),
+    )
     return Job("IMDB: 25,000 files, 2 labels", model_programs(task))
 
 
@@ -110,11 +125,21 @@ def select_frontier(rows: Sequence[Row]) -> list[Row]:
 
 def format_page(results: Sequence[JobResult], facts: Mapping[str, str], how: str) -> str:
     """Format the tables, with the frontier of each corpus."""
-    parts = ["# All models: time, memory, accuracy", f"Written by `tests/benchmarks/models.py`. {how}"]
-    parts += ["![Accuracy against training time](models.svg)", "\n".join(f"* {k}: {v}" for k, v in facts.items())]
+    parts = [
+        "# All models: time, memory, accuracy",
+        f"Written by `tests/benchmarks/models.py`. {how}",
+    ]
+    parts += [
+        "![Accuracy against training time](models.svg)",
+        "\n".join(f"* {k}: {v}" for k, v in facts.items()),
+    ]
     for result in results:
         names = ", ".join(row.name for row in select_frontier(result.rows))
-        parts += [f"## {result.job.title}", job_table(result), f"Frontier, from fast to accurate: {names}."]
+        parts += [
+            f"## {result.job.title}",
+            job_table(result),
+            f"Frontier, from fast to accurate: {names}.",
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -124,7 +149,11 @@ def format_chart(results: Sequence[JobResult], facts: Mapping[str, str]) -> str:
     """
     height = HEIGHT * len(results) + 24
     caption = f"Training time of whole processes. {facts['date']}, {facts['machine']}"
-    panels = [part for number, result in enumerate(results) for part in _draw_panel(result, HEIGHT * number)]
+    panels = [
+        part
+        for number, result in enumerate(results)
+        for part in _draw_panel(result, HEIGHT * number)
+    ]
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
@@ -138,7 +167,11 @@ def format_chart(results: Sequence[JobResult], facts: Mapping[str, str]) -> str:
 
 
 def _draw_panel(result: JobResult, top: int) -> list[str]:
-    points = [(row, row.cost.wall, row.accuracy) for row in result.rows if row.cost and row.accuracy is not None]
+    points = [
+        (row, row.cost.wall, row.accuracy)
+        for row in result.rows
+        if row.cost and row.accuracy is not None
+    ]
     if not points:
         return []
     times = [time for _, time, _ in points]
@@ -163,7 +196,9 @@ def _draw_panel(result: JobResult, top: int) -> list[str]:
         parts.append(_text(LEFT - 6, y(level) + 4, f"{level:.2f}", anchor="end", fill=FAINT))
     for step in range(round((last - first) * 2) + 1):
         time = 10 ** (first + step / 2)
-        parts.append(_text(x(time), top + HEIGHT - BOTTOM + 16, seconds(time), anchor="middle", fill=FAINT))
+        parts.append(
+            _text(x(time), top + HEIGHT - BOTTOM + 16, seconds(time), anchor="middle", fill=FAINT)
+        )
     frontier = select_frontier(result.rows)
     corners: list[tuple[float, float]] = []
     for row in frontier:
@@ -180,13 +215,19 @@ def _draw_panel(result: JobResult, top: int) -> list[str]:
         # names are moved down until none covers another
         height = max(height + LABEL_HEIGHT, y(accuracy) + 4)
         parts.append(_line(x(time) + 4, y(accuracy), WIDTH - RIGHT + 4, height - 4, "#f1f5f9"))
-        parts.append(_text(WIDTH - RIGHT + 8, height, f"{accuracy:.3f} {_short_name(row.name)}", fill=INK))
+        parts.append(
+            _text(WIDTH - RIGHT + 8, height, f"{accuracy:.3f} {_short_name(row.name)}", fill=INK)
+        )
     return parts
 
 
 def _short_name(name: str) -> str:
     """Return the name of a row without what all have."""
-    short = name.replace(" ".join(LOG_TFIDF), "log TF-IDF").replace("--ngrams 1,2", "pairs").replace("--model ", "")
+    short = (
+        name.replace(" ".join(LOG_TFIDF), "log TF-IDF")
+        .replace("--ngrams 1,2", "pairs")
+        .replace("--model ", "")
+    )
     return short if short != "nbtext" else "nbtext (default)"
 
 
@@ -194,7 +235,9 @@ def _line(x1: float, y1: float, x2: float, y2: float, color: str) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}"/>'
 
 
-def _text(x: float, y: float, text: str, *, fill: str = INK, anchor: str = "start", weight: str = "normal") -> str:
+def _text(
+    x: float, y: float, text: str, *, fill: str = INK, anchor: str = "start", weight: str = "normal"
+) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" fill="{fill}" text-anchor="{anchor}" font-weight="{weight}">'
         f"{escape(text)}</text>"
@@ -207,9 +250,15 @@ def say(line: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=1, help="measured rounds (1); the medians are shown")
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="programs whose name contains one of these words")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="measured rounds (1); the medians are shown"
+    )
+    parser.add_argument(
+        "--only", nargs="+", metavar="WORD", help="programs whose name contains one of these words"
+    )
     parser.add_argument("--output", type=Path, help="folder for models.md and models.svg")
     parser.add_argument("--cores", type=int, default=2, help="number of CPU cores (2)")
     options = parser.parse_args()
@@ -222,13 +271,17 @@ def main() -> None:
         for make_job in JOBS:
             job = make_job(Material(Path(scratch)))
             if options.only:
-                chosen = tuple(each for each in job.programs if any(word in each.name for word in options.only))
+                chosen = tuple(
+                    each for each in job.programs if any(word in each.name for word in options.only)
+                )
                 job = Job(job.title, chosen)
             say(job.title)
             results.append(run_job(job, rounds=options.rounds, warm_up=False, say=say))
     facts = conditions()
     page = format_page(
-        results, facts, f"Whole processes on {options.cores} cores, in turns; {options.rounds} round(s)."
+        results,
+        facts,
+        f"Whole processes on {options.cores} cores, in turns; {options.rounds} round(s).",
     )
     output = options.output or (None if options.only else RESULTS)
     if output is None:

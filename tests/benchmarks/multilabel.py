@@ -65,8 +65,32 @@ def nbtext(*options: str) -> Callable[[Path, Path, Path], Outcome]:
         model = scratch / "model.joblib"
         output = scratch / "nbtext.jsonl"
         before = spent()
-        run(*NBTEXT, "train", train, "-q", "--label-field", "labels", *options, "-o", model, "--force")
-        run(*NBTEXT, "predict", test, "-q", "-m", model, "--top-k", "1", "-o", output, "--to", "jsonl")
+        run(
+            *NBTEXT,
+            "train",
+            train,
+            "-q",
+            "--label-field",
+            "labels",
+            *options,
+            "-o",
+            model,
+            "--force",
+        )
+        run(
+            *NBTEXT,
+            "predict",
+            test,
+            "-q",
+            "-m",
+            model,
+            "--top-k",
+            "1",
+            "-o",
+            output,
+            "--to",
+            "jsonl",
+        )
         seconds = spent() - before
         records = [json.loads(line) for line in output.read_text().splitlines()]
         evaluated = json.loads(run(*NBTEXT, "evaluate", test, "-q", "-m", model, "--to", "json"))
@@ -85,7 +109,9 @@ def scikit_learn(kind: str) -> Callable[[Path, Path, Path], Outcome]:
         run(sys.executable, PEER, kind, train, test, output)
         seconds = spent() - before
         records = [json.loads(line) for line in output.read_text().splitlines()]
-        return Outcome([Predicted(record["labels"], record["first"]) for record in records], seconds)
+        return Outcome(
+            [Predicted(record["labels"], record["first"]) for record in records], seconds
+        )
 
     return train_and_predict
 
@@ -102,9 +128,22 @@ def fasttext(train: Path, test: Path, scratch: Path) -> Outcome:
                 text = " ".join(record["text"].lower().split())
                 file.write(" ".join([*(PREFIX + label for label in record["labels"]), text]) + "\n")
     before = spent()
-    options = ["-loss", "one-vs-all", "-epoch", "50", "-lr", "0.5", "-wordNgrams", "2", "-thread", "1"]
+    options = [
+        "-loss",
+        "one-vs-all",
+        "-epoch",
+        "50",
+        "-lr",
+        "0.5",
+        "-wordNgrams",
+        "2",
+        "-thread",
+        "1",
+    ]
     run("fasttext", "supervised", "-input", names["train"], "-output", scratch / "model", *options)
-    lines = run("fasttext", "predict-prob", scratch / "model.bin", names["test"], "-1", "0").splitlines()
+    lines = run(
+        "fasttext", "predict-prob", scratch / "model.bin", names["test"], "-1", "0"
+    ).splitlines()
     seconds = spent() - before
     found = []
     for line in lines:
@@ -122,7 +161,10 @@ def programs() -> Iterator[tuple[str, Callable[[Path, Path, Path], Outcome]]]:
     for model in ("nbsvm", "svm"):
         options = ("--model", model, "--weighting", "log-tfidf")
         yield f"nbtext --model {model}", nbtext(*options)
-        yield f"nbtext --model {model} --optimize macro_f1", nbtext(*options, "--optimize", "macro_f1")
+        yield (
+            f"nbtext --model {model} --optimize macro_f1",
+            nbtext(*options, "--optimize", "macro_f1"),
+        )
     yield "scikit-learn ComplementNB", scikit_learn("complement")
     yield "scikit-learn ComplementNB, GridSearchCV", scikit_learn("complement-search")
     yield "scikit-learn LinearSVC", scikit_learn("svc")
@@ -158,7 +200,9 @@ def main(runs: int = RUNS) -> None:
         for _ in range(runs):
             for name, train_and_predict in programs():
                 outcome = train_and_predict(train, test, Path(scratch))
-                minimum = min(outcome.seconds, found[name].seconds if name in found else outcome.seconds)
+                minimum = min(
+                    outcome.seconds, found[name].seconds if name in found else outcome.seconds
+                )
                 found[name] = outcome._replace(seconds=minimum)
     own = found["nbtext"].seconds
     columns = "program | micro F1 | macro F1 | precision at 1 | classwise calibration error | processor time | ratio"
@@ -166,7 +210,9 @@ def main(runs: int = RUNS) -> None:
     for name, outcome in found.items():
         figures = " | ".join(f"{score:.4f}" for score in scores(outcome.predicted, true))
         error = f"{outcome.calibration_error:.4f}" if outcome.calibration_error is not None else "–"
-        lines.append(f"| {name} | {figures} | {error} | {outcome.seconds:.2f} s | {outcome.seconds / own:.1f} |")
+        lines.append(
+            f"| {name} | {figures} | {error} | {outcome.seconds:.2f} s | {outcome.seconds / own:.1f} |"
+        )
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -40,7 +40,15 @@ def commands(name: str, ngrams: str, scratch: Path) -> tuple[Step, Step]:
         *recipe,
         *options,
     )
-    theirs = (sys.executable, str(PEER), source, str(scratch / "theirs.joblib"), "--model", "linear-svm", *options)
+    theirs = (
+        sys.executable,
+        str(PEER),
+        source,
+        str(scratch / "theirs.joblib"),
+        "--model",
+        "linear-svm",
+        *options,
+    )
     return Step(ours), Step(theirs)
 
 
@@ -53,14 +61,20 @@ def main() -> None:
     # as pip does it for what it installs
     compileall.compile_dir(Path(nbtext.__file__).parent, quiet=1)
     n_rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    sys.stdout.write("corpus\tn-grams\tnbtext CPU\twall\tMB\tpeer CPU\twall\tMB\tCPU ratio\twall ratio\tbar\n")
+    sys.stdout.write(
+        "corpus\tn-grams\tnbtext CPU\twall\tMB\tpeer CPU\twall\tMB\tCPU ratio\twall ratio\tbar\n"
+    )
     with tempfile.TemporaryDirectory() as scratch:
         for name, ngrams, bar in JOBS:
             steps = commands(name, ngrams, Path(scratch))
             rounds = [[measure([step]) for step in steps] for _ in range(n_rounds)]
             ours, theirs = (minimum(list(costs)) for costs in zip(*rounds, strict=True))
             numbers = [f"{n:.2f}" for c in (ours, theirs) for n in (c.cpu, c.wall, c.memory / 1e6)]
-            ratios = [f"{ours.cpu / theirs.cpu:.3f}", f"{ours.wall / theirs.wall:.3f}", f"{bar:.3f}"]
+            ratios = [
+                f"{ours.cpu / theirs.cpu:.3f}",
+                f"{ours.wall / theirs.wall:.3f}",
+                f"{bar:.3f}",
+            ]
             sys.stdout.write("\t".join((name, ngrams, *numbers, *ratios)) + "\n")
             sys.stdout.flush()
 

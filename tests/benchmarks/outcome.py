@@ -55,7 +55,9 @@ class JobResult:
         """Whether the ratio is on the right side of the limit."""
         ratio = self.ratio(threshold)
         return ratio is not None and (
-            ratio >= threshold.limit if threshold.quantity == "accuracy" else ratio <= threshold.limit
+            ratio >= threshold.limit
+            if threshold.quantity == "accuracy"
+            else ratio <= threshold.limit
         )
 
 
@@ -66,9 +68,13 @@ def run_job(job: Job, *, rounds: int, warm_up: bool, say: Say) -> JobResult:
              are in the cache
     """
     problems = {program.name: _prepare(program, say) for program in job.programs}
-    able = {program.name: program.steps for program in job.programs if problems[program.name] is None}
+    able = {
+        program.name: program.steps for program in job.programs if problems[program.name] is None
+    }
     measure_in_turns(able if warm_up else dict(list(able.items())[:1]), rounds=1)
-    costs = measure_in_turns(able, rounds=rounds, on_cost=lambda name, cost: say(f"  {name}: {cost.wall:.3f} s"))
+    costs = measure_in_turns(
+        able, rounds=rounds, on_cost=lambda name, cost: say(f"  {name}: {cost.wall:.3f} s")
+    )
     rows = []
     for program in job.programs:
         measured = costs.get(program.name)
@@ -91,7 +97,9 @@ def _prepare(program: Program, say: Say) -> str | None:
     return None
 
 
-def _row(program: Program, costs: list[Cost] | StepFailedError | None, problem: str | None, *, say: Say) -> Row:
+def _row(
+    program: Program, costs: list[Cost] | StepFailedError | None, problem: str | None, *, say: Say
+) -> Row:
     """A program's medians; its model is evaluated here."""
     if not costs or isinstance(costs, StepFailedError):
         return Row(program.name, program.shown, problem=problem)
@@ -101,7 +109,9 @@ def _row(program: Program, costs: list[Cost] | StepFailedError | None, problem: 
         program.shown,
         cost,
         is_memory_bound=cost.memory <= ROUGHLY * smallest_peak(),
-        model_size=program.model.stat().st_size if program.model is not None and program.model.exists() else None,
+        model_size=program.model.stat().st_size
+        if program.model is not None and program.model.exists()
+        else None,
         accuracy=_measure_accuracy(program, say),
     )
 

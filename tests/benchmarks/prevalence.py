@@ -33,7 +33,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from material import MissingCorpusError
-from protocols import Labeled, imdb, joined, long_reviews, mails, messages, newsgroups, short_reviews, thai_messages
+from protocols import (
+    Labeled,
+    imdb,
+    joined,
+    long_reviews,
+    mails,
+    messages,
+    newsgroups,
+    short_reviews,
+    thai_messages,
+)
 from table import markdown
 
 from nbtext.bayes.scorer import log_posterior
@@ -84,7 +94,10 @@ def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[
             size = SIZE
             counts = rng.multinomial(SIZE, rng.dirichlet(np.ones(len(labels))))
             drawn = np.concatenate(
-                [rng.choice(pool, n, replace=n > len(pool)) for pool, n in zip(pools, counts, strict=True)]
+                [
+                    rng.choice(pool, n, replace=n > len(pool))
+                    for pool, n in zip(pools, counts, strict=True)
+                ]
             )
         shares = np.bincount(classes[drawn], minlength=len(labels)) / size
         prevalence = classifier.prevalence([test.texts[row] for row in drawn.tolist()])
@@ -116,7 +129,9 @@ def by_domain(minimum: int, chosen: tuple[str, ...] = ()) -> tuple[Labeled, list
     for row, (text, label) in enumerate(zip(documents.texts, documents.labels, strict=True)):
         sender = re.search(r"^From:.*@([\w.-]+)", text, re.MULTILINE)
         if label in chosen or not chosen:
-            domains.setdefault(".".join(sender[1].lower().split(".")[-2:]) if sender else "", []).append(row)
+            domains.setdefault(
+                ".".join(sender[1].lower().split(".")[-2:]) if sender else "", []
+            ).append(row)
     bodies = Labeled([text.partition("\n\n")[2] for text in documents.texts], documents.labels)
     large = [rows for name, rows in sorted(domains.items()) if name and len(rows) >= minimum]
     rest = [row for rows in domains.values() if rows not in large for row in rows]
@@ -131,15 +146,27 @@ def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
     chance.shuffle(rows)
     training = documents.taken(rows[: len(rows) // 2])
     test = documents.taken(rows[len(rows) // 2 :])
-    counted = Counter(word for text in training.texts for word in set(re.findall(r"\w\w+", text.lower())))
+    counted = Counter(
+        word for text in training.texts for word in set(re.findall(r"\w\w+", text.lower()))
+    )
     words = [word for word, n in sorted(counted.items()) if n >= 0.005 * len(training.texts)]
-    pools = [[row for row, each in enumerate(test.labels) if each == label] for label in sorted(set(test.labels))]
+    pools = [
+        [row for row, each in enumerate(test.labels) if each == label]
+        for label in sorted(set(test.labels))
+    ]
     groups = []
     for _ in range(20):
         own = chance.sample(words, 5)
         counts = draw.multinomial(400, draw.dirichlet(np.ones(len(pools))))
-        drawn = [row for pool, n in zip(pools, counts, strict=True) for row in draw.choice(pool, n).tolist()]
-        texts = [" ".join([test.texts[row], *(word for word in own if chance.random() < 0.5)]) for row in drawn]
+        drawn = [
+            row
+            for pool, n in zip(pools, counts, strict=True)
+            for row in draw.choice(pool, n).tolist()
+        ]
+        texts = [
+            " ".join([test.texts[row], *(word for word in own if chance.random() < 0.5)])
+            for row in drawn
+        ]
         groups.append(Labeled(texts, [test.labels[row] for row in drawn]))
     return training, groups
 
@@ -171,10 +198,17 @@ def print_groups() -> None:
             prevalence = classifier.prevalence(each.texts)
             estimate = prevalence.estimate
             covers = (estimate.low <= shares) & (shares <= estimate.high)
-            errors = (np.abs(value - shares).mean() for value in (estimate.shares, prevalence.naive_shares))
+            errors = (
+                np.abs(value - shares).mean()
+                for value in (estimate.shares, prevalence.naive_shares)
+            )
             found.append((*errors, covers.mean(), (estimate.high - estimate.low).mean()))
-        rows.append([name, str(len(groups)), *(f"{figure:.4f}" for figure in np.mean(found, axis=0))])
-    sys.stdout.write(markdown(["corpus", "groups", "error", "naive", "coverage", "width"], rows) + "\n")
+        rows.append(
+            [name, str(len(groups)), *(f"{figure:.4f}" for figure in np.mean(found, axis=0))]
+        )
+    sys.stdout.write(
+        markdown(["corpus", "groups", "error", "naive", "coverage", "width"], rows) + "\n"
+    )
 
 
 def main(*names: str) -> None:
@@ -196,13 +230,17 @@ def main(*names: str) -> None:
             sys.stderr.write(f"{error}\n")
             continue
         sizes = UNCHANGED_SIZES if is_unchanged else ()
-        found = np.array([each for seed in range(n_splits) for each in measure(documents, seed, sizes)])
+        found = np.array(
+            [each for seed in range(n_splits) for each in measure(documents, seed, sizes)]
+        )
         if is_unchanged:
             losses = found[:, 3:].reshape(-1, len(sizes), 2).mean(axis=0)
             rows.append([name, *(f"{before:.4f} → {after:.4f}" for before, after in losses)])
             continue
         error, naive, coverage, before, after = (f"{figure:.4f}" for figure in found.mean(axis=0))
-        rows.append([name, error, f"{maximum:g}" if maximum else "", naive, coverage, f"{before} → {after}"])
+        rows.append(
+            [name, error, f"{maximum:g}" if maximum else "", naive, coverage, f"{before} → {after}"]
+        )
     sys.stdout.write(markdown(headers, rows) + "\n")
 
 

@@ -65,7 +65,9 @@ class Task:
         return path
 
 
-def command(*words: object, stdin: bytes | None = None, stdout: Path | None = None, counts: bool = True) -> Step:
+def command(
+    *words: object, stdin: bytes | None = None, stdout: Path | None = None, counts: bool = True
+) -> Step:
     """A step of a command whose words may be paths."""
     return Step(tuple(map(str, words)), stdin, stdout, counts)
 
@@ -102,7 +104,9 @@ def nbtext(task: Task, *more: str) -> Program:
         (command(*NBTEXT, "train", task.training, "-o", model, *options),),
         model=model,
         scoring=_scoring_of_table(
-            task.test, predictions, command(*NBTEXT, "predict", task.test, "-m", model, stdout=predictions)
+            task.test,
+            predictions,
+            command(*NBTEXT, "predict", task.test, "-m", model, stdout=predictions),
         ),
     )
 
@@ -112,7 +116,9 @@ def scikit_learn(task: Task, *more: str, name: str = "scikit-learn") -> Program:
     place = task.place(name)
     model = place / "model.joblib"
     predictions = place / "predictions.tsv"
-    predict = command(PYTHON, PEERS / "scikit_learn_predict.py", task.test, model, stdout=predictions)
+    predict = command(
+        PYTHON, PEERS / "scikit_learn_predict.py", task.test, model, stdout=predictions
+    )
     options = (*task.options, *more)
     return Program(
         name,
@@ -124,7 +130,11 @@ def scikit_learn(task: Task, *more: str, name: str = "scikit-learn") -> Program:
 
 
 def _scoring_of_table(test: Path | None, predictions: Path, predict: Step) -> Scoring | None:
-    return Scoring((predict,), lambda: accuracy_of_table(predictions, test)) if test is not None else None
+    return (
+        Scoring((predict,), lambda: accuracy_of_table(predictions, test))
+        if test is not None
+        else None
+    )
 
 
 def fasttext(task: Task, seconds: int = 0) -> Program:
@@ -150,7 +160,13 @@ def fasttext(task: Task, seconds: int = 0) -> Program:
             command("sh", "-c", script, "sh", validation, rest, lines),
         )
         train_lines = rest
-        settings = ("-autotune-validation", str(validation), "-autotune-duration", str(seconds), *settings[4:])
+        settings = (
+            "-autotune-validation",
+            str(validation),
+            "-autotune-duration",
+            str(seconds),
+            *settings[4:],
+        )
     train = ("fasttext", "supervised", "-input", train_lines, "-output", place / "model", *settings)
     predict = command("fasttext", "predict", place / "model.bin", test_lines, stdout=predictions)
     return Program(
@@ -172,19 +188,35 @@ def vowpal_wabbit(task: Task) -> Program:
     )
     settings = ("--oaa", len(os.listdir(task.training)), "-b", 20, "--quiet")
     train = (PEERS_PYTHON, "-m", "vowpalwabbit", "-d", lines, "-f", model, *settings)
-    predict = (PEERS_PYTHON, "-m", "vowpalwabbit", "-t", "-i", model, "-d", test_lines, "-p", predictions, "--quiet")
+    predict = (
+        PEERS_PYTHON,
+        "-m",
+        "vowpalwabbit",
+        "-t",
+        "-i",
+        model,
+        "-d",
+        test_lines,
+        "-p",
+        predictions,
+        "--quiet",
+    )
     return Program(
         "Vowpal Wabbit",
         f"convert.py {task.shown} && vw {' '.join(map(str, settings))}",
         (_convert(task.training, lines, place, "vw", "--training"), command(*train)),
         model=model,
-        scoring=_scoring_of_lines(task.test, predictions, test_lines, place, "vw", command(*predict)),
+        scoring=_scoring_of_lines(
+            task.test, predictions, test_lines, place, "vw", command(*predict)
+        ),
         missing=reason_missing("vowpalwabbit"),
     )
 
 
 def _convert(source: Path, lines: Path, place: Path, form: str, *flags: str) -> Step:
-    return command(PYTHON, PEERS / "convert.py", source, lines, place / "labels.txt", "--to", form, *flags)
+    return command(
+        PYTHON, PEERS / "convert.py", source, lines, place / "labels.txt", "--to", form, *flags
+    )
 
 
 def _scoring_of_lines(
@@ -193,7 +225,8 @@ def _scoring_of_lines(
     if test is None:
         return None
     return Scoring(
-        (_convert(test, test_lines, place, form), predict), lambda: accuracy_of_lines(predictions, test_lines)
+        (_convert(test, test_lines, place, form), predict),
+        lambda: accuracy_of_lines(predictions, test_lines),
     )
 
 
@@ -202,7 +235,9 @@ def bogofilter(task: Task, *, spam: str) -> Program:
     place = task.place("bogofilter")
     words = place / "words"
     predictions = place / "predictions.txt"
-    groups = {label: sorted((task.training / label).iterdir()) for label in os.listdir(task.training)}
+    groups = {
+        label: sorted((task.training / label).iterdir()) for label in os.listdir(task.training)
+    }
     learn = [
         command("bogofilter", "-d", words, "-s" if label == spam else "-n", "-B", *folders)
         for label, folders in sorted(groups.items())

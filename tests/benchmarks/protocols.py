@@ -101,13 +101,20 @@ def messages() -> Labeled:
 def thai_messages() -> Labeled:
     """Wisesight's, in its order; Thai does not separate words."""
     paths = [corpus("wisesight-th") / f"{part}.jsonl" for part in ("train", "valid", "test")]
-    rows = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").split("\n") if line]
+    rows = [
+        json.loads(line)
+        for path in paths
+        for line in path.read_text(encoding="utf-8").split("\n")
+        if line
+    ]
     return Labeled([row["text"] for row in rows], [row["label"] for row in rows])
 
 
 def mails() -> Labeled:
     """SpamAssassin's, raw, as spam and ham."""
-    return read_folder(corpus("spamassassin"), "utf-8", lambda name: "spam" if name.startswith("spam") else "ham")
+    return read_folder(
+        corpus("spamassassin"), "utf-8", lambda name: "spam" if name.startswith("spam") else "ham"
+    )
 
 
 def other_languages() -> list[str]:
@@ -115,7 +122,9 @@ def other_languages() -> list[str]:
     to it.
     """
     paths = sorted(corpus("udhr2").glob("*.txt"))
-    return [path.read_text(encoding="utf-8") for path in paths if path.stem not in ("eng", "pcm", "sco")]
+    return [
+        path.read_text(encoding="utf-8") for path in paths if path.stem not in ("eng", "pcm", "sco")
+    ]
 
 
 def shuffled(texts: list[str]) -> list[str]:
@@ -174,7 +183,9 @@ def shuffled_folds(documents: Labeled) -> list[Split]:
 def folds_by_name(documents: Labeled) -> list[Split]:
     """RT-2k's own folds: its files cv000 to cv099 of each label are fold 0, and so on."""
     n_label = len(documents.labels) // 2
-    return list(_fold_splits(documents, [row % n_label // 100 for row in range(len(documents.labels))]))
+    return list(
+        _fold_splits(documents, [row % n_label // 100 for row in range(len(documents.labels))])
+    )
 
 
 def _fold_splits(documents: Labeled, folds: Sequence[int]) -> Iterator[Split]:

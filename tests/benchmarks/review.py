@@ -68,7 +68,12 @@ CORPORA: dict[str, Callable[[], Labeled]] = {
     "20 Newsgroups": lambda: newsgroups("train"),
     "IMDB": lambda: imdb("train"),
 }
-SHARES = [Flip("none", 0.0), Flip("uniform", 0.05), Flip("uniform", 0.1, has_peer=True), Flip("uniform", 0.2)]
+SHARES = [
+    Flip("none", 0.0),
+    Flip("uniform", 0.05),
+    Flip("uniform", 0.1, has_peer=True),
+    Flip("uniform", 0.2),
+]
 FLIPS = {
     "sms-spam": [*SHARES, Flip("rarer label", 0.2, has_peer=True)],
     "20 Newsgroups": [*SHARES, Flip("most confused", 0.1, has_peer=True)],
@@ -109,12 +114,16 @@ def flip_labels(flip: Flip, classes: NDArray[np.int64], texts: Sequence[str]) ->
     random = np.random.default_rng(SEED)
     n_classes = int(classes.max()) + 1
     rarest = int(np.bincount(classes).argmin())
-    rows = np.flatnonzero(classes == rarest) if flip.name == "rarer label" else np.arange(len(classes))
+    rows = (
+        np.flatnonzero(classes == rarest) if flip.name == "rarer label" else np.arange(len(classes))
+    )
     flipped = random.choice(rows, round(flip.share * len(rows)), replace=False)
     if flip.name == "most confused":
         classes[flipped] = most_confused(classes, texts)[classes[flipped]]
     else:
-        classes[flipped] = (classes[flipped] + random.integers(1, n_classes, len(flipped))) % n_classes
+        classes[flipped] = (
+            classes[flipped] + random.integers(1, n_classes, len(flipped))
+        ) % n_classes
     is_flipped = np.zeros(len(classes), dtype=bool)
     is_flipped[flipped] = True
     return is_flipped
@@ -136,14 +145,18 @@ def most_confused(classes: NDArray[np.int64], texts: Sequence[str]) -> NDArray[n
     return np.asarray(table.argmax(axis=1))
 
 
-def judge_by_nbtext(texts: Sequence[str], given: NDArray[np.int64], ngrams: tuple[int, int]) -> Found:
+def judge_by_nbtext(
+    texts: Sequence[str], given: NDArray[np.int64], ngrams: tuple[int, int]
+) -> Found:
     """Count the texts, and estimate the label noise; a document that cannot be judged is not
     suspected.
     """
     before = processor_seconds()
     documents, n_features = count(texts, ngrams)
     n_classes = int(given.max()) + 1
-    noise = estimate_label_noise(replace(documents, classes=given.astype(np.int32)), n_features, n_classes)
+    noise = estimate_label_noise(
+        replace(documents, classes=given.astype(np.int32)), n_features, n_classes
+    )
     wrong = np.zeros(len(given))
     wrong[noise.rows] = 1 - noise.given_probability
     return Found(wrong, noise.error_rate, processor_seconds() - before)
@@ -180,7 +193,12 @@ def row(corpus: str, flip: Flip, documents: Labeled, *, with_peer: bool) -> str:
     classes = np.unique(documents.labels, return_inverse=True)[1].astype(np.int64)
     is_flipped = flip_labels(flip, classes, documents.texts)
     found = judge_by_nbtext(documents.texts, classes, flip.ngrams)
-    cells = [precision(found, is_flipped), f"{is_flipped.mean():.2%}", f"{found.rate:.2%}", f"{found.seconds:.1f}"]
+    cells = [
+        precision(found, is_flipped),
+        f"{is_flipped.mean():.2%}",
+        f"{found.rate:.2%}",
+        f"{found.seconds:.1f}",
+    ]
     if with_peer and flip.has_peer:
         peer = judge_by_peer(documents.texts, classes)
         cells += [precision(peer, is_flipped), f"{peer.seconds:.1f}"]
@@ -195,7 +213,9 @@ def join_exactly(documents: DocumentCounts, n_features: int) -> int:
     from scipy.sparse import csr_array
 
     ones = np.ones(len(documents.indices), dtype=np.float32)
-    matrix = csr_array((ones, documents.indices, documents.indptr), shape=(len(documents), n_features))
+    matrix = csr_array(
+        (ones, documents.indices, documents.indptr), shape=(len(documents), n_features)
+    )
     sizes = np.diff(documents.indptr)
     transposed = matrix.T.tocsr()
     n_pairs = 0
@@ -224,9 +244,14 @@ def near_duplicate_row(corpus: str, documents: Labeled) -> str:
 
 def topics() -> tuple[list[str], NDArray[np.bool_]]:
     """The training documents of Reuters-90, and which labels each has."""
-    rows = [json.loads(line) for line in (material.corpus("reuters-90") / "train.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (material.corpus("reuters-90") / "train.jsonl").read_text().splitlines()
+    ]
     labels = sorted({label for row in rows for label in row["labels"]})
-    return [row["text"] for row in rows], np.array([[label in row["labels"] for label in labels] for row in rows])
+    return [row["text"] for row in rows], np.array(
+        [[label in row["labels"] for label in labels] for row in rows]
+    )
 
 
 def flip_pairs(true: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:
@@ -236,7 +261,9 @@ def flip_pairs(true: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:
     random = np.random.default_rng(SEED)
     given = true.copy()
     pairs = np.argwhere(true)
-    for place, number in enumerate(random.choice(len(pairs), round(share * len(pairs)), replace=False)):
+    for place, number in enumerate(
+        random.choice(len(pairs), round(share * len(pairs)), replace=False)
+    ):
         row, label = pairs[number]
         given[row, label] = False
         if place % 2:
@@ -244,7 +271,9 @@ def flip_pairs(true: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:
     return given
 
 
-def judge_pairs_by_nbtext(texts: Sequence[str], given: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
+def judge_pairs_by_nbtext(
+    texts: Sequence[str], given: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], float]:
     """How probably each pair is wrong, and the processor's seconds."""
     before = processor_seconds()
     documents, n_features = count(texts, (1, 1))
@@ -258,7 +287,9 @@ def judge_pairs_by_nbtext(texts: Sequence[str], given: NDArray[np.bool_]) -> tup
     return wrong, processor_seconds() - before
 
 
-def judge_pairs_by_peer(texts: Sequence[str], given: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
+def judge_pairs_by_peer(
+    texts: Sequence[str], given: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], float]:
     """The same of a logistic regression of each label against the rest."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -269,7 +300,9 @@ def judge_pairs_by_peer(texts: Sequence[str], given: NDArray[np.bool_]) -> tuple
     rows = TfidfVectorizer().fit_transform(texts)
     model = OneVsRestClassifier(LogisticRegression(solver="liblinear"))
     folds = KFold(N_FOLDS, shuffle=True, random_state=0)
-    probabilities = cross_val_predict(model, rows, given.astype(int), cv=folds, method="predict_proba")
+    probabilities = cross_val_predict(
+        model, rows, given.astype(int), cv=folds, method="predict_proba"
+    )
     return np.where(given, 1 - probabilities, probabilities), processor_seconds() - before
 
 
@@ -283,9 +316,18 @@ def pairs_row(share: float, *, with_peer: bool) -> str:
     wrong, seconds = judge_pairs_by_nbtext(texts, given)
 
     def measure(found: NDArray[np.float64]) -> str:
-        return f"{average_precision_score(is_wrong.ravel(), found.ravel()):.3f}" if is_wrong.any() else ""
+        return (
+            f"{average_precision_score(is_wrong.ravel(), found.ravel()):.3f}"
+            if is_wrong.any()
+            else ""
+        )
 
-    cells = [f"{is_wrong.sum():,}", measure(wrong), f"{(wrong > FLAGGED).sum():,}", f"{seconds:.1f}"]
+    cells = [
+        f"{is_wrong.sum():,}",
+        measure(wrong),
+        f"{(wrong > FLAGGED).sum():,}",
+        f"{seconds:.1f}",
+    ]
     if with_peer and is_wrong.any():
         found, peers_seconds = judge_pairs_by_peer(texts, given)
         cells += [measure(found), f"{peers_seconds:.1f}"]
@@ -303,13 +345,28 @@ def size_row(n_documents: int, n_labels: int) -> str:
     common = random.zipf(1.3, (n_documents, 30)) % n_words
     labels = random.integers(0, n_labels, n_documents)
     own = (labels[:, None] * 7 + random.integers(0, 12, (n_documents, 8))) % n_words
-    given = np.where(random.random(n_documents) < 0.05, random.integers(0, n_labels, n_documents), labels)
+    given = np.where(
+        random.random(n_documents) < 0.05, random.integers(0, n_labels, n_documents), labels
+    )
     with tempfile.TemporaryDirectory() as folder:
         with (Path(folder) / "x.jsonl").open("w") as file:
-            for first, second, label in zip(common.tolist(), own.tolist(), given.tolist(), strict=True):
+            for first, second, label in zip(
+                common.tolist(), own.tolist(), given.tolist(), strict=True
+            ):
                 text = " ".join([*(f"w{word}" for word in first), *(f"t{word}" for word in second)])
                 file.write(json.dumps({"text": text, "label": str(label)}) + "\n")
-        command = [sys.executable, "-m", "nbtext", "review", "x.jsonl", "-j", "1", "-q", "-o", "found.jsonl"]
+        command = [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "review",
+            "x.jsonl",
+            "-j",
+            "1",
+            "-q",
+            "-o",
+            "found.jsonl",
+        ]
         with subprocess.Popen(command, cwd=folder) as process:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -328,9 +385,15 @@ def say(line: str) -> None:
 def main() -> None:
     """Print the tables, row by row."""
     with_peer = "--without-peer" not in sys.argv[1:]
-    wanted = [name for name in sys.argv[1:] if not name.startswith("--")] or [*CORPORA, PAIRS, SIZES]
+    wanted = [name for name in sys.argv[1:] if not name.startswith("--")] or [
+        *CORPORA,
+        PAIRS,
+        SIZES,
+    ]
     if PAIRS in wanted:
-        say("| corpus | pairs flipped | wrong pairs | average precision | findings | seconds | peer | peer's seconds |")
+        say(
+            "| corpus | pairs flipped | wrong pairs | average precision | findings | seconds | peer | peer's seconds |"
+        )
         say("|---|---|---|---|---|---|---|---|")
         for share in (0.0, 0.1):
             say(pairs_row(share, with_peer=with_peer))
@@ -343,13 +406,17 @@ def main() -> None:
     wanted = [name for name in wanted if name in CORPORA]
     if not wanted:
         return
-    say("| corpus | flipped | average precision | true share | estimated | seconds | peer | peer's seconds |")
+    say(
+        "| corpus | flipped | average precision | true share | estimated | seconds | peer | peer's seconds |"
+    )
     say("|---|---|---|---|---|---|---|---|")
     for corpus in wanted:
         documents = CORPORA[corpus]()
         for flip in FLIPS[corpus]:
             say(row(corpus, flip, documents, with_peer=with_peer))
-    say("\n| corpus | near duplicates found | all pairs | share | microseconds a document |\n|---|---|---|---|---|")
+    say(
+        "\n| corpus | near duplicates found | all pairs | share | microseconds a document |\n|---|---|---|---|---|"
+    )
     for corpus in wanted[:2]:
         say(near_duplicate_row(corpus, CORPORA[corpus]()))
 

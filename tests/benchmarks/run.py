@@ -68,10 +68,14 @@ def main() -> None:
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5, help="counted rounds of each job (5)")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these jobs alone")
-    parser.add_argument("--quick", action="store_true", help="one round, no warm-up, 50 MB for the large file")
+    parser.add_argument(
+        "--quick", action="store_true", help="one round, no warm-up, 50 MB for the large file"
+    )
     parser.add_argument("--output", type=Path, help="the folder for speed.md and speed.svg")
     parser.add_argument("--cores", type=int, default=2, help="cores that everything may use (2)")
     return parser.parse_args(words)

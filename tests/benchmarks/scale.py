@@ -81,7 +81,9 @@ class Corpus:
 def analyzed() -> Corpus:
     """20 Newsgroups in pieces."""
     documents = [
-        (text, label) for half in ("train", "test") for _, text, label in labeled_files(corpus("20news") / half)
+        (text, label)
+        for half in ("train", "test")
+        for _, text, label in labeled_files(corpus("20news") / half)
     ]
     random.Random(SEED).shuffle(documents)
     numbers: dict[str, int] = {}
@@ -91,11 +93,28 @@ def analyzed() -> Corpus:
     for text, label in documents:
         found = _pieces.findall(text)
         counts.update(piece.lower() for piece in found if len(piece) > 1)
-        cut.append((itemgetter(*[numbers.setdefault(piece, len(numbers)) for piece in (*found, " ", " ")]), label))
+        cut.append(
+            (
+                itemgetter(
+                    *[numbers.setdefault(piece, len(numbers)) for piece in (*found, " ", " ")]
+                ),
+                label,
+            )
+        )
         n_words.append(len(counts))
-    rare = [number for piece, number in numbers.items() if len(piece) > 1 and counts[piece.lower()] <= RARE]
+    rare = [
+        number
+        for piece, number in numbers.items()
+        if len(piece) > 1 and counts[piece.lower()] <= RARE
+    ]
     exponent = math.log2(n_words[-1] / n_words[len(n_words) // 2 - 1])
-    return Corpus([json.dumps(piece, ensure_ascii=False)[1:-1] for piece in numbers], cut, rare, n_words[-1], exponent)
+    return Corpus(
+        [json.dumps(piece, ensure_ascii=False)[1:-1] for piece in numbers],
+        cut,
+        rare,
+        n_words[-1],
+        exponent,
+    )
 
 
 def lines(base: Corpus) -> Iterator[bytes]:
@@ -111,7 +130,9 @@ def _renamed(base: Corpus, repetition: int) -> list[str]:
     the next.
     """
     wanted = base.n_words * ((repetition + 1) ** base.exponent - repetition**base.exponent)
-    chosen = np.random.default_rng(repetition).choice(len(base.rare), min(len(base.rare), round(wanted)), replace=False)
+    chosen = np.random.default_rng(repetition).choice(
+        len(base.rare), min(len(base.rare), round(wanted)), replace=False
+    )
     spelled = list(base.pieces)
     for place in chosen.tolist():
         spelled[base.rare[place]] = _word(repetition * len(base.rare) + place)
@@ -142,7 +163,9 @@ def made(scratch: Path, n_gigabytes: int) -> list[str]:
 
 def measure_training(sources: list[str], model: Path, *options: str) -> Cost:
     """What it costs to train from these files."""
-    return measure([Step((*NBTEXT, "train", *sources, "-o", str(model), "-q", "-j", str(JOBS), *options))])
+    return measure(
+        [Step((*NBTEXT, "train", *sources, "-o", str(model), "-q", "-j", str(JOBS), *options))]
+    )
 
 
 def learned(model: Path) -> tuple[int, int]:
@@ -219,7 +242,9 @@ def by_models(paths: list[str], sizes: list[int], model: Path) -> None:
                 f"{cost.memory / MEBIBYTE:9.0f} {disk.result() / MEBIBYTE:9.0f} {model.stat().st_size / MEBIBYTE:10.1f}"
             )
         if len(sizes) > 1:
-            say(f"       CPU time grows with size to the power {np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}")
+            say(
+                f"       CPU time grows with size to the power {np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}"
+            )
 
 
 def watch_disk(argument: str, is_over: threading.Event) -> int:
@@ -231,7 +256,11 @@ def watch_disk(argument: str, is_over: threading.Event) -> int:
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
                 if argument in process.cmdline():
-                    files = [os.stat(path) for path in Path(f"/proc/{process.pid}/fd").iterdir() if is_deleted(path)]
+                    files = [
+                        os.stat(path)
+                        for path in Path(f"/proc/{process.pid}/fd").iterdir()
+                        if is_deleted(path)
+                    ]
                     most = max(most, sum(512 * file.st_blocks for file in files))
     return most
 
@@ -272,11 +301,26 @@ def by_killed_workers(sources: list[str], model: Path, here: Cost) -> None:
     compare.
     """
     other = model.with_name("by-killed-workers")
-    command = (*NBTEXT, "train", *sources, "-o", str(other), "-q", "-j", str(JOBS), "--cluster", "local")
+    command = (
+        *NBTEXT,
+        "train",
+        *sources,
+        "-o",
+        str(other),
+        "-q",
+        "-j",
+        str(JOBS),
+        "--cluster",
+        "local",
+    )
     begin = time.monotonic()
     with subprocess.Popen(command) as process:
         time.sleep(here.wall / 2)
-        workers = [each for each in psutil.Process(process.pid).children(recursive=True) if not each.children()]
+        workers = [
+            each
+            for each in psutil.Process(process.pid).children(recursive=True)
+            if not each.children()
+        ]
         victim = max(workers, key=lambda each: sum(each.cpu_times()[:2]))
         spent = sum(victim.cpu_times()[:2])
         victim.kill()
@@ -291,10 +335,23 @@ def by_killed_workers(sources: list[str], model: Path, here: Cost) -> None:
 def answered(sources: list[str], model: Path) -> None:
     """What it costs to label these files: memory holds the model and a few batches."""
     output = model.with_name("answers.tsv")
-    command = (*NBTEXT, "predict", *sources, "-m", str(model), "-o", str(output), "-q", "-j", str(JOBS))
+    command = (
+        *NBTEXT,
+        "predict",
+        *sources,
+        "-m",
+        str(model),
+        "-o",
+        str(output),
+        "-q",
+        "-j",
+        str(JOBS),
+    )
     cost = measure([Step(command)])
     output.unlink()
-    say(f"      predict: {cost.cpu:.1f} CPU s, {cost.wall:.1f} s, peak {cost.memory / MEBIBYTE:.0f} MiB")
+    say(
+        f"      predict: {cost.cpu:.1f} CPU s, {cost.wall:.1f} s, peak {cost.memory / MEBIBYTE:.0f} MiB"
+    )
 
 
 def of_shards(sources: list[str]) -> None:
@@ -304,8 +361,13 @@ def of_shards(sources: list[str]) -> None:
     corpora = []
     begin = time.process_time()
     for shard in source.shards(MAX_SHARD)[:2]:
-        counts = write_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
-        size = sum(array.nbytes for array in (*counts["vocabulary"].values(), *counts["statistics"].values()))
+        counts = write_counts(
+            counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None)
+        )
+        size = sum(
+            array.nbytes
+            for array in (*counts["vocabulary"].values(), *counts["statistics"].values())
+        )
         sampled = sum(array.nbytes for array in counts["sample"].values())
         taken = time.process_time() - begin
         begin = time.process_time()

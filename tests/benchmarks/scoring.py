@@ -47,7 +47,10 @@ def accuracy_of_bogofilter(predictions: Path, folder: Path, spam: str) -> float:
     ham.
     """
     found = SPAMICITY.finditer(predictions.read_text())
-    return share((label_of(each["path"], folder) == spam) == (float(each["spamicity"]) > 0.5) for each in found)
+    return share(
+        (label_of(each["path"], folder) == spam) == (float(each["spamicity"]) > 0.5)
+        for each in found
+    )
 
 
 def label_of(path: str, folder: Path) -> str:

@@ -79,7 +79,9 @@ def read_jsonl(path: Path, label_key: str) -> Labeled:
 
 def given_halves(name: str, label_key: str) -> Split:
     """The training and the test file of a corpus."""
-    return Split(*(read_jsonl(corpus(name) / f"{half}.jsonl", label_key) for half in ("train", "test")))
+    return Split(
+        *(read_jsonl(corpus(name) / f"{half}.jsonl", label_key) for half in ("train", "test"))
+    )
 
 
 def declarations() -> Labeled:
@@ -117,7 +119,9 @@ SPLITS: Mapping[str, Callable[[], Split]] = {
 
 
 def write(documents: Labeled, path: Path) -> None:
-    lines = (json.dumps({"text": text, "label": label}) for text, label in zip(*documents, strict=True))
+    lines = (
+        json.dumps({"text": text, "label": label}) for text, label in zip(*documents, strict=True)
+    )
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -138,7 +142,9 @@ def compare_full(names: Sequence[str], budgets: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             training, test = (str(Path(scratch, f"{half}.jsonl")) for half in ("train", "test"))
             if name.endswith(FILES):
-                training, test = (str(corpus(name.removesuffix(FILES)) / half) for half in ("train", "test"))
+                training, test = (
+                    str(corpus(name.removesuffix(FILES)) / half) for half in ("train", "test")
+                )
             else:
                 for half, path in zip(SPLITS[name](), (training, test), strict=True):
                     write(half, Path(path))
@@ -150,16 +156,27 @@ def compare_full(names: Sequence[str], budgets: Sequence[str]) -> None:
                 chosen = ("best", "--budget", budget) if budget else ("auto",)
                 train = ("train", training, "-o", model, "--model", *chosen)
                 messages = Path(scratch, "messages")
-                cost = measure([Step(("sh", "-c", 'exec "$@" 2>"$0"', str(messages), *PROGRAM, *train))])
+                cost = measure(
+                    [Step(("sh", "-c", 'exec "$@" 2>"$0"', str(messages), *PROGRAM, *train))]
+                )
                 said = re.search(r"documents in ([\d.]+) s", messages.read_text(encoding="utf-8"))
                 evaluate = (*PROGRAM, "evaluate", test, "-m", model, "--to", "json", "-q")
-                accuracy = json.loads(subprocess.run(evaluate, check=True, stdout=subprocess.PIPE).stdout)["accuracy"]
-                figures = (f"{accuracy:.4f}", f"{cost.cpu:.1f}", f"{cost.wall:.1f}", f"{cost.memory / MEGABYTE:.0f}")
+                accuracy = json.loads(
+                    subprocess.run(evaluate, check=True, stdout=subprocess.PIPE).stdout
+                )["accuracy"]
+                figures = (
+                    f"{accuracy:.4f}",
+                    f"{cost.cpu:.1f}",
+                    f"{cost.wall:.1f}",
+                    f"{cost.memory / MEGABYTE:.0f}",
+                )
                 print_row((name, chosen[0], budget, said[1] if said else "", *figures))
 
 
 def make_batch(documents: Labeled) -> Batch:
-    return Batch(list(map(str, range(len(documents.texts)))), (documents.texts,), list(documents.labels))
+    return Batch(
+        list(map(str, range(len(documents.texts)))), (documents.texts,), list(documents.labels)
+    )
 
 
 def measure_accuracy(trained: TrainedModel, test: Labeled) -> float:
@@ -178,7 +195,9 @@ def compare_subset(training: Labeled, test: Labeled) -> tuple[float, float]:
     features = FeatureSettings()
     settings = ModelSettings(model=AUTO)
     default = train_on_counts(count(features), features, settings)
-    best, _ = search_model(list_candidates(features, settings, ()), count, Budget(1e9, time.monotonic))
+    best, _ = search_model(
+        list_candidates(features, settings, ()), count, Budget(1e9, time.monotonic)
+    )
     return measure_accuracy(default, test), measure_accuracy(best, test)
 
 
@@ -189,7 +208,9 @@ def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) 
     print_head(SUBSETS)
     for name in names:
         training, test = SPLITS[name]()
-        found: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes if size <= len(training.texts)}
+        found: dict[int, list[tuple[float, float]]] = {
+            size: [] for size in sizes if size <= len(training.texts)
+        }
         for seed in range(n_subsets):
             chance = random.Random(seed)
             tested = test.taken(chance.sample(range(len(test.texts)), min(N_TEST, len(test.texts))))
@@ -199,8 +220,19 @@ def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) 
         for size, accuracies in found.items():
             default, best = map(statistics.fmean, zip(*accuracies, strict=True))
             differences = [ours - usual for usual, ours in accuracies]
-            error = statistics.stdev(differences) / n_subsets**0.5 if n_subsets > 1 else float("nan")
-            print_row((name, str(size), f"{default:.4f}", f"{best:.4f}", f"{best - default:+.4f}", f"{error:.4f}"))
+            error = (
+                statistics.stdev(differences) / n_subsets**0.5 if n_subsets > 1 else float("nan")
+            )
+            print_row(
+                (
+                    name,
+                    str(size),
+                    f"{default:.4f}",
+                    f"{best:.4f}",
+                    f"{best - default:+.4f}",
+                    f"{error:.4f}",
+                )
+            )
 
 
 def compare_pipelines(names: Sequence[str]) -> None:
@@ -211,8 +243,13 @@ def compare_pipelines(names: Sequence[str]) -> None:
     print_head(("corpus", *PIPELINES))
     for name in names:
         training, test = SPLITS[name]()
-        models = [make_linear_svm([FEATURES[each] for each in features]) for features in PIPELINES.values()]
-        predicted = [model.fit(training.texts, training.labels).predict(test.texts) for model in models]
+        models = [
+            make_linear_svm([FEATURES[each] for each in features])
+            for features in PIPELINES.values()
+        ]
+        predicted = [
+            model.fit(training.texts, training.labels).predict(test.texts) for model in models
+        ]
         accuracies = [statistics.fmean(each == np.array(test.labels)) for each in predicted]
         print_row((name, *(f"{accuracy:.4f}" for accuracy in accuracies)))
 

@@ -99,8 +99,11 @@ def load(service: Service, bodies: Path, seconds: float, connections: int = CONN
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", str(PEERS / "wrk.lua")]
     done = subprocess.run(
         [*command, f"http://127.0.0.1:{service.port}/v1/predict"],
-        env={**os.environ, "BODIES": str(bodies)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env={**os.environ, "BODIES": str(bodies)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     number, micros, p99, failed = map(int, done.stdout.partition("RESULT ")[2].split()[:4])
     cpu = (service.cpu_seconds - before) / max(1, number) * 1e6
     return Load(number / (micros / 1e6), p99 / 1000, failed, cpu, number)
@@ -120,7 +123,9 @@ def write_bodies(folder: Path, texts: list[str]) -> tuple[Path, Path]:
     batches = folder / "batches.jsonl"
     documents = [{"text": text} for text in texts]
     single.write_text("".join(json.dumps(each) + "\n" for each in documents))
-    parts = [documents[start : start + BATCH] for start in range(0, len(documents) - BATCH + 1, BATCH)]
+    parts = [
+        documents[start : start + BATCH] for start in range(0, len(documents) - BATCH + 1, BATCH)
+    ]
     batches.write_text("".join(json.dumps(part) + "\n" for part in parts))
     return single, batches
 
@@ -130,12 +135,16 @@ def report(what: str, value: str, bar: str, is_met: bool | None) -> None:
     print(f"{what:<52} {value:>40}   {bar:<24} {outcome}", flush=True)  # noqa: T201
 
 
-def compare(services: list[Service], bodies: Path, seconds: float, n_texts: int) -> dict[str, list[Load]]:
+def compare(
+    services: list[Service], bodies: Path, seconds: float, n_texts: int
+) -> dict[str, list[Load]]:
     """Load each service in turn, some rounds long, and print what came of it."""
     loads: dict[str, list[Load]] = {service.name: [] for service in services}
     for _ in range(ROUNDS):
         for service in services:
-            loads[service.name].append(load(service, bodies, seconds, CONNECTIONS if n_texts == 1 else 4))
+            loads[service.name].append(
+                load(service, bodies, seconds, CONNECTIONS if n_texts == 1 else 4)
+            )
             settle(service)
     for name, found in loads.items():
         best = max(found, key=lambda each: each.rate)
@@ -150,7 +159,12 @@ def compare(services: list[Service], bodies: Path, seconds: float, n_texts: int)
     if len(loads) > 1:
         own, peer = (max(each.rate for each in found) for found in loads.values())
         cpu, peer_cpu = (min(each.cpu for each in found) for found in loads.values())
-        report("  ratio to the peer", f"{own / peer:.1f} times the rate, 1/{peer_cpu / cpu:.1f} of the CPU", "", None)
+        report(
+            "  ratio to the peer",
+            f"{own / peer:.1f} times the rate, 1/{peer_cpu / cpu:.1f} of the CPU",
+            "",
+            None,
+        )
     return loads
 
 
@@ -163,14 +177,19 @@ def measure_memory(service: Service, bodies: Path, seconds: float) -> None:
         first = first or (service.memory if number >= N_REQUESTS / 10 else 0.0)
     growth = service.memory - first
     report(
-        f"memory after {number:,} requests", f"{first:.1f} MB, then {growth:+.1f} MB", "no growth (5 MB)", growth < 5
+        f"memory after {number:,} requests",
+        f"{first:.1f} MB, then {growth:+.1f} MB",
+        "no growth (5 MB)",
+        growth < 5,
     )
 
 
 def measure_reload(service: Service, bodies: Path, model: Path) -> None:
     """Failed requests while the model file is replaced."""
     result: list[Load] = []
-    thread = threading.Thread(target=lambda: result.append(load(service, bodies, N_REPLACED * 0.6 + 2)))
+    thread = threading.Thread(
+        target=lambda: result.append(load(service, bodies, N_REPLACED * 0.6 + 2))
+    )
     thread.start()
     content = model.read_bytes()
     for number in range(N_REPLACED):
@@ -182,7 +201,12 @@ def measure_reload(service: Service, bodies: Path, model: Path) -> None:
     loaded = metric(service, 'nbtext_model_reloads_total{model="news",result="loaded"}')
     found = result[0]
     value = f"{found.n_failed} of {found.n_requests:,} failed, {loaded:.0f} reloads, p99 {found.p99:.1f} ms"
-    report(f"model replaced {N_REPLACED} times", value, "0 failed", found.n_failed == 0 and loaded >= N_REPLACED * 0.9)
+    report(
+        f"model replaced {N_REPLACED} times",
+        value,
+        "0 failed",
+        found.n_failed == 0 and loaded >= N_REPLACED * 0.9,
+    )
 
 
 def metric(service: Service, name: str) -> float:
@@ -203,15 +227,30 @@ def measure_kills(model: Path, folder: Path) -> None:
             for number in range(1_000_000):
                 name = f"{prefix}.{number}"
                 body = json.dumps({"id": name, "text": "a car", "label": "rec.autos"})
-                connection.request("POST", "/v1/models/news/feedback", body, {"content-type": "application/json"})
+                connection.request(
+                    "POST", "/v1/models/news/feedback", body, {"content-type": "application/json"}
+                )
                 if connection.getresponse().read() == b'{"stored":1}':
                     confirmed.add(name)
         connection.close()
 
-    command = [*NBTEXT, "serve", "-q", "-m", f"news={model}", "--port", "PORT", "--feedback-dir", str(folder)]
+    command = [
+        *NBTEXT,
+        "serve",
+        "-q",
+        "-m",
+        f"news={model}",
+        "--port",
+        "PORT",
+        "--feedback-dir",
+        str(folder),
+    ]
     for turn in range(N_KILLS):
         with running("nbtext", command) as service:
-            threads = [threading.Thread(target=send, args=(service, f"{turn}.{client}")) for client in range(8)]
+            threads = [
+                threading.Thread(target=send, args=(service, f"{turn}.{client}"))
+                for client in range(8)
+            ]
             for thread in threads:
                 thread.start()
             time.sleep(1 + turn / N_KILLS)
@@ -225,7 +264,10 @@ def measure_kills(model: Path, folder: Path) -> None:
             stored.add(json.loads(line)["id"])
     lost = len(confirmed - stored)
     report(
-        f"feedback, killed {N_KILLS} times", f"{lost} of {len(confirmed):,} confirmed lines lost", "0 lost", lost == 0
+        f"feedback, killed {N_KILLS} times",
+        f"{lost} of {len(confirmed):,} confirmed lines lost",
+        "0 lost",
+        lost == 0,
     )
 
 
@@ -239,9 +281,17 @@ def main(seconds: float) -> None:
         texts = [text for _, text, _ in labeled_files(material.newsgroups("test"))][::5]
         single, batches = write_bodies(folder, texts)
         model = folder / "news.joblib"
-        subprocess.run([*NBTEXT, "train", str(material.newsgroups("train")), "-q", "-o", str(model)], check=True)
+        subprocess.run(
+            [*NBTEXT, "train", str(material.newsgroups("train")), "-q", "-o", str(model)],
+            check=True,
+        )
         own = [*NBTEXT, "serve", "-q", "-m", f"news={model}", "--port", "PORT"]
-        peer = [sys.executable, str(PEERS / "fastapi_service.py"), str(material.newsgroups("train")), "PORT"]
+        peer = [
+            sys.executable,
+            str(PEERS / "fastapi_service.py"),
+            str(material.newsgroups("train")),
+            "PORT",
+        ]
         has_peer = all(importlib.util.find_spec(name) for name in ("fastapi", "sklearn"))
         with running("nbtext", own) as service:
             if has_peer:

@@ -74,21 +74,24 @@ class Point(NamedTuple):
 
 CORPORA = {
     "20news": Corpus(
-        "20 Newsgroups by date", newsgroups,
+        "20 Newsgroups by date",
+        newsgroups,
         {**STACKED, "ngrams": (1, 2)},
         {BEST: (3_000_000, 1_000_000, 300_000), DEFAULT: (1_000_000, 300_000)},
     ),
     "imdb": Corpus(
-        "IMDB", imdb,
+        "IMDB",
+        imdb,
         {**STACKED, "ngrams": (1, 2)},
         {BEST: (1_000_000, 200_000, 50_000), DEFAULT: (200_000,)},
     ),
     "banking77": Corpus(
-        "Short questions (banking77)", questions,
+        "Short questions (banking77)",
+        questions,
         {**STACKED, "view": ("word:1,2", "char_wb:1,5")},
         {BEST: (300_000, 200_000, 100_000, 50_000), DEFAULT: (100_000, 50_000)},
     ),
-}  # fmt: skip
+}
 
 
 def nbtext_points(corpus: Corpus, training: Labeled, test: Labeled) -> Iterator[Point]:
@@ -110,14 +113,20 @@ def nbtext_points(corpus: Corpus, training: Labeled, test: Labeled) -> Iterator[
                 found = limit_size(model, limit, jobs=len(os.sched_getaffinity(0)))
                 assert found.accuracy is not None
                 yield Point(
-                    f"nbtext, {name}", show_bytes(limit), found.n_bytes, measure_accuracy(found.model, test),
-                    found.accuracy[0], found.model.fitted.scorer.n_features,
-                )  # fmt: skip
+                    f"nbtext, {name}",
+                    show_bytes(limit),
+                    found.n_bytes,
+                    measure_accuracy(found.model, test),
+                    found.accuracy[0],
+                    found.model.fitted.scorer.n_features,
+                )
 
 
 def fasttext_points(training: Labeled, test: Labeled, folder: Path) -> Iterator[Point]:
     """Yield fastText's model, and its quantized ones."""
-    places = {label: f"__label__{number}" for number, label in enumerate(sorted(set(training.labels)))}
+    places = {
+        label: f"__label__{number}" for number, label in enumerate(sorted(set(training.labels)))
+    }
     for name, documents in (("training", training), ("test", test)):
         lines = [
             f"{places[label]} {' '.join(WORDS.findall(each.lower()))}\n"
@@ -129,20 +138,33 @@ def fasttext_points(training: Labeled, test: Labeled, folder: Path) -> Iterator[
     settings = (*TUTORIAL, "-thread", str(len(os.sched_getaffinity(0))))
 
     def run(*words: object) -> str:
-        done = subprocess.run(["fasttext", *map(str, words)], cwd=folder, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["fasttext", *map(str, words)], cwd=folder, capture_output=True, text=True, check=True
+        )
         return done.stdout
 
     def point(limit: str, model: str) -> Point:
         predicted = run("predict", model, "test.txt").split()
         expected = [places[label] for label in test.labels]
-        accuracy = sum(one == other for one, other in zip(predicted, expected, strict=True)) / len(expected)
+        accuracy = sum(one == other for one, other in zip(predicted, expected, strict=True)) / len(
+            expected
+        )
         return Point("fastText", limit, (folder / model).stat().st_size, accuracy)
 
     run("supervised", "-input", "training.txt", "-output", "model", *settings)
     yield point("in full", "model.bin")
     for cutoff in CUTOFFS:
         run(
-            "quantize", "-input", "training.txt", "-output", "model", "-qnorm", "-retrain", "-cutoff", cutoff, *settings
+            "quantize",
+            "-input",
+            "training.txt",
+            "-output",
+            "model",
+            "-qnorm",
+            "-retrain",
+            "-cutoff",
+            cutoff,
+            *settings,
         )
         yield point(f"-cutoff {cutoff}", "model.ftz")
 
@@ -151,7 +173,9 @@ def show_bytes(n_bytes: int) -> str:
     return f"{n_bytes / MEGABYTE:,.3g} MB" if n_bytes >= MEGABYTE else f"{n_bytes / 1000:,.3g} KB"
 
 
-def format_page(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str], missing: str | None) -> str:
+def format_page(
+    measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str], missing: str | None
+) -> str:
     """Format the tables."""
     parts = ["# Accuracy over the size of the model", "Written by `tests/benchmarks/size.py`."]
     parts += [
@@ -164,11 +188,21 @@ def format_page(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str
     if missing is not None:
         parts.append(f"fastText was not measured: {missing}.")
     for name, points in measured.items():
-        rows = ["| program | size | bytes | features | test accuracy | estimate |", "|---|---|---|---|---|---|"]
+        rows = [
+            "| program | size | bytes | features | test accuracy | estimate |",
+            "|---|---|---|---|---|---|",
+        ]
         for each in points:
             features = "" if each.n_features is None else f"{each.n_features:,}"
             estimate = "" if each.estimate is None else f"{each.estimate:.4f}"
-            shown = (each.program, each.limit, f"{each.n_bytes:,}", features, f"{each.accuracy:.4f}", estimate)
+            shown = (
+                each.program,
+                each.limit,
+                f"{each.n_bytes:,}",
+                features,
+                f"{each.accuracy:.4f}",
+                estimate,
+            )
             rows.append(f"| {' | '.join(shown)} |")
         parts += [f"## {CORPORA[name].title}", "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
@@ -177,14 +211,23 @@ def format_page(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str
 def format_chart(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str]) -> str:
     """Draw a panel for each corpus: a line for each program, sizes on a logarithmic axis."""
     height = HEIGHT * len(measured) + 24
-    panels = [part for n, (name, points) in enumerate(measured.items()) for part in _draw(name, points, HEIGHT * n)]
+    panels = [
+        part
+        for n, (name, points) in enumerate(measured.items())
+        for part in _draw(name, points, HEIGHT * n)
+    ]
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
             'font-family="system-ui, sans-serif" role="img" aria-label="Accuracy over the size of the model file">',
             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
             *panels,
-            text(LEFT, height - 8, f"Test accuracy over the bytes of the model file. {facts['date']}", fill=FAINT),
+            text(
+                LEFT,
+                height - 8,
+                f"Test accuracy over the bytes of the model file. {facts['date']}",
+                fill=FAINT,
+            ),
             "</svg>\n",
         )
     )
@@ -210,24 +253,40 @@ def _draw(name: str, points: Sequence[Point], top: int) -> list[str]:
         parts += [line(LEFT, y(level), WIDTH - RIGHT, y(level), "#e2e8f0")]
         parts += [text(LEFT - 6, y(level) + 4, f"{level:.2f}", anchor="end", fill=FAINT)]
     for power in range(first, last + 1):
-        parts.append(text(x(10**power), top + HEIGHT - BOTTOM + 16, show_bytes(10**power), anchor="middle", fill=FAINT))
+        parts.append(
+            text(
+                x(10**power),
+                top + HEIGHT - BOTTOM + 16,
+                show_bytes(10**power),
+                anchor="middle",
+                fill=FAINT,
+            )
+        )
     names = dict.fromkeys(each.program for each in points)
     for program in names:
-        own = sorted((each for each in points if each.program == program), key=lambda each: each.n_bytes)
+        own = sorted(
+            (each for each in points if each.program == program), key=lambda each: each.n_bytes
+        )
         color = OTHER if program == "fastText" else OWN
         dashes = ' stroke-dasharray="4 3"' if program.endswith(DEFAULT) else ""
         path = " ".join(f"{x(each.n_bytes):.1f},{y(each.accuracy):.1f}" for each in own)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{color}"{dashes}/>')
         for each in own:
-            parts.append(f'<circle cx="{x(each.n_bytes):.1f}" cy="{y(each.accuracy):.1f}" r="3.5" fill="{color}"/>')
+            parts.append(
+                f'<circle cx="{x(each.n_bytes):.1f}" cy="{y(each.accuracy):.1f}" r="3.5" fill="{color}"/>'
+            )
         parts.append(text(x(own[-1].n_bytes) + 7, y(own[-1].accuracy) + 4, program, fill=INK))
     return parts
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpora", nargs="*", default=list(CORPORA))
-    parser.add_argument("--output", type=Path, help="folder for size.md and size.svg", default=RESULTS)
+    parser.add_argument(
+        "--output", type=Path, help="folder for size.md and size.svg", default=RESULTS
+    )
     options = parser.parse_args()
     missing = reason_missing("fasttext")
     measured = {}
@@ -236,7 +295,9 @@ def main() -> None:
         test = CORPORA[name].read("test")
         points: list[Point] = []
         with tempfile.TemporaryDirectory(prefix="nbtext-benchmarks-") as folder:
-            peers = iter(()) if missing is not None else fasttext_points(training, test, Path(folder))
+            peers = (
+                iter(()) if missing is not None else fasttext_points(training, test, Path(folder))
+            )
             for each in (*nbtext_points(CORPORA[name], training, test), *peers):
                 points.append(each)
                 sys.stderr.write(f"{name}: {each}\n")

@@ -33,20 +33,37 @@ def ours(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:
     """The weights of our solver."""
     n_documents, n_features = rows.shape
     matrix = CheckedMatrix(
-        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32), n_features
+        rows.indptr.astype(np.int64),
+        rows.indices.astype(np.int32),
+        rows.data.astype(np.float32),
+        n_features,
     )
     strengths = C * signs
     dual = np.full(n_documents, START_DUAL * is_logistic)
     return fit_binary(
-        matrix, strengths, np.ones(n_features, np.float32), np.zeros(n_documents, np.float32), dual,
-        np.zeros(n_documents, np.float32), np.zeros(0), is_logistic=is_logistic, tolerance=TOLERANCE,
-        max_iter=MAX_ITER, seed=0,
-    )[2]  # fmt: skip
+        matrix,
+        strengths,
+        np.ones(n_features, np.float32),
+        np.zeros(n_documents, np.float32),
+        dual,
+        np.zeros(n_documents, np.float32),
+        np.zeros(0),
+        is_logistic=is_logistic,
+        tolerance=TOLERANCE,
+        max_iter=MAX_ITER,
+        seed=0,
+    )[2]
 
 
 def theirs(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:
     """The weights of LIBLINEAR, dual, at its usual tolerance."""
-    shared: dict[str, Any] = {"C": C, "fit_intercept": False, "dual": True, "max_iter": MAX_ITER, "random_state": 0}
+    shared: dict[str, Any] = {
+        "C": C,
+        "fit_intercept": False,
+        "dual": True,
+        "max_iter": MAX_ITER,
+        "random_state": 0,
+    }
     peer = LogisticRegression(solver="liblinear", **shared) if is_logistic else LinearSVC(**shared)
     return peer.fit(rows, signs).coef_[0]
 
@@ -70,7 +87,12 @@ def compared(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> li
     fits = [partial(fit, rows, signs, C, is_logistic=is_logistic) for fit in (ours, theirs)]
     times = np.array([[seconds(fit) for fit in fits] for _ in range(RUNS)]).min(axis=0)
     minimum = [objective(rows, signs, fit(), C, is_logistic=is_logistic) for fit in fits]
-    return [f"{times[0]:.3f}", f"{times[1]:.3f}", f"{times[0] / times[1]:.2f}", f"{minimum[0] / minimum[1]:.6f}"]
+    return [
+        f"{times[0]:.3f}",
+        f"{times[1]:.3f}",
+        f"{times[0] / times[1]:.2f}",
+        f"{minimum[0] / minimum[1]:.6f}",
+    ]
 
 
 def main() -> None:

@@ -5,10 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from outcome import JobResult, Row
 
 MEGABYTE = 1_000_000
-QUANTITIES = {"wall": "wall time", "memory": "peak memory", "model": "model file", "accuracy": "accuracy"}
+QUANTITIES = {
+    "wall": "wall time",
+    "memory": "peak memory",
+    "model": "model file",
+    "accuracy": "accuracy",
+}
 
 
-def document(results: Sequence[JobResult], conditions: Mapping[str, str], missing: Mapping[str, str], how: str) -> str:
+def document(
+    results: Sequence[JobResult],
+    conditions: Mapping[str, str],
+    missing: Mapping[str, str],
+    how: str,
+) -> str:
     """The whole page."""
     absent = "; ".join(f"{name} ({reason})" for name, reason in missing.items())
     parts = [
@@ -75,7 +85,9 @@ def _cells(row: Row, first: Row) -> tuple[str, ...]:
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown's way of writing one."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
 
 
 def ratio_text(ratio: float | None) -> str:
@@ -92,4 +104,6 @@ def seconds(number: float) -> str:
 
 def megabytes(number: int) -> str:
     """Of a million bytes each."""
-    return f"{number / MEGABYTE:.3g} MB" if number < 100 * MEGABYTE else f"{number / MEGABYTE:,.0f} MB"
+    return (
+        f"{number / MEGABYTE:.3g} MB" if number < 100 * MEGABYTE else f"{number / MEGABYTE:,.0f} MB"
+    )

@@ -32,8 +32,12 @@ def example() -> Any:
     names = ("nbtext", "peer", "gone")
     job = jobs.Job("A job", tuple(programs.other(name, "true") for name in names), thresholds)
     rows = (
-        outcome.Row("nbtext", "a", measuring.Cost(0.1, 0.15, 50_000_000), model_size=40, accuracy=0.9),
-        outcome.Row("peer", "b", measuring.Cost(1.0, 1.0, 900_000_000), model_size=100, accuracy=0.8),
+        outcome.Row(
+            "nbtext", "a", measuring.Cost(0.1, 0.15, 50_000_000), model_size=40, accuracy=0.9
+        ),
+        outcome.Row(
+            "peer", "b", measuring.Cost(1.0, 1.0, 900_000_000), model_size=100, accuracy=0.8
+        ),
         outcome.Row("gone", "c", problem="not installable here: no package"),
     )
     return outcome.JobResult(job, rows)
@@ -43,12 +47,23 @@ def test_frontier() -> None:
     """The frontier is what no other program beats in time and accuracy; slower and worse ones are
     not in it.
     """
-    figures = {"fast": (1, 0.7), "worse": (2, 0.6), "equal": (3, 0.7), "good": (4, 0.8), "slow": (9, 0.75)}
-    rows = [outcome.Row(name, name, measuring.Cost(wall), accuracy=right) for name, (wall, right) in figures.items()]
+    figures = {
+        "fast": (1, 0.7),
+        "worse": (2, 0.6),
+        "equal": (3, 0.7),
+        "good": (4, 0.8),
+        "slow": (9, 0.75),
+    }
+    rows = [
+        outcome.Row(name, name, measuring.Cost(wall), accuracy=right)
+        for name, (wall, right) in figures.items()
+    ]
     rows.append(outcome.Row("failed", "failed", problem="failed"))
     assert [row.name for row in models.select_frontier(rows)] == ["fast", "good"]
     result = outcome.JobResult(jobs.Job("Corpus", ()), tuple(rows))
-    assert "Frontier, from fast to accurate: fast, good." in models.format_page([result], CONDITIONS, "Medians.")
+    assert "Frontier, from fast to accurate: fast, good." in models.format_page(
+        [result], CONDITIONS, "Medians."
+    )
     drawn = ElementTree.fromstring(models.format_chart([result], CONDITIONS))
     assert len(drawn.findall("{*}circle")) == len(figures)
 
@@ -115,7 +130,8 @@ def test_page_and_chart_render() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "text"), [(1 / 12, "1/12"), (0.5, "1/2"), (0.834, "0.834"), (1.0, "1"), (3.0, "3"), (None, "—")]
+    ("ratio", "text"),
+    [(1 / 12, "1/12"), (0.5, "1/2"), (0.834, "0.834"), (1.0, "1"), (3.0, "3"), (None, "—")],
 )
 def test_ratio_text(ratio: float | None, text: str) -> None:
     """Small ratios read as fractions."""

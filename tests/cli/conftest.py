@@ -80,17 +80,36 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def nbtext_alone() -> Run:
     """What `nbtext` does, by a Python that is started for it."""
 
-    def run(*arguments: str, input: bytes = b"", cwd: Path | None = None, **environment: str) -> Result:
+    def run(
+        *arguments: str, input: bytes = b"", cwd: Path | None = None, **environment: str
+    ) -> Result:
         reading, writing = os.pipe()
         with open(reading) as report:
             done = subprocess.run(
-                [sys.executable, "-I", "-S", LAUNCHER, str(writing), sys.executable, "-m", "nbtext", *arguments],
-                input=input, cwd=cwd, env=environment_with(**environment), pass_fds=[writing], capture_output=True,
-                timeout=SECONDS, check=True,
-            )  # fmt: skip
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    LAUNCHER,
+                    str(writing),
+                    sys.executable,
+                    "-m",
+                    "nbtext",
+                    *arguments,
+                ],
+                input=input,
+                cwd=cwd,
+                env=environment_with(**environment),
+                pass_fds=[writing],
+                capture_output=True,
+                timeout=SECONDS,
+                check=True,
+            )
             os.close(writing)
             status, _, seconds, peak = report.read().split()
-        return Result(int(status), done.stdout.decode(), done.stderr.decode(), float(seconds), int(peak))
+        return Result(
+            int(status), done.stdout.decode(), done.stderr.decode(), float(seconds), int(peak)
+        )
 
     return run
 
@@ -101,9 +120,13 @@ def nbtext(forker: Callable[..., Forker]) -> Run:
     outputs.
     """
 
-    def run(*arguments: str, input: bytes = b"", cwd: Path | None = None, **environment: str) -> Result:
+    def run(
+        *arguments: str, input: bytes = b"", cwd: Path | None = None, **environment: str
+    ) -> Result:
         given = environment_with(**environment)
-        done = forker(given.get("NBTEXT_KERNEL", "")).run(list(arguments), input=input, cwd=cwd, env=given)
+        done = forker(given.get("NBTEXT_KERNEL", "")).run(
+            list(arguments), input=input, cwd=cwd, env=given
+        )
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run

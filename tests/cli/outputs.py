@@ -36,8 +36,14 @@ COMMANDS = {  # of each command that names an output, what it needs beside it
     "export": ["m", "--to", "csv"],
 }
 WAYS = [  # further ways to write a file
-    *(["predict", "d.csv", "-m", "m", "--to", form] for form in ("jsonl", "json", "csv", "markdown", "fasttext")),
-    *(["predict", f"d.{form}", "-m", "m", "--add-columns"] for form in ("csv", "jsonl", "db", "parquet", "arrow")),
+    *(
+        ["predict", "d.csv", "-m", "m", "--to", form]
+        for form in ("jsonl", "json", "csv", "markdown", "fasttext")
+    ),
+    *(
+        ["predict", f"d.{form}", "-m", "m", "--add-columns"]
+        for form in ("csv", "jsonl", "db", "parquet", "arrow")
+    ),
     ["vectorize", "d.csv", "--to", "svmlight"],
     ["vectorize", "d.csv", "--to", "mtx"],
     *(["export", "m", "--to", form] for form in ("c", "js", "sklearn-json")),
@@ -45,7 +51,7 @@ WAYS = [  # further ways to write a file
     ["review", "d.csv", "--apply", "decisions.jsonl"],
     ["review", "d.parquet", "--apply", "decisions.jsonl"],
     ["review", "d.db", "--apply", "decisions.jsonl"],
-]  # fmt: skip
+]
 
 
 def list_files(*, is_output: bool) -> list[tuple[str, str]]:
@@ -60,7 +66,9 @@ def list_files(*, is_output: bool) -> list[tuple[str, str]]:
         assert command is not None
         kinds = ((each.opts[-1], each.type) for each in command.params)
         found += [
-            (name, option) for option, kind in kinds if isinstance(kind, FileType) and kind.is_output == is_output
+            (name, option)
+            for option, kind in kinds
+            if isinstance(kind, FileType) and kind.is_output == is_output
         ]
     return found
 
@@ -85,7 +93,9 @@ def make_originals(folder: Path, run: Callable[..., Any]) -> None:
     rows = [line.split(",") for line in CSV.splitlines()]
     columns = '{"id": "%s", "text": "%s", "kind": "%s"}\n'
     (folder / "d.jsonl").write_text("".join(columns % tuple(row) for row in rows[1:]))
-    table = csv.read_csv(folder / "d.csv").cast(pa.schema([(name, pa.string()) for name in rows[0]]))
+    table = csv.read_csv(folder / "d.csv").cast(
+        pa.schema([(name, pa.string()) for name in rows[0]])
+    )
     parquet.write_table(table, folder / "d.parquet")
     feather.write_feather(table, folder / "d.arrow")
     connection = sqlite3.connect(folder / "d.db")
@@ -93,7 +103,9 @@ def make_originals(folder: Path, run: Callable[..., Any]) -> None:
     connection.executemany("insert into documents values (?, ?, ?)", rows[1:])
     connection.commit()
     connection.close()
-    (folder / "decisions.jsonl").write_text('{"id": "1", "decision": "relabel", "label": "banana"}\n')
+    (folder / "decisions.jsonl").write_text(
+        '{"id": "1", "decision": "relabel", "label": "banana"}\n'
+    )
     for name, source in (("m", "d.csv"), ("n", "e.csv")):
         run("train", source, "--keep-sample", "9", "--model", "multinomial", "-q", "-o", name)
 

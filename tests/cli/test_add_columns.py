@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
-ROWS = [{"text": 'the bins, of "street"', "n": 1, "nested": {"a": [1.50, None]}}, {"text": "taxes\nand fees", "n": 2}]
+ROWS = [
+    {"text": 'the bins, of "street"', "n": 1, "nested": {"a": [1.50, None]}},
+    {"text": "taxes\nand fees", "n": 2},
+]
 
 
 @pytest.fixture
@@ -53,28 +56,48 @@ def test_jsonl_and_json(nbtext: Any, model: str, lines: Path, tmp_path: Path) ->
     for source, given in (("t.jsonl", b""), ("-", lines.read_bytes())):
         result = nbtext("predict", source, "-m", model, "--add-columns", input=given)
         assert (result.status, result.err) == (0, "")
-        for line, new, each in zip(lines.read_text().splitlines(), result.out.splitlines(), found, strict=True):
+        for line, new, each in zip(
+            lines.read_text().splitlines(), result.out.splitlines(), found, strict=True
+        ):
             assert new.startswith(line[:-1] + ', "label": ')
             record = json.loads(new)
             assert (record["label"], record["probability"]) == (each["label"], each["probability"])
     (tmp_path / "t.json").write_text(json.dumps(ROWS, indent=1))
     result = nbtext("predict", "t.json", "-m", model, "--add-columns")
-    assert [list(record) for record in result.json] == [[*row, "label", "probability"] for row in ROWS]
+    assert [list(record) for record in result.json] == [
+        [*row, "label", "probability"] for row in ROWS
+    ]
 
 
-def test_which_columns_and_their_names(nbtext: Any, model: str, lines: Path, table: Path, tmp_path: Path) -> None:
+def test_which_columns_and_their_names(
+    nbtext: Any, model: str, lines: Path, table: Path, tmp_path: Path
+) -> None:
     """Columns are chosen and named; decisions add theirs."""
-    ask = ("-m", model, "--add-columns", "--column-prefix", "nb_", "--columns", "known,label,outlier,typicality,reason")
+    ask = (
+        "-m",
+        model,
+        "--add-columns",
+        "--column-prefix",
+        "nb_",
+        "--columns",
+        "known,label,outlier,typicality,reason",
+    )
     result = nbtext("predict", "t.jsonl", *ask, "--coverage", "0.9", "--explain", "1").ok()
-    found = predictions(nbtext, model, "t.jsonl", "--coverage", "0.9", "--explain", "1", cwd=tmp_path)
+    found = predictions(
+        nbtext, model, "t.jsonl", "--coverage", "0.9", "--explain", "1", cwd=tmp_path
+    )
     for line, each in zip(result.out.splitlines(), found, strict=True):
         record = json.loads(line)
         names = ("known", "label", "outlier", "typicality", "reason", "labels", "explanation")
-        assert {name: record[f"nb_{name}"] for name in names} == {name: each.get(name) for name in names}
+        assert {name: record[f"nb_{name}"] for name in names} == {
+            name: each.get(name) for name in names
+        }
     result = nbtext("predict", "t.csv", *ask, "--min-probability", "1")
     rows = list(csv.DictReader(io.StringIO(result.out[1:]), delimiter=";"))
     assert (
-        rows[0]["nb_label"] == "" and "below 1" in rows[0]["nb_reason"] and rows[0]["nb_outlier"] in ("true", "false")
+        rows[0]["nb_label"] == ""
+        and "below 1" in rows[0]["nb_reason"]
+        and rows[0]["nb_outlier"] in ("true", "false")
     )
 
 
@@ -96,41 +119,57 @@ def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_p
     rows = [[str(n), f'{words[n % 6]} "{n}"\n{words[n % 5]}' * (1 + n % 7)] for n in range(30_000)]
     with (tmp_path / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "text"], *rows])
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps({"text": text, "id": n}) + "\n\n" for n, text in rows))
+    (tmp_path / "t.jsonl").write_text(
+        "".join(json.dumps({"text": text, "id": n}) + "\n\n" for n, text in rows)
+    )
     for name in ("t.csv", "t.jsonl"):
         for jobs in ("1", "3"):
-            result = nbtext("predict", name, "-m", model, "--add-columns", "-j", jobs, "-o", f"{jobs}-{name}")
+            result = nbtext(
+                "predict", name, "-m", model, "--add-columns", "-j", jobs, "-o", f"{jobs}-{name}"
+            )
             assert (result.status, result.err) == (0, "")
         assert (tmp_path / f"1-{name}").read_bytes() == (tmp_path / f"3-{name}").read_bytes()
     with (tmp_path / "1-t.csv").open(newline="") as file:
         read = list(csv.reader(file))
     assert [row[:2] for row in read[1:]] == rows
     assert [len(row) for row in read] == [4] * (len(rows) + 1)
-    assert [json.loads(line)["text"] for line in (tmp_path / "1-t.jsonl").read_text().split("\n\n")[:-1]] == [
-        r[1] for r in rows
-    ]
+    assert [
+        json.loads(line)["text"] for line in (tmp_path / "1-t.jsonl").read_text().split("\n\n")[:-1]
+    ] == [r[1] for r in rows]
 
 
 @pytest.mark.exhaustive
 def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
     """Batches are cut where a model has many labels."""
-    many = "".join(json.dumps({"text": f"word{n} other{n % 7}", "label": f"l{n}"}) + "\n" for n in range(20_000))
+    many = "".join(
+        json.dumps({"text": f"word{n} other{n % 7}", "label": f"l{n}"}) + "\n"
+        for n in range(20_000)
+    )
     (tmp_path / "many.jsonl").write_text(many)
     nbtext("train", "many.jsonl", "-o", "m", "--model", "multinomial").ok()
     (tmp_path / "t.csv").write_text("text\n" + "".join(f"word{n}\n" for n in range(1000)))
     result = nbtext("predict", "t.csv", "-m", "m", "--add-columns")
-    assert [line.split(",")[0] for line in result.out.splitlines()] == ["text", *(f"word{n}" for n in range(1000))]
+    assert [line.split(",")[0] for line in result.out.splitlines()] == [
+        "text",
+        *(f"word{n}" for n in range(1000)),
+    ]
 
 
-@pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)])
-def test_compressed(nbtext: Any, model: str, table: Path, tmp_path: Path, suffix: str, opened: Any) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "opened"), [(".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)]
+)
+def test_compressed(
+    nbtext: Any, model: str, table: Path, tmp_path: Path, suffix: str, opened: Any
+) -> None:
     """A compressed source is read; an output is compressed if its name says so, without a time in
     it.
     """
     with opened(tmp_path / f"t.csv{suffix}", "wb") as file:
         file.write(table.read_bytes())
     plain = nbtext("predict", "t.csv", "-m", model, "--add-columns").out
-    result = nbtext("predict", f"t.csv{suffix}", "-m", model, "--add-columns", "-o", f"o.csv{suffix}")
+    result = nbtext(
+        "predict", f"t.csv{suffix}", "-m", model, "--add-columns", "-o", f"o.csv{suffix}"
+    )
     assert (result.status, result.err) == (0, "")
     with opened(tmp_path / f"o.csv{suffix}", "rb") as file:
         assert file.read().decode() == plain
@@ -146,26 +185,62 @@ def test_records_are_compressed_too(nbtext: Any, model: str, table: Path, tmp_pa
 
 
 REFUSED = [
-    (("t.csv", "--columns", "label,score"), 2, "--columns: unknown column 'score'; choose from label, probability"),
+    (
+        ("t.csv", "--columns", "label,score"),
+        2,
+        "--columns: unknown column 'score'; choose from label, probability",
+    ),
     (("t.csv", "--columns", ""), 2, "'' contains no name; separate several names with commas"),
     (("t.csv", "--columns", "label,label"), 2, "--columns: name each column once"),
-    (("t.csv", "-o", "out.jsonl"), 2, "-o: the rows are written as csv, the format of SOURCE; out.jsonl says .jsonl"),
-    (("t.csv", "--columns", "label", "--column-prefix", "", "-o", "t.csv"), 2, "t.csv is also an input"),
-    (("labeled.csv",), 1, "labeled.csv:1: there is a column `label` already; --column-prefix predicted_"),
-    (("broken.csv", "-o", "out.csv"), 1, "broken.csv:3: a quote that is opened in this row is never closed"),
+    (
+        ("t.csv", "-o", "out.jsonl"),
+        2,
+        "-o: the rows are written as csv, the format of SOURCE; out.jsonl says .jsonl",
+    ),
+    (
+        ("t.csv", "--columns", "label", "--column-prefix", "", "-o", "t.csv"),
+        2,
+        "t.csv is also an input",
+    ),
+    (
+        ("labeled.csv",),
+        1,
+        "labeled.csv:1: there is a column `label` already; --column-prefix predicted_",
+    ),
+    (
+        ("broken.csv", "-o", "out.csv"),
+        1,
+        "broken.csv:3: a quote that is opened in this row is never closed",
+    ),
     (("plain.txt",), 1, "plain.txt: columns can be added only to jsonl, json, csv"),
     (("folder",), 1, "folder: columns can be added only to jsonl, json, csv"),
-    (("t.csv", "t.jsonl", "-o", "out"), 1, "t.jsonl: its format is jsonl, and that of t.csv is csv; write"),
-    (("long.jsonl", "--max-document-bytes", "99", "-o", "out"), 1, "long.jsonl:2: the document has more than 99 bytes"),
+    (
+        ("t.csv", "t.jsonl", "-o", "out"),
+        1,
+        "t.jsonl: its format is jsonl, and that of t.csv is csv; write",
+    ),
+    (
+        ("long.jsonl", "--max-document-bytes", "99", "-o", "out"),
+        1,
+        "long.jsonl:2: the document has more than 99 bytes",
+    ),
 ]
 
 
 @pytest.mark.usefixtures("lines")
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+    ("arguments", "status", "message"),
+    REFUSED,
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_refused(
-    nbtext: Any, model: str, table: Path, tmp_path: Path, arguments: tuple[str, ...], status: int, message: str
+    nbtext: Any,
+    model: str,
+    table: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    status: int,
+    message: str,
 ) -> None:
     """What cannot be done is one line, and nothing is written."""
     (tmp_path / "labeled.csv").write_text("text,label\nbins,a\n")
@@ -182,7 +257,10 @@ def test_refused(
 def test_options_without_add_columns(nbtext: Any, model: str, table: Path) -> None:
     for option in (("--column-prefix", "nb_"), ("--columns", "label")):
         result = nbtext("predict", "t.csv", "-m", model, *option)
-        assert result.status == 2 and f"{option[0]}: needs --add-columns; add --add-columns" in result.err
+        assert (
+            result.status == 2
+            and f"{option[0]}: needs --add-columns; add --add-columns" in result.err
+        )
 
 
 def test_nothing_to_read(nbtext: Any, model: str, tmp_path: Path) -> None:

@@ -21,12 +21,25 @@ def test_min_probability_abstains(nbtext: Any, model: str) -> None:
     """A label below the minimum probability is left out, and the reason states its probability."""
     plain = records(nbtext("predict", "-", "-m", model, "--to", "jsonl", input=QUESTIONS).out)
     minimum = (plain[0]["probability"] + plain[3]["probability"]) / 2
-    result = nbtext("predict", "-", "-m", model, "--to", "jsonl", "--min-probability", f"{minimum:g}", input=QUESTIONS)
+    result = nbtext(
+        "predict",
+        "-",
+        "-m",
+        model,
+        "--to",
+        "jsonl",
+        "--min-probability",
+        f"{minimum:g}",
+        input=QUESTIONS,
+    )
     found = records(result.out)
     assert [record["label"] for record in found] == ["trash", "parking", None, None]
     assert found[2]["reason"] == "the document holds no token"
     probability = plain[3]["probability"]
-    assert found[3]["reason"] == f"the label noise has probability {probability:.6f}, below {minimum:g}"
+    assert (
+        found[3]["reason"]
+        == f"the label noise has probability {probability:.6f}, below {minimum:g}"
+    )
     assert found[3]["probability"] is None
     assert found[3]["scores"] == plain[3]["scores"]
     tsv = nbtext("predict", "-", "-m", model, "--min-probability", "0.999", input=QUESTIONS).out
@@ -61,7 +74,10 @@ def test_evaluate_coverage(nbtext: Any, letters: Path, model: str, asked: tuple[
         assert found["coverage"] == pytest.approx(share, abs=0.08)
         assert 0.7 < found["mean_set_size"] < 2
     table = nbtext("evaluate", source, *how, "--coverage", "0.95", "--to", "table").out
-    assert f"coverage {found['coverage']:.4f}, mean set size {found['mean_set_size']:.4f}" in " ".join(table.split())
+    assert (
+        f"coverage {found['coverage']:.4f}, mean set size {found['mean_set_size']:.4f}"
+        in " ".join(table.split())
+    )
 
 
 @pytest.mark.exhaustive
@@ -72,28 +88,69 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
     """
     sizes = []
     for share in ("0.5", "0.9", "0.999"):
-        result = nbtext("predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share)
+        result = nbtext(
+            "predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share
+        )
         found = records(result.out)
         sizes.append(sum(len(record["labels"]) for record in found))
         for record in found:
             chosen = [record["scores"][label] for label in record["labels"]]
             assert chosen == sorted(record["scores"].values(), reverse=True)[: len(chosen)]
     assert sizes[0] < sizes[1] < sizes[2]
-    again = nbtext("predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share, "-j", "1")
+    again = nbtext(
+        "predict",
+        str(letters / "test"),
+        "-m",
+        model,
+        "--to",
+        "jsonl",
+        "--coverage",
+        share,
+        "-j",
+        "1",
+    )
     plain = nbtext(
-        "predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share, NBTEXT_KERNEL="off"
+        "predict",
+        str(letters / "test"),
+        "-m",
+        model,
+        "--to",
+        "jsonl",
+        "--coverage",
+        share,
+        NBTEXT_KERNEL="off",
     )
     assert result.out == again.out == plain.out
-    rows = list(csv.reader(io.StringIO(
-        nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv", "--coverage", share).out
-    )))  # fmt: skip
+    rows = list(
+        csv.reader(
+            io.StringIO(
+                nbtext(
+                    "predict",
+                    str(letters / "test"),
+                    "-m",
+                    model,
+                    "--to",
+                    "csv",
+                    "--coverage",
+                    share,
+                ).out
+            )
+        )
+    )
     assert rows[0] == ["id", "label", "probability", "labels"]
     assert [row[3].split(",") for row in rows[1:]] == [record["labels"] for record in found]
-    assert "  [trash" in nbtext("predict", "-", "-m", model, "--to", "table", "--coverage", "0.98", input=QUESTIONS).out
+    assert (
+        "  [trash"
+        in nbtext(
+            "predict", "-", "-m", model, "--to", "table", "--coverage", "0.98", input=QUESTIONS
+        ).out
+    )
 
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
-def test_sets_in_a_file_are_evaluated(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
+def test_sets_in_a_file_are_evaluated(
+    nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str
+) -> None:
     """`evaluate --predictions` computes the coverage of the sets in a file, as `evaluate` does with
     the model.
     """
@@ -129,7 +186,9 @@ def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
     for metric in ("", "macro_f1", "accuracy", "log_loss"):
         options = ["--model", "multinomial", *(["--optimize", metric] if metric else [])]
         nbtext("train", "train.jsonl", "-o", f"{metric}.joblib", *options, cwd=unbalanced).ok()
-        found[metric] = nbtext("evaluate", "test.jsonl", "-m", f"{metric}.joblib", "--to", "json", cwd=unbalanced).json
+        found[metric] = nbtext(
+            "evaluate", "test.jsonl", "-m", f"{metric}.joblib", "--to", "json", cwd=unbalanced
+        ).json
     assert found["macro_f1"]["macro_f1"] > found[""]["macro_f1"] + 0.02
     assert found["accuracy"]["accuracy"] >= found[""]["accuracy"]
     for metric in ("macro_f1", "accuracy"):  # decisions are shifted, and probabilities are not
@@ -147,13 +206,17 @@ def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Pat
     assert all(record["probability"] == record["scores"][record["label"]] for record in found)
     assert any(record["probability"] < max(record["scores"].values()) for record in found)
     folds = [
-        nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", *options, cwd=unbalanced).json
+        nbtext(
+            "evaluate", "train.jsonl", "--folds", "5", "--to", "json", *options, cwd=unbalanced
+        ).json
         for options in ((), ("--optimize", "macro_f1"))
     ]
     assert folds[1]["macro_f1"] > folds[0]["macro_f1"]
 
 
-def test_a_threshold_of_coverage_needs_prediction_sets(nbtext: Any, letters: Path, model: str) -> None:
+def test_a_threshold_of_coverage_needs_prediction_sets(
+    nbtext: Any, letters: Path, model: str
+) -> None:
     found = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "coverage=0.8")
     assert (found.status, found.err.count("\n"), "give --coverage too" in found.err) == (2, 1, True)
 
@@ -168,12 +231,18 @@ def test_coverage_without_left_out_documents(nbtext: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("coverage", ["0.05", "0.3", "0.6", "0.95"])
-def test_no_label_beside_an_empty_set(nbtext: Any, letters: Path, model: str, coverage: str) -> None:
+def test_no_label_beside_an_empty_set(
+    nbtext: Any, letters: Path, model: str, coverage: str
+) -> None:
     """A document whose prediction set is empty has no label, and a reason."""
-    out = nbtext("predict", str(letters / "test"), "-m", model, "--coverage", coverage, "--to", "jsonl").out
+    out = nbtext(
+        "predict", str(letters / "test"), "-m", model, "--coverage", coverage, "--to", "jsonl"
+    ).out
     records = [json.loads(line) for line in out.splitlines()]
     assert len(records) == 84
     for record in records:
         (labels,) = (value for value in record.values() if isinstance(value, list))
         assert labels or (record["label"] is None and "prediction set is empty" in record["reason"])
-    assert any(record["label"] is None for record in records) == (coverage in ("0.05", "0.3", "0.6"))
+    assert any(record["label"] is None for record in records) == (
+        coverage in ("0.05", "0.3", "0.6")
+    )

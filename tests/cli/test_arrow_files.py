@@ -35,7 +35,9 @@ def folder(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "nested": [{"x": [1, None]}] * n,
         }
     ).replace_schema_metadata({"made by": "a test"})
-    pq.write_table(table, path / "t.parquet", row_group_size=500, compression={"text": "zstd", "when": "gzip"})
+    pq.write_table(
+        table, path / "t.parquet", row_group_size=500, compression={"text": "zstd", "when": "gzip"}
+    )
     with ipc.new_file(path / "t.arrow", table.schema) as writer:
         writer.write_table(table, max_chunksize=500)
     with (path / "t.csv").open("w", newline="") as file:
@@ -53,7 +55,18 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, name: str, tmp_path: Path
     models = []
     for source, jobs in ((name, "1"), (name, "3"), ("t.csv", "1")):
         out = str(tmp_path / "m")
-        asked = ("train", source, "--label-field", "kind", "--model", "multinomial", "-o", out, "-j", jobs)
+        asked = (
+            "train",
+            source,
+            "--label-field",
+            "kind",
+            "--model",
+            "multinomial",
+            "-o",
+            out,
+            "-j",
+            jobs,
+        )
         nbtext(*asked, cwd=folder).ok()
         models.append(nbtext("inspect", out, "--to", "json").out)
     assert models[0] == models[1] == models[2]
@@ -65,10 +78,22 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, name: str, tmp_path: Path
 @pytest.mark.parametrize("name", NAMES)
 def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path: Path) -> None:
     """Values, types, metadata and compression stay; the new columns are those of the records."""
-    ask = ("predict", name, "-m", model, "--add-columns", "--columns", "label,probability,outlier", "--top-k", "2")
+    ask = (
+        "predict",
+        name,
+        "-m",
+        model,
+        "--add-columns",
+        "--columns",
+        "label,probability,outlier",
+        "--top-k",
+        "2",
+    )
     for jobs in ("1", "3"):
         out = tmp_path / f"{jobs}{Path(name).suffix}"
-        result = nbtext(*ask, "--coverage", "0.9", "--explain", "1", "-j", jobs, "-o", str(out), cwd=folder)
+        result = nbtext(
+            *ask, "--coverage", "0.9", "--explain", "1", "-j", jobs, "-o", str(out), cwd=folder
+        )
         assert (result.status, result.err) == (0, ""), result.err
     assert (tmp_path / f"1{out.suffix}").read_bytes() == out.read_bytes()
     old = load(folder / name)
@@ -76,7 +101,19 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
     assert new.select(old.schema.names).equals(old)
     assert new.schema.metadata[b"made by"] == b"a test"
     assert [str(kind) for kind in new.schema.types[6:9]] == ["string", "double", "bool"]
-    records = nbtext("predict", name, "-m", model, "--coverage", "0.9", "--explain", "1", "--to", "jsonl", cwd=folder)
+    records = nbtext(
+        "predict",
+        name,
+        "-m",
+        model,
+        "--coverage",
+        "0.9",
+        "--explain",
+        "1",
+        "--to",
+        "jsonl",
+        cwd=folder,
+    )
     for row, line in zip(new.to_pylist(), records.out.splitlines(), strict=True):
         record = json.loads(line)
         best = sorted(record["scores"].values(), reverse=True)[:2]
@@ -86,7 +123,11 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
             assert row[field] == record[field]
     if name == "t.parquet":
         old, new = (pq.ParquetFile(path).metadata for path in (folder / name, out))
-        assert old.row_group(0).column(0).compression == new.row_group(0).column(0).compression == "ZSTD"
+        assert (
+            old.row_group(0).column(0).compression
+            == new.row_group(0).column(0).compression
+            == "ZSTD"
+        )
 
 
 @pytest.mark.exhaustive
@@ -106,18 +147,33 @@ def test_on_a_cluster(nbtext: Any, folder: Path, model: str, name: str, tmp_path
 def test_several_files_and_empty_ones(nbtext: Any, model: str, tmp_path: Path) -> None:
     """Files of one schema follow each other; a file without rows keeps its columns."""
     table = pa.table({"text": ["bins"], "n": [1]})
-    for name, content in (("a.parquet", table), ("b.parquet", table), ("none.parquet", table.slice(0, 0))):
+    for name, content in (
+        ("a.parquet", table),
+        ("b.parquet", table),
+        ("none.parquet", table.slice(0, 0)),
+    ):
         pq.write_table(content, tmp_path / name)
     pq.write_table(table.append_column("x", [[1]]), tmp_path / "other.parquet")
     ask = ("-m", model, "--add-columns", "-o", "out.parquet")
     nbtext("predict", "a.parquet", "none.parquet", "b.parquet", *ask).ok()
     assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == ["bins", "bins"]
     nbtext("predict", "none.parquet", *ask).ok()
-    assert pq.read_table(tmp_path / "out.parquet").schema.names == ["text", "n", "label", "probability"]
+    assert pq.read_table(tmp_path / "out.parquet").schema.names == [
+        "text",
+        "n",
+        "label",
+        "probability",
+    ]
     result = nbtext("predict", "a.parquet", "other.parquet", *ask)
-    assert result.status == 1 and "other.parquet: its columns are not those of the first file" in result.err
+    assert (
+        result.status == 1
+        and "other.parquet: its columns are not those of the first file" in result.err
+    )
     result = nbtext("predict", "out.parquet", "-m", model, "--add-columns", "-o", "x.parquet")
-    assert result.status == 1 and "out.parquet: there is a column `label` already; --column-prefix" in result.err
+    assert (
+        result.status == 1
+        and "out.parquet: there is a column `label` already; --column-prefix" in result.err
+    )
     assert not (tmp_path / "x.parquet").exists()
 
 
@@ -129,19 +185,28 @@ def test_output_to_a_pipe_and_a_terminal(
     with ipc.new_stream(tmp_path / "t.arrows", table.schema) as writer:
         writer.write_table(table)
     given = (tmp_path / "t.arrows").read_bytes()
-    assert [line.split("\t")[1] for line in nbtext("predict", "-", "-m", model, input=given).out.splitlines()] == [
-        "trash",
-        "taxes",
-    ]
-    nbtext("predict", "-", "-m", model, "--add-columns", "-o", str(tmp_path / "o.arrow"), input=given).ok()
+    assert [
+        line.split("\t")[1]
+        for line in nbtext("predict", "-", "-m", model, input=given).out.splitlines()
+    ] == ["trash", "taxes"]
+    nbtext(
+        "predict", "-", "-m", model, "--add-columns", "-o", str(tmp_path / "o.arrow"), input=given
+    ).ok()
     assert load(tmp_path / "o.arrow")["label"].to_pylist() == ["trash", "taxes"]
     shown = on_a_terminal("predict", str(tmp_path / "t.arrows"), "-m", model, "--add-columns")
-    assert "-o: the result is binary, and standard output is a terminal; write it to a file with -o" in shown
+    assert (
+        "-o: the result is binary, and standard output is a terminal; write it to a file with -o"
+        in shown
+    )
 
 
 def test_without_pyarrow(nbtext_alone: Any, model: str, folder: Path, tmp_path: Path) -> None:
     """The extra is named in one line."""
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
     nbtext_alone(
-        "predict", str(folder / "t.parquet"), "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}"
+        "predict",
+        str(folder / "t.parquet"),
+        "-m",
+        model,
+        PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}",
     ).refused(1, "needs pyarrow; install it with: pip install 'nbtext[arrow]'")

@@ -41,12 +41,16 @@ SHARDS = ("--shard-bytes", "40000")
 
 
 @contextmanager
-def dask(program: str, *options: str, within: tuple[str, ...] = (), **environment: str) -> Iterator[Any]:
+def dask(
+    program: str, *options: str, within: tuple[str, ...] = (), **environment: str
+) -> Iterator[Any]:
     """Start a scheduler or a worker, and end it when the test ends."""
     quiet = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
     command = (*within, sys.executable, "-m", f"distributed.cli.dask_{program}", *options, *quiet)
     environment = {**os.environ, "PYTHONPATH": str(TOP), **environment}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             yield process
         finally:
@@ -71,7 +75,14 @@ def scheduler_address(file: Path) -> str:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a scheduler with two workers on loopback."""
     folder = tmp_path_factory.mktemp("dask")
-    options = ("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
+    options = (
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--scheduler-file",
+        str(folder / "scheduler.json"),
+    )
     with dask("scheduler", *options), ExitStack() as workers:
         address = scheduler_address(folder / "scheduler.json")
         for _ in range(2):
@@ -87,10 +98,16 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw = random.Random(7)
     path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
     records = (
-        {"text": " ".join(f"w{int(draw.paretovariate(0.4)) % 20000}" for _ in range(30)), "label": "äbc"[n % 3]}
+        {
+            "text": " ".join(f"w{int(draw.paretovariate(0.4)) % 20000}" for _ in range(30)),
+            "label": "äbc"[n % 3],
+        }
         for n in range(3000)
     )
-    lines = (json.dumps(record, ensure_ascii=False) + "\n" * (1 + (n % 7 == 0)) for n, record in enumerate(records))
+    lines = (
+        json.dumps(record, ensure_ascii=False) + "\n" * (1 + (n % 7 == 0))
+        for n, record in enumerate(records)
+    )
     path.write_text("".join(lines))
     return path
 
@@ -98,7 +115,11 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "options",
-    [(), ("--keep-sample", "50", "--ngrams", "1,2", "--min-df", "2"), ("--model", "nbsvm", "--hash-bits", "12")],
+    [
+        (),
+        ("--keep-sample", "50", "--ngrams", "1,2", "--min-df", "2"),
+        ("--model", "nbsvm", "--hash-bits", "12"),
+    ],
     ids=" ".join,
 )
 def test_train_gives_the_same_bytes(
@@ -140,7 +161,9 @@ def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_twenty_newsgroups(nbtext: Any, corpora: Callable[[str], Path], cluster: str, tmp_path: Path) -> None:
+def test_twenty_newsgroups(
+    nbtext: Any, corpora: Callable[[str], Path], cluster: str, tmp_path: Path
+) -> None:
     """11,314 files by two workers: the same bytes."""
     train = ("train", str(corpora("20news") / "train"), "-q")
     nbtext(*train, "-o", "here")
@@ -164,9 +187,21 @@ def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
     """
     import psutil
 
-    command = (sys.executable, "-m", "nbtext", "train", str(texts), "-o", str(tmp_path / "m"), "--cluster", "local")
+    command = (
+        sys.executable,
+        "-m",
+        "nbtext",
+        "train",
+        str(texts),
+        "-o",
+        str(tmp_path / "m"),
+        "--cluster",
+        "local",
+    )
     environment = os.environ | {"PYTHONPATH": str(TOP)}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, env=environment, start_new_session=True
+    ) as process:
         while len(children := psutil.Process(process.pid).children(recursive=True)) < 2:
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)
@@ -179,7 +214,9 @@ def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
-def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, form: str, tmp_path: Path) -> None:
+def test_predict_in_parts(
+    nbtext: Any, texts: Path, model: str, cluster: str, form: str, tmp_path: Path
+) -> None:
     """An output file has the bytes of a local run, line numbers in the ids included; the parts in a
     folder add up to it.
     """
@@ -190,19 +227,30 @@ def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, fo
     parts = nbtext(*ask, "--cluster", cluster, *SHARDS, "-o", str(tmp_path / "parts") + "/")
     assert (parts.status, parts.out, parts.err) == (0, "", "")
     names = sorted(path.name for path in (tmp_path / "parts").iterdir())
-    assert names == [f"part-{number:05}.{form}" for number in range(-(-texts.stat().st_size // 40000))]
+    assert names == [
+        f"part-{number:05}.{form}" for number in range(-(-texts.stat().st_size // 40000))
+    ]
     assert "".join((tmp_path / "parts" / name).read_text() for name in names) == here
     again = nbtext(*ask, "--cluster", cluster, "-o", str(tmp_path / "parts")).refused(1)
-    assert again.err == f"nbtext: {tmp_path}/parts: contains the records of another run; name a new folder\n"
+    assert (
+        again.err
+        == f"nbtext: {tmp_path}/parts: contains the records of another run; name a new folder\n"
+    )
 
 
-def test_a_folder_that_cannot_be_made(nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made(
+    nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path
+) -> None:
     """The error names the folder, and not the scheduler."""
     (tmp_path / "file").write_text("no folder")
-    result = nbtext("predict", str(texts), "-m", model, "--cluster", cluster, "-o", f"{tmp_path}/file/parts/").refused(
-        1
+    result = nbtext(
+        "predict", str(texts), "-m", model, "--cluster", cluster, "-o", f"{tmp_path}/file/parts/"
+    ).refused(1)
+    assert (
+        f"{tmp_path}/file/parts" in result.err
+        and "scheduler" not in result.err
+        and cluster not in result.err
     )
-    assert f"{tmp_path}/file/parts" in result.err and "scheduler" not in result.err and cluster not in result.err
 
 
 @pytest.mark.exhaustive
@@ -217,18 +265,32 @@ def test_the_first_problem_is_said(
     (tmp_path / "broken.jsonl").write_text("\n".join(lines))
     train = ("train", str(tmp_path / "broken.jsonl"), "-o", str(tmp_path / "model"))
     here = nbtext(*train, "-j", "1")
-    assert (here.status, here.err.startswith(f"nbtext: {tmp_path}/broken.jsonl:{min(broken) + 1}: ")) == (1, True)
+    assert (
+        here.status,
+        here.err.startswith(f"nbtext: {tmp_path}/broken.jsonl:{min(broken) + 1}: "),
+    ) == (1, True)
     assert nbtext(*train, "--cluster", cluster, *SHARDS) == here
     assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["train", "predict"])
-def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, command: str, tmp_path: Path) -> None:
+def test_a_killed_worker(
+    nbtext: Any, texts: Path, model: str, cluster: str, command: str, tmp_path: Path
+) -> None:
     """If a worker is killed while it works, the result has the same bytes."""
     ask = {"train": ("train", str(texts)), "predict": ("predict", str(texts), "-m", model)}[command]
     nbtext(*ask, "-o", str(tmp_path / "here"))
-    there = [sys.executable, "-m", "nbtext", *ask, "-o", str(tmp_path / "there"), "--cluster", cluster]
+    there = [
+        sys.executable,
+        "-m",
+        "nbtext",
+        *ask,
+        "-o",
+        str(tmp_path / "there"),
+        "--cluster",
+        cluster,
+    ]
     environment = os.environ | {"PYTHONPATH": str(TOP)}
     with (
         Client(cluster, set_as_default=False) as client,
@@ -236,11 +298,18 @@ def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, com
         worker(cluster, tmp_path, "--name", "victim", NBTEXT_KERNEL="off") as victim,
     ):
         client.wait_for_workers(3)
-        (address,) = (each for each, known in client.scheduler_info()["workers"].items() if known["name"] == "victim")
+        (address,) = (
+            each
+            for each, known in client.scheduler_info()["workers"].items()
+            if known["name"] == "victim"
+        )
         with subprocess.Popen([*there, "--shard-bytes", "10000", "-q"], env=environment) as process:
             # of what it has counted, reports stay with it; what it has answered may be taken at
             # once
-            while not (client.processing()[address] and (command == "predict" or client.has_what()[address])):
+            while not (
+                client.processing()[address]
+                and (command == "predict" or client.has_what()[address])
+            ):
                 assert process.poll() is None, "it was done before it could be disturbed"
                 time.sleep(0.005)
             victim.send_signal(signal.SIGKILL)
@@ -254,15 +323,22 @@ def train_on_workers(source: Path, address: str, **settings: Any) -> TrainedMode
     features = FeatureSettings(tf="log", idf="smooth", norm="l2")
     with workers(ClusterSettings(cluster=address, shard_bytes=50000), jobs=2) as executor:
         return train_on_source(
-            open_source([str(source)], InputSettings()), features, ModelSettings(model="nbsvm", **settings),
+            open_source([str(source)], InputSettings()),
+            features,
+            ModelSettings(model="nbsvm", **settings),
             executor=executor,
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel, the command fits all linear models")
 @pytest.mark.parametrize("lost_at", [(), (2, 9, 12)], ids=["all", "killed"])
 def test_a_linear_model_that_workers_fit(
-    nbtext: Any, texts: Path, cluster: str, lost_at: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    nbtext: Any,
+    texts: Path,
+    cluster: str,
+    lost_at: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """It has about the weights of one machine, also if workers are killed while they fit it; it is
     used as usual.
@@ -292,7 +368,8 @@ def test_a_linear_model_that_workers_fit(
     assert found.fitted.estimate.documents == pytest.approx(600, abs=10)  # a fifth
     save_model(found, tmp_path / "there")
     records = [
-        nbtext("predict", str(texts), "-m", name, "--to", "jsonl").out.splitlines() for name in ("here", "there")
+        nbtext("predict", str(texts), "-m", name, "--to", "jsonl").out.splitlines()
+        for name in ("here", "there")
     ]
     labels = [[json.loads(line)["label"] for line in lines] for lines in records]
     assert len(labels[0]) == 3000
@@ -300,12 +377,15 @@ def test_a_linear_model_that_workers_fit(
     assert nbtext("export", "there", "-o", "model.js").status == 0
 
 
-def test_several_labels_of_a_linear_model(cluster: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_several_labels_of_a_linear_model(
+    cluster: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The command fits it to all documents, as on one machine."""
     source = tmp_path / "t.jsonl"
     draw = random.Random(2)
     lines = [
-        {"text": f"{n % 5} w{draw.randrange(99)} {'ab'[n % 2]}x", "label": ["ab"[n % 2], "c"]} for n in range(3000)
+        {"text": f"{n % 5} w{draw.randrange(99)} {'ab'[n % 2]}x", "label": ["ab"[n % 2], "c"]}
+        for n in range(3000)
     ]
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 0)
@@ -318,24 +398,39 @@ def test_several_labels_of_a_linear_model(cluster: str, monkeypatch: pytest.Monk
 
 
 def test_a_search_on_a_sample(
-    texts: Path, cluster: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    texts: Path,
+    cluster: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     """The search reads a part of a large source, says so, and what it finds is trained on
     everything.
     """
     monkeypatch.setitem(SAMPLE_SIZES, "bytes", texts.stat().st_size // 3)
-    train = ["train", str(texts), "--model", "best", "--cluster", cluster, "-o", str(tmp_path / "m")]
+    train = [
+        "train",
+        str(texts),
+        "--model",
+        "best",
+        "--cluster",
+        cluster,
+        "-o",
+        str(tmp_path / "m"),
+    ]
     result = CliRunner().invoke(cli, train, catch_exceptions=False)
     assert result.exit_code == 0
     found = re.search(r"^tried \d+ models on ([\d,]+) documents", result.stderr, re.MULTILINE)
     assert found is not None and 900 <= int(found[1].replace(",", "")) <= 1100
-    said = (
-        f"searched on a sample of {found[1]} documents, without models that workers cannot fit; training the best one"
+    said = f"searched on a sample of {found[1]} documents, without models that workers cannot fit; training the best one"
+    assert (
+        said in result.stderr and "stacked" not in result.stderr and "logistic" not in result.stderr
     )
-    assert said in result.stderr and "stacked" not in result.stderr and "logistic" not in result.stderr
     assert load_model(tmp_path / "m").counts.statistics.n_documents == 3000
     refused = CliRunner().invoke(cli, [*train, "--holdout", "0.2"])
-    assert "--holdout: does not apply: --model best with --cluster searches on a sample" in str(refused.exception)
+    assert "--holdout: does not apply: --model best with --cluster searches on a sample" in str(
+        refused.exception
+    )
 
 
 def test_a_search_of_what_fits(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -348,7 +443,9 @@ def test_a_search_of_what_fits(nbtext: Any, letters: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.exhaustive
-def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path) -> None:
+def test_what_a_cluster_cannot_do(
+    nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path
+) -> None:
     """Each refusal is a line that says what would help, and leaves nothing behind."""
     train = ("train", str(texts), "-o", str(tmp_path / "m"))
     ask = ("predict", str(texts), "-m", model)
@@ -357,14 +454,24 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
     (tmp_path / "without" / "distributed" / "__init__.py").write_text("raise ImportError")
     lacking = {"PYTHONPATH": f"{tmp_path}/without:{TOP}"}
     for arguments, status, part, environment in (
-        ((*train, *there), 1, "--cluster needs distributed; install it with: pip install 'nbtext[dask]'", lacking),
+        (
+            (*train, *there),
+            1,
+            "--cluster needs distributed; install it with: pip install 'nbtext[dask]'",
+            lacking,
+        ),
         (
             (*train, "--cluster", "tcp://127.0.0.1:9"),
             1,
             "tcp://127.0.0.1:9: does not answer",
             {"DASK_NBTEXT__TIMEOUT": "1s"},
         ),
-        ((*train, "--cluster", "somewhere"), 2, "--cluster: 'somewhere' is not an address; give tcp", {}),
+        (
+            (*train, "--cluster", "somewhere"),
+            2,
+            "--cluster: 'somewhere' is not an address; give tcp",
+            {},
+        ),
         (
             (*train, *there, "--token-pattern", "a"),
             2,
@@ -378,7 +485,12 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
             {},
         ),
         (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
-        (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path may be a different file", {}),
+        (
+            ("train", "texts.jsonl", *there, "-o", "m"),
+            2,
+            "texts.jsonl: a relative path may be a different file",
+            {},
+        ),
         ((*ask, *there, "--to", "csv"), 2, "--to: --cluster writes only jsonl and tsv", {}),
         (("predict", str(texts), "-m", "/no/model", *there), 1, "/no/model: cannot be read", {}),
     ):
@@ -401,7 +513,20 @@ def hosts() -> Iterator[tuple[str, str]]:
         pytest.skip("making network namespaces needs root, and a kernel that has them")
     try:
         assert ip("netns", "add", names[1])
-        assert ip("link", "add", ends[0], "netns", names[0], "type", "veth", "peer", "name", ends[1], "netns", names[1])
+        assert ip(
+            "link",
+            "add",
+            ends[0],
+            "netns",
+            names[0],
+            "type",
+            "veth",
+            "peer",
+            "name",
+            ends[1],
+            "netns",
+            names[1],
+        )
         for number, (name, end) in enumerate(zip(names, ends, strict=True), start=1):
             assert ip("-n", name, "addr", "add", f"10.99.7.{number}/24", "dev", end)
             assert ip("-n", name, "link", "set", end, "up")
@@ -423,7 +548,17 @@ def test_across_hosts(nbtext: Any, texts: Path, hosts: tuple[str, str], tmp_path
     with dask("scheduler", *options, within=one):
         address = scheduler_address(tmp_path / "s")
         with worker(address, tmp_path, "--host", "10.99.7.2", within=other):
-            train = (sys.executable, "-m", "nbtext", "train", str(texts), "-q", "--cluster", address, *SHARDS)
+            train = (
+                sys.executable,
+                "-m",
+                "nbtext",
+                "train",
+                str(texts),
+                "-q",
+                "--cluster",
+                address,
+                *SHARDS,
+            )
             environment = os.environ | {"PYTHONPATH": str(TOP), "DASK_NBTEXT__TIMEOUT": "60s"}
             there = (*one, *train, "-o", str(tmp_path / "there"))
             subprocess.run(there, env=environment, check=True, timeout=120)

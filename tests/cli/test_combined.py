@@ -36,7 +36,11 @@ def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
     (line,) = (line for line in shown.splitlines() if line.startswith("- parts: "))
     assert f"; {line.removeprefix('- parts: ')}; estimated accuracy" in trained.err
     parts = nbtext("inspect", "m", "--to", "json").json["parts"]
-    named = [f"{each['weight']:.3g} × {each['model']} of {each['view']}" for each in parts if each["weight"]]
+    named = [
+        f"{each['weight']:.3g} × {each['model']} of {each['view']}"
+        for each in parts
+        if each["weight"]
+    ]
     assert (line.removeprefix("- parts: "), len(named) > 1) == (" + ".join(named), True)
     assert sum(part["weight"] for part in parts) == pytest.approx(1)
     updated = nbtext("update", "m", str(letters / "test"), "-o", "u").ok()
@@ -48,17 +52,38 @@ def test_standard_input_is_read_once(nbtext: Any) -> None:
     """Short texts are counted twice: those of standard input are kept meanwhile, and the model is
     that of a file.
     """
-    rows = b"".join(f"{label},a {label} thing {n}\n".encode() for n in range(9) for label in ("red", "green"))
+    rows = b"".join(
+        f"{label},a {label} thing {n}\n".encode() for n in range(9) for label in ("red", "green")
+    )
     table = b"label,text\n" + rows
     Path("table.csv").write_bytes(table)
     nbtext("train", "table.csv", "--model", "combined", "-o", "file.joblib").ok()
-    nbtext("train", "-", "--input-format", "csv", "--model", "combined", "-o", "piped.joblib", input=table).ok()
+    nbtext(
+        "train",
+        "-",
+        "--input-format",
+        "csv",
+        "--model",
+        "combined",
+        "-o",
+        "piped.joblib",
+        input=table,
+    ).ok()
     assert Path("piped.joblib").read_bytes() == Path("file.joblib").read_bytes()
 
 
 def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:
     """As training does: the folds of what `train` would count are better than those of words alone."""
-    folds = ("evaluate", str(letters / "train"), "--folds", "5", "--model", "combined", "--to", "json")
+    folds = (
+        "evaluate",
+        str(letters / "train"),
+        "--folds",
+        "5",
+        "--model",
+        "combined",
+        "--to",
+        "json",
+    )
     chosen, given, words = (
         nbtext(*folds, *options).json["accuracy"]
         for options in ((), ("--view", "word:1", "--view", "word:2"), ("--view", "word:1"))
@@ -105,7 +130,9 @@ def test_pairs_that_hardly_repeat(nbtext: Any, each: float, is_left_out: bool) -
     assert ("left out: " in said) == is_left_out
     if is_left_out:
         names = "multinomial of word:2 and complement of word:2"
-        assert f"left out: {names}, which tell labels apart in fewer than 2% of the documents" in said
+        assert (
+            f"left out: {names}, which tell labels apart in fewer than 2% of the documents" in said
+        )
     error = (0.25 / 600 + 0.25 / 1500) ** 0.5
     assert expected["accuracy"] == pytest.approx(tested["accuracy"], abs=3 * error)
     assert tested["accuracy"] == pytest.approx(of_words["accuracy"], abs=0.02)

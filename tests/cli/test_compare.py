@@ -12,8 +12,13 @@ def test_learning_curves(nbtext: Any, letters: Path) -> None:
     """More documents make better models; the same bytes for any number of jobs, with and without
     the kernel.
     """
-    command = f"compare {letters}/train --sizes 25,200 --models multinomial,bernoulli --seeds 3".split()
-    results = [nbtext(*command, "--to", "json", "-j", "1"), nbtext(*command, "--to", "json", "-j", "3")]
+    command = (
+        f"compare {letters}/train --sizes 25,200 --models multinomial,bernoulli --seeds 3".split()
+    )
+    results = [
+        nbtext(*command, "--to", "json", "-j", "1"),
+        nbtext(*command, "--to", "json", "-j", "3"),
+    ]
     results.append(nbtext(*command, "--to", "json", NBTEXT_KERNEL="off"))
     assert [result.status for result in results] == [0, 0, 0], results[0].err
     assert len({result.out for result in results}) == 1
@@ -45,12 +50,17 @@ def test_from_a_matrix(nbtext: Any, letters: Path) -> None:
 
 def test_mistyped_models_and_sizes(nbtext: Any, letters: Path) -> None:
     """The error suggests the nearest valid value."""
-    assert "did you mean bernoulli?" in nbtext("compare", str(letters / "train"), "--models", "bernouli").err
+    assert (
+        "did you mean bernoulli?"
+        in nbtext("compare", str(letters / "train"), "--models", "bernouli").err
+    )
     assert "write 50,100,200" in nbtext("compare", str(letters / "train"), "--sizes", "many").err
 
 
 @pytest.fixture(scope="module")
-def candidates(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def candidates(
+    nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A folder with two models: a.joblib and b.joblib."""
     folder: Path = tmp_path_factory.mktemp("candidates")
     (folder / "a.joblib").write_bytes(Path(model).read_bytes())
@@ -74,7 +84,9 @@ def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
     command = ("compare", test, "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
     results = [nbtext(*command, "-j", jobs, cwd=candidates) for jobs in ("1", "3")]
     results.append(nbtext(*command, cwd=candidates, NBTEXT_KERNEL="off"))
-    results.append(nbtext("compare", "a.joblib", "b.joblib", "--test", test, "--to", "json", cwd=candidates))
+    results.append(
+        nbtext("compare", "a.joblib", "b.joblib", "--test", test, "--to", "json", cwd=candidates)
+    )
     assert [(result.status, result.err) for result in results] == [(0, "")] * 4
     records = [without_time(result.out) for result in results]
     assert all(record == records[0] for record in records)
@@ -83,7 +95,9 @@ def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
     assert [model["size"] for model in models] == [
         (candidates / name).stat().st_size for name in ("a.joblib", "b.joblib")
     ]
-    assert pair["accuracy"]["value"] == pytest.approx(models[1]["accuracy"]["value"] - models[0]["accuracy"]["value"])
+    assert pair["accuracy"]["value"] == pytest.approx(
+        models[1]["accuracy"]["value"] - models[0]["accuracy"]["value"]
+    )
     assert pair["accuracy"]["high"] < 0
     assert pair["p_value"] < 0.01
     assert pair["only_first"] > pair["only_second"]
@@ -114,7 +128,9 @@ def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> 
     assert (result.status, result.err) == (0, "")
     assert len(result.out.splitlines()) == 2
     assert b"McNemar" in (tmp_path / "page.html").read_bytes()
-    curves = f"compare {letters}/train --sizes 25,50 --seeds 2 --models multinomial,bernoulli".split()
+    curves = (
+        f"compare {letters}/train --sizes 25,50 --seeds 2 --models multinomial,bernoulli".split()
+    )
     plain = nbtext(*curves).out
     result = nbtext(*curves, "--report", "page.html")
     assert (result.status, result.out, result.err) == (0, plain, "")
@@ -122,16 +138,30 @@ def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_learning_curves_as_svg(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> None:
+def test_learning_curves_as_svg(
+    nbtext: Any, letters: Path, candidates: Path, tmp_path: Path
+) -> None:
     """--report FILE.svg writes the charts of learning curves alone, with a line for each model;
     others are refused.
     """
-    curves = ("compare", str(letters / "train"), "--sizes", "25,50", "--models", "multinomial,bernoulli")
+    curves = (
+        "compare",
+        str(letters / "train"),
+        "--sizes",
+        "25,50",
+        "--models",
+        "multinomial,bernoulli",
+    )
     nbtext(*curves, "--report", "curves.SVG").ok()
     drawing = ElementTree.parse(tmp_path / "curves.SVG").getroot()
     texts = [each.text for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
-    assert [texts.count(name) for name in ("Accuracy", "Log-loss", "multinomial", "bernoulli")] == [1, 1, 2, 2]
+    assert [texts.count(name) for name in ("Accuracy", "Log-loss", "multinomial", "bernoulli")] == [
+        1,
+        1,
+        2,
+        2,
+    ]
     models = ("-m", str(candidates / "a.joblib"), "-m", str(candidates / "b.joblib"))
     nbtext("compare", str(letters / "test"), *models, "--report", "c.svg").refused(
         2, "only learning curves are written as SVG"
@@ -143,8 +173,13 @@ def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) ->
     """One line says how to install it, before anything is read."""
     (tmp_path / "vl_convert.py").write_text("raise ImportError")
     path = f"{tmp_path}:{Path(__file__).parents[2]}"
-    result = nbtext("compare", str(letters / "train"), "--report", "page.html", PYTHONPATH=path).refused(1)
-    assert result.err == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
+    result = nbtext(
+        "compare", str(letters / "train"), "--report", "page.html", PYTHONPATH=path
+    ).refused(1)
+    assert (
+        result.err
+        == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
+    )
 
 
 @pytest.mark.exhaustive
@@ -152,7 +187,9 @@ def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) 
     """Each has an interval around its accuracy; the chosen one is the one that `train --model best`
     trains.
     """
-    nbtext("compare", str(letters / "train"), "--models", "best", "--seed", "1").refused(2, "No such option")
+    nbtext("compare", str(letters / "train"), "--models", "best", "--seed", "1").refused(
+        2, "No such option"
+    )
     nbtext("compare", str(letters / "train"), "--models", "best", "-o", "found.json").ok()
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["n_documents"] == 336
@@ -160,7 +197,9 @@ def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) 
     for each in found["candidates"]:
         assert each["accuracy_low"] < each["accuracy"] < each["accuracy_high"]
         standard_error = (each["accuracy"] * (1 - each["accuracy"]) / each["documents"]) ** 0.5
-        assert each["accuracy_high"] - each["accuracy_low"] == pytest.approx(3.92 * standard_error, rel=0.2)
+        assert each["accuracy_high"] - each["accuracy_low"] == pytest.approx(
+            3.92 * standard_error, rel=0.2
+        )
     (chosen,) = (each for each in found["candidates"] if each["chosen"])
     trained = nbtext("train", str(letters / "train"), "--model", "best", "-o", "m")
     (marked,) = (line for line in trained.err.splitlines() if line.rstrip().endswith("◂"))

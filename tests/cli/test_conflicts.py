@@ -16,16 +16,42 @@ from nbtext.errors import SettingsError
 from nbtext.settings import Excludes, Needs, Rule, Setting, check_rules, list_parts, list_settings
 
 VALUES = {  # of options, by what stands for a value in the help
-    "P": "0.5", "N": "2", "K": "2", "TIME": "3d", "NAME": "name", "TEXT": "text", "SQL": "SELECT 1", "GLOB": "*.bak",
-    "LABEL": "a", "LABEL=P": "a=0.9", "[LABEL=]P|auto": "a=0.5", "NAME,…": "label", "N,N…": "50,100", "N,N": "1,2",
+    "P": "0.5",
+    "N": "2",
+    "K": "2",
+    "TIME": "3d",
+    "NAME": "name",
+    "TEXT": "text",
+    "SQL": "SELECT 1",
+    "GLOB": "*.bak",
+    "LABEL": "a",
+    "LABEL=P": "a=0.9",
+    "[LABEL=]P|auto": "a=0.5",
+    "NAME,…": "label",
+    "N,N…": "50,100",
+    "N,N": "1,2",
     "NAME,NAME…": "a,b",
-    "ADDRESS": "local", "SIZE": "2MB", "MODEL": "m.joblib", "SOURCE": "texts.tsv", "FILE": "texts.tsv", "DIR": "folder",
-}  # fmt: skip
+    "ADDRESS": "local",
+    "SIZE": "2MB",
+    "MODEL": "m.joblib",
+    "SOURCE": "texts.tsv",
+    "FILE": "texts.tsv",
+    "DIR": "folder",
+}
 OWN_VALUES = {  # of options, by their names
-    "budget": "30s", "cost": "costs.csv", "keywords": "words.toml", "html": "page.html", "report": "page.html",
-    "apply": "decisions.jsonl", "held_out": "held.csv", "output": "result.csv", "threshold": "a=0.5", "smoothing": "2",
-    "select": "mi:5", "view": "word:1",
-}  # fmt: skip
+    "budget": "30s",
+    "cost": "costs.csv",
+    "keywords": "words.toml",
+    "html": "page.html",
+    "report": "page.html",
+    "apply": "decisions.jsonl",
+    "held_out": "held.csv",
+    "output": "result.csv",
+    "threshold": "a=0.5",
+    "smoothing": "2",
+    "select": "mi:5",
+    "view": "word:1",
+}
 ARGUMENTS = {"sources": "texts.tsv", "model": "m.joblib", "models": "m.joblib"}
 
 
@@ -42,7 +68,9 @@ def rules_of(command: Command) -> Iterator[Rule]:
     names = {each.name for each in command.params}
     parts = (getattr(part.record, "RULES", ()) for _, part in list_parts(command.record))
     for rule in chain(command.rules, *parts):
-        if rule.name in names and any(other.partition("=")[0] in names for other in rule.other.split("|")):
+        if rule.name in names and any(
+            other.partition("=")[0] in names for other in rule.other.split("|")
+        ):
             yield rule
 
 
@@ -72,7 +100,9 @@ def test_each_rule_is_one_line(nbtext: Any, tmp_path: Path, command: Command, ru
     (tmp_path / "texts.tsv").write_text("text\tlabel\nred\ta\n")
     (tmp_path / "costs.csv").write_text("a,b,1\n")
     (tmp_path / "words.toml").write_text('a = ["red"]\nb = ["blue"]\n')
-    arguments = [ARGUMENTS[each.name or ""] for each in command.params if isinstance(each, click.Argument)]
+    arguments = [
+        ARGUMENTS[each.name or ""] for each in command.params if isinstance(each, click.Argument)
+    ]
     options = option_of(command, rule.name)
     if isinstance(rule, Excludes):
         options += option_of(command, rule.other)
@@ -113,12 +143,17 @@ def test_rules_name_settings() -> None:
 
 
 def test_the_first_broken_rule_is_named() -> None:
-    rules = (Needs("half_life", "elapsed"), Excludes("cost", "threshold", because="both decide on the label"))
+    rules = (
+        Needs("half_life", "elapsed"),
+        Excludes("cost", "threshold", because="both decide on the label"),
+    )
     check_rules(rules, {"threshold": ("a", 0.5)})
     check_rules(rules, {"half_life": 1.0, "elapsed": 2.0})
     with pytest.raises(SettingsError, match=r"^half_life: needs --elapsed; add --elapsed"):
         check_rules(rules, {"half_life": 1.0, "cost": 1, "threshold": 1})
-    with pytest.raises(SettingsError, match=r"^cost: cannot be combined with --threshold, because both decide"):
+    with pytest.raises(
+        SettingsError, match=r"^cost: cannot be combined with --threshold, because both decide"
+    ):
         check_rules(rules, {"cost": 1, "threshold": 1})
 
 

@@ -31,9 +31,13 @@ def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
     separates columns.
     """
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
-    plain = records(nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=questions, cwd=spam).out)
+    plain = records(
+        nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=questions, cwd=spam).out
+    )
     for name in ("costs.csv", "costs.tsv", "semicolons.csv"):
-        out = nbtext("predict", "-", "-m", "m", "--to", "jsonl", "--cost", name, input=questions, cwd=spam).out
+        out = nbtext(
+            "predict", "-", "-m", "m", "--to", "jsonl", "--cost", name, input=questions, cwd=spam
+        ).out
         found = records(out)
         for before, after in zip(plain, found, strict=True):
             assert after["scores"] == before["scores"]
@@ -51,10 +55,15 @@ def test_evaluate_says_the_mean_cost(nbtext: Any, spam: Path, how: tuple[str, st
     """It is the confusions times what each costs, and less than that of the most probable labels."""
     found = nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "json", cwd=spam).json
     (_, ham_as_spam), (spam_as_ham, _) = found["confusion_matrix"]
-    assert found["mean_cost"] == pytest.approx((10 * ham_as_spam + spam_as_ham) / found["documents"])
+    assert found["mean_cost"] == pytest.approx(
+        (10 * ham_as_spam + spam_as_ham) / found["documents"]
+    )
     careful = ("--cost", "costs.csv", "--min-probability", "0.999999", "--to", "json")
     assert nbtext("evaluate", "spam", *how, *careful, cwd=spam).json["unanswered"] > 0
-    assert "mean cost " in nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "table", cwd=spam).out
+    assert (
+        "mean cost "
+        in nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "table", cwd=spam).out
+    )
 
 
 @pytest.mark.parametrize("line", ["ham,spam,1O", "ham,spam,", "spam,,one"])
@@ -69,10 +78,17 @@ def test_a_first_line_of_labels_is_not_a_header(nbtext: Any, spam: Path, line: s
 
 def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
     """The costs of a file of predictions are those of its labels, and --fail-under mean_cost works."""
-    nbtext("predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam).ok()
-    direct = nbtext("evaluate", "spam", "-m", "m", "--cost", "costs.csv", "--to", "json", cwd=spam).json
+    nbtext(
+        "predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam
+    ).ok()
+    direct = nbtext(
+        "evaluate", "spam", "-m", "m", "--cost", "costs.csv", "--to", "json", cwd=spam
+    ).json
     options = ("--predictions", "p.tsv", "--cost", "costs.csv", "--fail-under", "mean_cost=100")
-    assert nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam).ok().json["mean_cost"] == direct["mean_cost"]
+    assert (
+        nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam).ok().json["mean_cost"]
+        == direct["mean_cost"]
+    )
 
 
 def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
@@ -82,7 +98,9 @@ def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
     ask = ("predict", "-", "-m", "m", "--to", "jsonl", "--cost", "abstain.csv")
     found = [
-        record for record in records(nbtext(*ask, input=questions, cwd=spam).out) if any(record["scores"].values())
+        record
+        for record in records(nbtext(*ask, input=questions, cwd=spam).out)
+        if any(record["scores"].values())
     ]
     labels = set()
     for record in found:
@@ -96,7 +114,9 @@ def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [("-m", "m"), ("--folds", "4")])
-def test_evaluate_counts_abstentions_at_their_cost(nbtext: Any, spam: Path, how: tuple[str, str]) -> None:
+def test_evaluate_counts_abstentions_at_their_cost(
+    nbtext: Any, spam: Path, how: tuple[str, str]
+) -> None:
     """The mean cost is that of the answers and of the abstentions."""
     ask = ("evaluate", "spam", *how, "--to", "json", "--cost")
     found = nbtext(*ask, "abstain.csv", cwd=spam).json
@@ -104,7 +124,9 @@ def test_evaluate_counts_abstentions_at_their_cost(nbtext: Any, spam: Path, how:
     (ham_right, ham_as_spam), (spam_as_ham, spam_right) = found["confusion_matrix"]
     support = {row["label"]: row["support"] for row in found["per_label"]}
     cost = 10 * ham_as_spam + spam_as_ham
-    cost += 0.25 * (support["ham"] - ham_right - ham_as_spam) + 0.5 * (support["spam"] - spam_as_ham - spam_right)
+    cost += 0.25 * (support["ham"] - ham_right - ham_as_spam) + 0.5 * (
+        support["spam"] - spam_as_ham - spam_right
+    )
     assert found["mean_cost"] == pytest.approx(cost / found["documents"])
 
 

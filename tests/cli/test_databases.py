@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 QUERY = ("--query", "select id, body as text, queue as label from tickets")
-LABEL = ("predict", "tickets.db", "--query", "select * from tickets", "--text-field", "body", "--add-columns")
+LABEL = (
+    "predict",
+    "tickets.db",
+    "--query",
+    "select * from tickets",
+    "--text-field",
+    "body",
+    "--add-columns",
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +33,10 @@ def folder(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         files = sorted((letters / "train").glob("*/*"))
         connection.executemany(
             "insert into tickets values (?, ?, ?, ?, ?)",
-            [(n, file.read_text(), file.parent.name, 1.5, b"\0\xff") for n, file in enumerate(files)],
+            [
+                (n, file.read_text(), file.parent.name, 1.5, b"\0\xff")
+                for n, file in enumerate(files)
+            ],
         )
         connection.execute("create table other (a)")
     return path
@@ -48,8 +59,12 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, letters: Path, tmp_path: 
         models.append(nbtext("inspect", out, "--to", "json").json)
     assert models[0]["labels"] == models[1]["labels"]
     pytest.importorskip("sqlalchemy")
-    nbtext("train", f"sqlite:///{folder}/tickets.db", *QUERY, "-o", str(tmp_path / "u"), cwd=folder).ok()
-    result = nbtext("evaluate", "tickets.db", *QUERY, "-m", str(tmp_path / "u"), "--to", "json", cwd=folder)
+    nbtext(
+        "train", f"sqlite:///{folder}/tickets.db", *QUERY, "-o", str(tmp_path / "u"), cwd=folder
+    ).ok()
+    result = nbtext(
+        "evaluate", "tickets.db", *QUERY, "-m", str(tmp_path / "u"), "--to", "json", cwd=folder
+    )
     assert result.json["accuracy"] > 0.9
     assert (folder / "tickets.db").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == ["tickets.db"]
@@ -58,7 +73,16 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, letters: Path, tmp_path: 
 def test_a_table_of_another_file(nbtext: Any, folder: Path, model: str, tmp_path: Path) -> None:
     """Values and declared types stay; a second table is added beside; for any number of threads."""
     out = tmp_path / "out.db"
-    options = ("--columns", "label,probability,outlier", "--top-k", "2", "-m", model, "-o", str(out))
+    options = (
+        "--columns",
+        "label,probability,outlier",
+        "--top-k",
+        "2",
+        "-m",
+        model,
+        "-o",
+        str(out),
+    )
     for jobs, table in (("1", ()), ("3", ("--table", "second run"))):
         result = nbtext(*LABEL, *options, *table, "-j", jobs, cwd=folder)
         assert (result.status, result.out, result.err) == (0, "", ""), result.err
@@ -66,11 +90,29 @@ def test_a_table_of_another_file(nbtext: Any, folder: Path, model: str, tmp_path
     assert found == select(out, 'select * from "second run"')
     assert [row[:5] for row in found] == select(folder / "tickets.db", "select * from tickets")
     assert [(row[1], row[2]) for row in select(out, "pragma table_info(predictions)")] == [
-        ("id", "INTEGER"), ("body", "TEXT"), ("queue", "varchar(9)"), ("price", "numeric"), ("x", ""),
-        ("label", "TEXT"), ("probability", "REAL"), ("outlier", "INTEGER"),
-        ("label_1", "TEXT"), ("probability_1", "REAL"), ("label_2", "TEXT"), ("probability_2", "REAL"),
-    ]  # fmt: skip
-    ask = ("predict", "tickets.db", "--query", "select body as text, id from tickets", "-m", model, "--to", "jsonl")
+        ("id", "INTEGER"),
+        ("body", "TEXT"),
+        ("queue", "varchar(9)"),
+        ("price", "numeric"),
+        ("x", ""),
+        ("label", "TEXT"),
+        ("probability", "REAL"),
+        ("outlier", "INTEGER"),
+        ("label_1", "TEXT"),
+        ("probability_1", "REAL"),
+        ("label_2", "TEXT"),
+        ("probability_2", "REAL"),
+    ]
+    ask = (
+        "predict",
+        "tickets.db",
+        "--query",
+        "select body as text, id from tickets",
+        "-m",
+        model,
+        "--to",
+        "jsonl",
+    )
     records = nbtext(*ask, cwd=folder).records
     for row, record in zip(found, records, strict=True):
         assert (str(row[0]), row[5]) == (record["id"], record["label"])
@@ -80,28 +122,49 @@ def test_a_table_of_another_file(nbtext: Any, folder: Path, model: str, tmp_path
 ADD = ("--add-columns", "-o", "out")
 REFUSED = [
     ((*LABEL, "-o", "tickets.db"), "tickets.db is also an input"),
-    ((*LABEL, "-o", "full.db"), "--table: full.db has a table `predictions` already; give the new table another name"),
+    (
+        (*LABEL, "-o", "full.db"),
+        "--table: full.db has a table `predictions` already; give the new table another name",
+    ),
     ((*LABEL, "-o", "text.db"), "text.db: cannot be written: file is not a database"),
-    ((*LABEL, "-o", "none/x.db"), "none/x.db: cannot be written: no such file or directory; make its folder first"),
-    ((*LABEL, "-o", "x.db", "--table", ""), "--table: the name of the table is empty; name it, or leave out --table"),
+    (
+        (*LABEL, "-o", "none/x.db"),
+        "none/x.db: cannot be written: no such file or directory; make its folder first",
+    ),
+    (
+        (*LABEL, "-o", "x.db", "--table", ""),
+        "--table: the name of the table is empty; name it, or leave out --table",
+    ),
     ((*LABEL, "-o", "x.db.gz"), "-o: x.db.gz: sqlite is not compressed as a whole; leave out .gz"),
-    ((*LABEL, "-o", "out.csv"), "the rows are written as sqlite, the format of SOURCE; out.csv says .csv"),
-    (("predict", "tickets.db", "--query", "select body as text, 1 as Label from tickets", *ADD),
-     "there is a column `label` already; --column-prefix"),
-    (("predict", "tickets.db", "--query", "select none", "-o", "out.tsv"), "the query fails: no such column: none"),
+    (
+        (*LABEL, "-o", "out.csv"),
+        "the rows are written as sqlite, the format of SOURCE; out.csv says .csv",
+    ),
+    (
+        ("predict", "tickets.db", "--query", "select body as text, 1 as Label from tickets", *ADD),
+        "there is a column `label` already; --column-prefix",
+    ),
+    (
+        ("predict", "tickets.db", "--query", "select none", "-o", "out.tsv"),
+        "the query fails: no such column: none",
+    ),
     (("predict", "tickets.db", "-o", "out.tsv"), "has 2 tables: other, tickets; give --query"),
     (("predict", "t.csv", "--table", "x", *ADD), "--table: csv has no tables; leave out --table"),
     (("predict", "t.csv", "--query", "select 1", "-o", "out.csv"), "t.csv: is not a database"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("arguments", "message"), REFUSED, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_refused(
     nbtext: Any, folder: Path, model: str, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     """One line, and no file changes or is left behind."""
     (tmp_path / "tickets.db").write_bytes((folder / "tickets.db").read_bytes())
-    (tmp_path / "text.db").write_text("not a database, but a text that is long enough to be one" * 99)
+    (tmp_path / "text.db").write_text(
+        "not a database, but a text that is long enough to be one" * 99
+    )
     (tmp_path / "t.csv").write_text("text\nbins\n")
     with closing(sqlite3.connect(tmp_path / "full.db")) as connection:
         connection.execute("create table Predictions (a)")
@@ -112,7 +175,9 @@ def test_refused(
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_run_that_fails_in_between_leaves_nothing(nbtext: Any, folder: Path, model: str, tmp_path: Path) -> None:
+def test_a_run_that_fails_in_between_leaves_nothing(
+    nbtext: Any, folder: Path, model: str, tmp_path: Path
+) -> None:
     """If the second source has other columns, neither a new file nor a new table is left behind."""
     with closing(sqlite3.connect(tmp_path / "b.db")) as connection, connection:
         connection.execute("create table t (body text)")
@@ -123,7 +188,18 @@ def test_a_run_that_fails_in_between_leaves_nothing(nbtext: Any, folder: Path, m
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         connection.execute("drop table other")
     for out in ("new.db", "old.db"):
-        ask = ("predict", "a.db", "b.db", "--text-field", "body", "--add-columns", "-m", model, "-o", out)
+        ask = (
+            "predict",
+            "a.db",
+            "b.db",
+            "--text-field",
+            "body",
+            "--add-columns",
+            "-m",
+            model,
+            "-o",
+            out,
+        )
         result = nbtext(*ask)
         assert result.status == 1 and "b.db: its columns are not those of a.db" in result.err
     assert select(tmp_path / "old.db", "select name from sqlite_schema") == [("t",)]

@@ -46,7 +46,9 @@ def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
     second = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
     third = nbtext("train", "td", "-o", "other.joblib", cwd=fruit)
     assert (first.status, second.status, third.status) == (0, 0, 0)
-    assert (fruit / "td/a/model.joblib").read_bytes() == model == (fruit / "other.joblib").read_bytes()
+    assert (
+        (fruit / "td/a/model.joblib").read_bytes() == model == (fruit / "other.joblib").read_bytes()
+    )
     assert "4 documents" in second.err
     assert "skipped 1: output of this run" in second.err
     assert "skipped 1: nbtext model" in third.err
@@ -61,9 +63,14 @@ def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
     for form in ("c", "js"):
         nbtext("export", "m.joblib", "--to", form, "-o", f"td/b/model.{form}", cwd=fruit).ok()
     patterns = ("--exclude", "model.*", "--exclude", "answers*")
-    answers = nbtext("predict", "td", "-m", "m.joblib", "-o", "td/answers.tsv", *patterns, cwd=fruit)
+    answers = nbtext(
+        "predict", "td", "-m", "m.joblib", "-o", "td/answers.tsv", *patterns, cwd=fruit
+    )
     assert "skipped 1: nbtext matrix" in answers.err
-    assert len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns, cwd=fruit))) == 4
+    assert (
+        len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns, cwd=fruit)))
+        == 4
+    )
 
 
 def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
@@ -104,7 +111,11 @@ def test_binary_files_are_skipped_and_counted(nbtext: Any, fruit: Path) -> None:
     """Their bytes are not learned; a line for each kind says how many, and what would help."""
     for name, (content, _) in BINARY.items():
         (fruit / "td/a" / name).write_bytes(content)
-    for name, member in (("letter.docx", "[Content_Types].xml"), ("letter.odt", "mimetype"), ("some.zip", "a.txt")):
+    for name, member in (
+        ("letter.docx", "[Content_Types].xml"),
+        ("letter.odt", "mimetype"),
+        ("some.zip", "a.txt"),
+    ):
         with zipfile.ZipFile(fruit / "td/b" / name, "w") as archive:
             archive.writestr(member, "endobj endstream")
     result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
@@ -120,8 +131,20 @@ def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
     """Named by itself it is an error of one line, also as a whole file."""
     nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
     (fruit / "report.pdf").write_bytes(BINARY["report.pdf"][0])
-    nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit).refused(1, "report.pdf: is a PDF file, not text")
-    whole = nbtext("predict", "report.pdf", "--input-format", "files", "-m", "m.joblib", "--to", "jsonl", cwd=fruit)
+    nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit).refused(
+        1, "report.pdf: is a PDF file, not text"
+    )
+    whole = nbtext(
+        "predict",
+        "report.pdf",
+        "--input-format",
+        "files",
+        "-m",
+        "m.joblib",
+        "--to",
+        "jsonl",
+        cwd=fruit,
+    )
     assert "PDF file, not text" in whole.json["reason"]
 
 
@@ -130,7 +153,12 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
     read.
     """
     os.mkfifo(fruit / "td/a/fifo")
-    for name, target in {"memory": "/proc/self/mem", "full": "/dev/full", "pipe": "fifo", "loop": "loop"}.items():
+    for name, target in {
+        "memory": "/proc/self/mem",
+        "full": "/dev/full",
+        "pipe": "fifo",
+        "loop": "loop",
+    }.items():
         (fruit / "td/a" / name).symlink_to(target)
     result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
     assert "4 documents" in result.err
@@ -142,7 +170,10 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
         assert "skipped 3: broken symbolic link, the first td/a/full\n" in result.err
     records = nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).records
     reasons = [record.get("reason", "") for record in records if record["id"].endswith("memory")]
-    assert len(records) == 5 and "memory: is a symbolic link to a file that cannot be read" in reasons[0]
+    assert (
+        len(records) == 5
+        and "memory: is a symbolic link to a file that cannot be read" in reasons[0]
+    )
 
 
 def test_html_files_are_reduced_to_text(nbtext: Any, fruit: Path) -> None:
@@ -170,7 +201,9 @@ def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
     assert "skipped 2: file about the directory, such as README or LICENSE" in result.err
 
 
-@pytest.mark.skipif(not HAS_KERNEL or shutil.which("strace") is None, reason="needs the kernel and strace")
+@pytest.mark.skipif(
+    not HAS_KERNEL or shutil.which("strace") is None, reason="needs the kernel and strace"
+)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_document_is_opened_once_by_its_name_in_the_folder(tmp_path: Path, jobs: str) -> None:
     """Files are opened relative to their open folder, without a stat of each, except for a sample
@@ -183,11 +216,17 @@ def test_a_document_is_opened_once_by_its_name_in_the_folder(tmp_path: Path, job
     traced = "trace=open,openat,stat,lstat,newfstatat,statx,access,faccessat,readlink"
     command = [sys.executable, "-m", "nbtext", "train", "docs", "-o", "model", "-j", jobs, "-q"]
     done = subprocess.run(
-        ["strace", "-f", "-e", traced, "-o", "log", *command], cwd=tmp_path, capture_output=True, check=False
+        ["strace", "-f", "-e", traced, "-o", "log", *command],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
     )
     if done.returncode:
         pytest.skip("strace is not allowed here")
-    calls = re.findall(r"(\w+)\((\w+), \"([^\"]*doc-\d+)\"|(\w+)\(\"([^\"]*doc-\d+)\"", (tmp_path / "log").read_text())
+    calls = re.findall(
+        r"(\w+)\((\w+), \"([^\"]*doc-\d+)\"|(\w+)\(\"([^\"]*doc-\d+)\"",
+        (tmp_path / "log").read_text(),
+    )
     opened = [call for call in calls if "open" in call[0] + call[3]]
     assert len(opened) == 640
     assert all(folder.isdecimal() and "/" not in name for _, folder, name, *_ in opened)

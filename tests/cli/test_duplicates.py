@@ -17,14 +17,18 @@ LINES = "red round apple\tapple\ngreen round\tapple\nlong yellow\tbanana\nlong g
 def test_the_summary_says_how_many_there_are(nbtext: Any, tmp_path: Path) -> None:
     """`train X X` counts the copies, with any number of threads."""
     (tmp_path / "x.tsv").write_text("text\tlabel\n" + LINES * 40, encoding="utf-8")
-    trained = [nbtext("train", "x.tsv", "-o", "m.joblib", "--force", "-j", jobs) for jobs in ("1", "3")]
+    trained = [
+        nbtext("train", "x.tsv", "-o", "m.joblib", "--force", "-j", jobs) for jobs in ("1", "3")
+    ]
     (said,) = {each.err for each in trained}
     assert "156 duplicates" in said
 
 
 def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
     """`evaluate --folds` of X X finds no copy of a test document among the training documents."""
-    rows = [f"only{n} {'red' if n % 2 else 'green'}\t{'a' if (n // 2) % 2 else 'b'}" for n in range(40)]
+    rows = [
+        f"only{n} {'red' if n % 2 else 'green'}\t{'a' if (n // 2) % 2 else 'b'}" for n in range(40)
+    ]
     (tmp_path / "x.tsv").write_text("\n".join(["text\tlabel", *rows * 2, ""]), encoding="utf-8")
     result = nbtext("evaluate", "x.tsv", "--folds", "5", "--fail-under", "accuracy=0.9")
     assert result.status == 3, result.err
@@ -45,7 +49,9 @@ def test_two_copies_with_twice_the_smoothing_are_one_with_it(model: str, factor:
     labels = [chance.choice("abc") for _ in texts]
     texts, labels = list(dict.fromkeys(texts)), labels[: len(dict.fromkeys(texts))]
     one, two = (
-        TextClassifier(model=model, smoothing=0.3 * factor ** (n - 1), calibrate=False, vocabulary=words)
+        TextClassifier(
+            model=model, smoothing=0.3 * factor ** (n - 1), calibrate=False, vocabulary=words
+        )
         .fit(texts * n, labels * n)
         .leave_one_out_predict_proba_
         for n in (1, 2)
@@ -54,14 +60,19 @@ def test_two_copies_with_twice_the_smoothing_are_one_with_it(model: str, factor:
 
 
 @pytest.mark.exhaustive
-def test_two_copies_of_newsgroups(nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path) -> None:
+def test_two_copies_of_newsgroups(
+    nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path
+) -> None:
     """20 Newsgroups, random halves: the estimate of `train X X` is within 0.015 of the test
     accuracy.
     """
-    paths = sorted(path for part in ("train", "test") for path in (corpora("20news") / part).glob("*/*"))
+    paths = sorted(
+        path for part in ("train", "test") for path in (corpora("20news") / part).glob("*/*")
+    )
     random.Random(1).shuffle(paths)
     lines = [
-        json.dumps({"id": str(path), "text": path.read_text("latin-1"), "label": path.parent.name}) + "\n"
+        json.dumps({"id": str(path), "text": path.read_text("latin-1"), "label": path.parent.name})
+        + "\n"
         for path in paths
     ]
     (tmp_path / "x.jsonl").write_text("".join(lines[: len(lines) // 2]))
@@ -83,6 +94,10 @@ def test_the_halves_of_imdb_share_123_texts(corpora: Callable[[str], Path], nbte
     shared = texts["train"] & texts["test"]
     assert len(shared) == 123
     options = ("--against", str(folder / "test"), "--only", "leak", "--to", "jsonl", "-q")
-    equal = [leak for leak in nbtext("review", str(folder / "train"), *options).ok().records if leak["certainty"] == 1]
+    equal = [
+        leak
+        for leak in nbtext("review", str(folder / "train"), *options).ok().records
+        if leak["certainty"] == 1
+    ]
     assert {Path(leak["documents"][0]["file"]).read_text() for leak in equal} >= shared
     assert len(equal) < 130

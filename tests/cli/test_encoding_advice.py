@@ -10,13 +10,18 @@ RUSSIAN = "Сегодня мы пошли в библиотеку читать �
 
 def test_the_message_of_a_command(nbtext: Any, tmp_path: Path) -> None:
     """It names the encoding if over 1 % is invalid, and the advice works."""
-    lines = [f"__label__{'a' if n % 2 else 'b'} {line}" for n, line in enumerate(RUSSIAN.splitlines() * 9)]
+    lines = [
+        f"__label__{'a' if n % 2 else 'b'} {line}"
+        for n, line in enumerate(RUSSIAN.splitlines() * 9)
+    ]
     (tmp_path / "t.txt").write_bytes("\n".join(lines).encode("cp1251"))
     ran = nbtext("train", "t.txt", "-o", "m")
     assert ", which seems to be cp1251; try --encoding cp1251" in ran.err
     assert "% of the text" in ran.err
     assert "replaced" not in nbtext("train", "t.txt", "--encoding", "cp1251", "-o", "m").err
-    (tmp_path / "few.txt").write_bytes(b"__label__a " + b"word " * 500 + b"\xff\n__label__b other\n")
+    (tmp_path / "few.txt").write_bytes(
+        b"__label__a " + b"word " * 500 + b"\xff\n__label__b other\n"
+    )
     ran = nbtext("train", "few.txt", "-o", "m")
     assert "replaced 1 invalid byte in 1 document; give the right --encoding" in ran.err
     ran = nbtext("train", "-", "-o", "m", input=(tmp_path / "t.txt").read_bytes())
@@ -30,7 +35,9 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
         (tmp_path / "d").mkdir(exist_ok=True)
         (tmp_path / f"d/{number}.eml").write_text(mail)
     (tmp_path / "d/3.html").write_text("<meta charset=vulcan>the bins étaient full")
-    (tmp_path / "d/4.eml").write_text("Content-Type: text/plain; charset=romulan\n\nthe bins étaient full")
+    (tmp_path / "d/4.eml").write_text(
+        "Content-Type: text/plain; charset=romulan\n\nthe bins étaient full"
+    )
     for options in ([], ["-j", "1"]):
         ran = nbtext("predict", "d", "-m", model, *options)
         assert ran.err.splitlines() == [
@@ -40,17 +47,29 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
         ]
     assert ran.out.count("trash") == 4
     assert nbtext("predict", "d", "-m", model, "--encoding", "cp437").err == ""
-    nbtext("predict", "d", "-m", model, "--encoding", "klingon").refused(2, "there is no encoding 'klingon'")
+    nbtext("predict", "d", "-m", model, "--encoding", "klingon").refused(
+        2, "there is no encoding 'klingon'"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "codec", "advice"),
     [
-        ("les élèves étaient très fiers de leur école où l'été fût long", "cp1252", "--encoding cp1252"),
-        ("wszyscy ludzie rodzą się wolni i równi pod względem swej godności", "iso8859-2", "--encoding iso8859-2\n"),
+        (
+            "les élèves étaient très fiers de leur école où l'été fût long",
+            "cp1252",
+            "--encoding cp1252",
+        ),
+        (
+            "wszyscy ludzie rodzą się wolni i równi pod względem swej godności",
+            "iso8859-2",
+            "--encoding iso8859-2\n",
+        ),
     ],
 )
-def test_encodings_of_which_several_fit(nbtext: Any, tmp_path: Path, text: str, codec: str, advice: str) -> None:
+def test_encodings_of_which_several_fit(
+    nbtext: Any, tmp_path: Path, text: str, codec: str, advice: str
+) -> None:
     """The French text is not called cp1250 alone, and the Polish one not iso8859-10."""
     lines = [f"__label__{'a' if n % 2 else 'b'} {text} {n}" for n in range(20)]
     (tmp_path / "t.txt").write_bytes("\n".join(lines).encode(codec))
@@ -64,13 +83,21 @@ def test_a_valid_replacement_character_is_not_an_invalid_byte(
 ) -> None:
     """Only bytes that are not valid are counted, in each format; in JSON, an escape is valid, too."""
     text = "the bins \ufffd are \ufffd full"
-    content = {"json": f'[{{"text": "{text}"}},\n {{"text": "\\ufffd"}}]', "jsonl": f'{{"text": "{text}"}}\n'}
+    content = {
+        "json": f'[{{"text": "{text}"}},\n {{"text": "\\ufffd"}}]',
+        "jsonl": f'{{"text": "{text}"}}\n',
+    }
     name = f"x.{end}"
     (tmp_path / name).write_bytes(content.get(end, f"text\n{text}\n").encode(codec))
     assert nbtext("predict", name, "-m", model, "--encoding", codec).ok().err == ""
     if codec == "utf-8":
-        (tmp_path / name).write_bytes((tmp_path / name).read_bytes().replace(b"full", b"f\xffll \xe2\x82"))
-        assert "replaced 2 invalid bytes in 1 document" in nbtext("predict", name, "-m", model).ok().err
+        (tmp_path / name).write_bytes(
+            (tmp_path / name).read_bytes().replace(b"full", b"f\xffll \xe2\x82")
+        )
+        assert (
+            "replaced 2 invalid bytes in 1 document"
+            in nbtext("predict", name, "-m", model).ok().err
+        )
 
 
 def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) -> None:
@@ -80,7 +107,8 @@ def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) ->
     (tmp_path / "d/a/3.dat").write_text("plain")
     ran = nbtext("train", "d", "-o", "m")
     assert (
-        "skipped 2: binary file (it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le)" in ran.err
+        "skipped 2: binary file (it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le)"
+        in ran.err
     )
     (tmp_path / "one.dat").write_bytes((tmp_path / "d/a/1.dat").read_bytes())
     ran = nbtext("predict", "one.dat", "-m", "m")
@@ -89,11 +117,15 @@ def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])
-def test_utf_16_is_named_whatever_the_file_is_called(nbtext: Any, model: str, tmp_path: Path, name: str) -> None:
+def test_utf_16_is_named_whatever_the_file_is_called(
+    nbtext: Any, model: str, tmp_path: Path, name: str
+) -> None:
     """NULs are valid UTF-8: without this test every word would be cut into letters, and the labels
     would be chance.
     """
-    text = '{"text": "the bins are full"}\n' if name.endswith("jsonl") else "text\nthe bins are full\n"
+    text = (
+        '{"text": "the bins are full"}\n' if name.endswith("jsonl") else "text\nthe bins are full\n"
+    )
     (tmp_path / "d/a").mkdir(parents=True)
     (tmp_path / name).write_bytes(text.encode("utf-16-le"))
     for source in (name, name.partition("/")[0]):

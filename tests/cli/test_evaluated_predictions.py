@@ -21,16 +21,29 @@ def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("rows")
     chance = random.Random(1)
-    words = {"a,b": "apple pear", "tab\t|bar": "boat tide", "back\\t": "nail saw", "=plain": "old good"}
+    words = {
+        "a,b": "apple pear",
+        "tab\t|bar": "boat tide",
+        "back\\t": "nail saw",
+        "=plain": "old good",
+    }
     for name, n in (("train", 300), ("test", 40)):
         one = []
         several = []
         for number in range(n):
             labels = chance.sample(sorted(words), chance.choice([0, 1, 1, 2, 3]))
-            text = " ".join(chance.choice(words[label].split()) for label in labels for _ in range(3)) or "the of"
+            text = (
+                " ".join(chance.choice(words[label].split()) for label in labels for _ in range(3))
+                or "the of"
+            )
             identity = "-same" if number in (3, 17) else f"{number}"
             several.append(json.dumps({"id": identity, "text": text, "label": labels}) + "\n")
-            one.append(json.dumps({"id": identity, "text": text, "label": labels[0] if labels else "=plain"}) + "\n")
+            one.append(
+                json.dumps(
+                    {"id": identity, "text": text, "label": labels[0] if labels else "=plain"}
+                )
+                + "\n"
+            )
         (folder / f"one-{name}.jsonl").write_text("".join(one))
         (folder / f"several-{name}.jsonl").write_text("".join(several))
     for kind in ("one", "several"):
@@ -42,7 +55,9 @@ def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("form", ["jsonl", "json", "tsv", "csv"])
 @pytest.mark.exhaustive(every=3)
-def test_evaluate_reads_what_predict_writes(nbtext: Any, rows: Path, kind: str, suffix: str, form: str) -> None:
+def test_evaluate_reads_what_predict_writes(
+    nbtext: Any, rows: Path, kind: str, suffix: str, form: str
+) -> None:
     """Every format and compression, of one label and of several, gives the decisions of the model."""
     source = f"{kind}-test.jsonl"
     path = f"{kind}.{form}{suffix}"
@@ -66,11 +81,23 @@ def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) ->
     """
     source = f"{kind}-test.jsonl"
     extra = ("--coverage", "0.9", "--top-k", "2")
-    text = nbtext("predict", source, "-m", kind, "--id-field", "id", "--to", form, *extra, cwd=rows).out
+    text = nbtext(
+        "predict", source, "-m", kind, "--id-field", "id", "--to", form, *extra, cwd=rows
+    ).out
     options = ("--id-field", "id", "--to", "json", "--predictions", "-")
     ran = nbtext("evaluate", source, *options, cwd=rows, input=text.encode()).ok()
     direct = nbtext(
-        "evaluate", source, "-m", kind, "--coverage", "0.9", "--id-field", "id", "--to", "json", cwd=rows
+        "evaluate",
+        source,
+        "-m",
+        kind,
+        "--coverage",
+        "0.9",
+        "--id-field",
+        "id",
+        "--to",
+        "json",
+        cwd=rows,
     ).json
     found = ran.json
     for name in ("documents", "accuracy", "macro_f1", "micro_f1", "coverage", "mean_set_size"):
@@ -80,7 +107,9 @@ def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) ->
 def test_cells_that_are_safe_for_spreadsheets(nbtext: Any, rows: Path) -> None:
     """The quote that --spreadsheet-safe writes before a label or an id is not a part of it."""
     options = ("--id-field", "id", "--to", "csv")
-    text = nbtext("predict", "one-test.jsonl", "-m", "one", *options, "--spreadsheet-safe", cwd=rows).out
+    text = nbtext(
+        "predict", "one-test.jsonl", "-m", "one", *options, "--spreadsheet-safe", cwd=rows
+    ).out
     assert "'=plain" in text
     assert "'-same" in text
     found = PredictionsFile(_write(rows / "safe.csv", text))
@@ -93,7 +122,9 @@ def test_other_formats_of_predict_are_named(nbtext: Any, rows: Path) -> None:
         text = nbtext("predict", "one-test.jsonl", "-m", "one", "--to", form, cwd=rows).out
         if form == "fasttext":
             text = "__label__a\n"
-        with pytest.raises(InputError, match=r"write it with nbtext predict --to jsonl \(or json, tsv, csv\)"):
+        with pytest.raises(
+            InputError, match=r"write it with nbtext predict --to jsonl \(or json, tsv, csv\)"
+        ):
             PredictionsFile(_write(rows / "p.txt", text))
 
 
@@ -102,24 +133,43 @@ def _write(path: Path, text: str) -> str:
     return str(path)
 
 
-ODD = ["[1", "{a", "#", '"q"', "'=x", "tab\t", "line\n", "back\\slash\\n", " ", "[{", "label", "0.5"]
+ODD = [
+    "[1",
+    "{a",
+    "#",
+    '"q"',
+    "'=x",
+    "tab\t",
+    "line\n",
+    "back\\slash\\n",
+    " ",
+    "[{",
+    "label",
+    "0.5",
+]
 
 
 @pytest.mark.parametrize("first", ODD)
 @pytest.mark.parametrize("form", ["jsonl", "json", "tsv", "csv"])
-def test_ids_that_look_like_something_else(nbtext: Any, rows: Path, tmp_path: Path, first: str, form: str) -> None:
+def test_ids_that_look_like_something_else(
+    nbtext: Any, rows: Path, tmp_path: Path, first: str, form: str
+) -> None:
     """The first id may begin as JSON, a comment or a quoted cell does; a blank one is the place of
     the document.
     """
     lines = (rows / "one-test.jsonl").read_text().splitlines()
-    documents = [json.loads(line) | {"id": f"{first}{number or ''}"} for number, line in enumerate(lines)]
+    documents = [
+        json.loads(line) | {"id": f"{first}{number or ''}"} for number, line in enumerate(lines)
+    ]
     (tmp_path / "test.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
     model = str(rows / "one")
     expected = nbtext("evaluate", "test.jsonl", "-m", model, "--to", "json").ok().json["accuracy"]
     written = nbtext("predict", "test.jsonl", "-m", model, "--to", form).ok().out
     (tmp_path / f"p.{form}").write_text(written)
     for path, given in ((f"p.{form}", ""), ("-", written)):
-        ran = nbtext("evaluate", "test.jsonl", "--predictions", path, "--to", "json", input=given.encode()).ok()
+        ran = nbtext(
+            "evaluate", "test.jsonl", "--predictions", path, "--to", "json", input=given.encode()
+        ).ok()
         assert ran.json["accuracy"] == expected
 
 
@@ -135,15 +185,23 @@ def tables(rows: Path) -> Path:
     from pyarrow import feather, parquet
 
     for kind in ("one", "several"):
-        found = [json.loads(line) for line in (rows / f"{kind}-test.jsonl").read_text().splitlines()]
+        found = [
+            json.loads(line) for line in (rows / f"{kind}-test.jsonl").read_text().splitlines()
+        ]
         for each in found:
             each["kind"] = each.pop("label")
         (rows / f"{kind}-t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in found))
         (rows / f"{kind}-t.json").write_text(json.dumps(found))
         parquet.write_table(pa.Table.from_pylist(found), rows / f"{kind}-t.parquet")
         feather.write_feather(pa.Table.from_pylist(found), rows / f"{kind}-t.arrow")
-        flat = [(each["id"], each["text"], "/".join(kinds) if isinstance(kinds := each["kind"], list) else kinds)
-                for each in found]  # fmt: skip
+        flat = [
+            (
+                each["id"],
+                each["text"],
+                "/".join(kinds) if isinstance(kinds := each["kind"], list) else kinds,
+            )
+            for each in found
+        ]
         for form, separator in (("csv", ","), ("tsv", "\t")):
             with (rows / f"{kind}-t.{form}").open("w", newline="") as file:
                 csv.writer(file, delimiter=separator).writerows([["id", "text", "kind"], *flat])
@@ -156,10 +214,14 @@ def tables(rows: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["one", "several"])
-@pytest.mark.parametrize("form", ["csv", "tsv", "csv.gz", "jsonl", "jsonl.zst", "json", "parquet", "arrow", "db"])
+@pytest.mark.parametrize(
+    "form", ["csv", "tsv", "csv.gz", "jsonl", "jsonl.zst", "json", "parquet", "arrow", "db"]
+)
 @pytest.mark.parametrize("prefix", ["", "my_"])
 @pytest.mark.exhaustive(every=3)
-def test_columns_that_were_added(nbtext: Any, tables: Path, tmp_path: Path, kind: str, form: str, prefix: str) -> None:
+def test_columns_that_were_added(
+    nbtext: Any, tables: Path, tmp_path: Path, kind: str, form: str, prefix: str
+) -> None:
     """A file of --add-columns is a file of predictions, and it holds the true labels beside them."""
     plain = form.partition(".")[0]
     source = str(tables / f"{kind}-t.{plain}")
@@ -180,15 +242,21 @@ def test_columns_that_were_added(nbtext: Any, tables: Path, tmp_path: Path, kind
         ways.append([source, "--predictions", out, *labels])
     for way in ways:
         found = nbtext("evaluate", *way, "--to", "json").ok().json
-        assert {name: found.get(name) for name in names} == {name: direct.get(name) for name in names}, way
-        assert found["per_label"] == [{**each, "threshold": None} if "threshold" in each else each
-                                      for each in direct["per_label"]]  # fmt: skip
+        assert {name: found.get(name) for name in names} == {
+            name: direct.get(name) for name in names
+        }, way
+        assert found["per_label"] == [
+            {**each, "threshold": None} if "threshold" in each else each
+            for each in direct["per_label"]
+        ]
         name = "log_loss" if kind == "one" else "label_ranking_average_precision"
         assert found[name] == pytest.approx(direct[name], abs=1e-4)
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_predictions_without_ids_are_matched_in_order(nbtext: Any, tables: Path, tmp_path: Path, named: bool) -> None:
+def test_predictions_without_ids_are_matched_in_order(
+    nbtext: Any, tables: Path, tmp_path: Path, named: bool
+) -> None:
     """A table without an id column; one row more or fewer than documents is an error."""
     text = (tables / "one-t.csv").read_text()
     rows = [line.split(",", 1)[1] for line in text.splitlines()]
@@ -199,13 +267,18 @@ def test_predictions_without_ids_are_matched_in_order(nbtext: Any, tables: Path,
     direct = nbtext("evaluate", "t.csv", "-m", model, *ask).ok().json
     more = ("--predicted-field", "label") if named else ()
     found = nbtext("evaluate", "t.csv", "--predictions", "out.csv", *more, *ask).ok().json
-    assert (found["accuracy"], found["confusion_matrix"]) == (direct["accuracy"], direct["confusion_matrix"])
+    assert (found["accuracy"], found["confusion_matrix"]) == (
+        direct["accuracy"],
+        direct["confusion_matrix"],
+    )
     (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in rows[:-1]))
     nbtext("evaluate", "t.csv", "--predictions", "out.csv", *ask).refused(
         1, "out.csv: has no ids, and 40 predictions for 39 documents"
     )
     (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in [*rows, rows[-1]]))
-    nbtext("evaluate", "t.csv", "--predictions", "out.csv", *ask).refused(1, "out.csv: has no ids, and 40 predictions")
+    nbtext("evaluate", "t.csv", "--predictions", "out.csv", *ask).refused(
+        1, "out.csv: has no ids, and 40 predictions"
+    )
 
 
 TWO_COLUMNS = "name,true,guess,sure\na,x,x,0.9\nb,x,y,0.6\nc,y,y,0.7\nd,y,,\n"
@@ -223,7 +296,10 @@ def test_two_columns_of_a_table(nbtext: Any, tmp_path: Path) -> None:
     assert found["macro_f1"] == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert not {"log_loss", "brier_score", "expected_calibration_error"} & found.keys()
     assert nbtext(*ask, "-", input=TWO_COLUMNS.encode()).ok().json == found
-    records = [dict(zip(("name", "true", "guess"), line.split(","), strict=False)) for line in TWO_COLUMNS.split()[1:]]
+    records = [
+        dict(zip(("name", "true", "guess"), line.split(","), strict=False))
+        for line in TWO_COLUMNS.split()[1:]
+    ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
     assert nbtext(*ask, "t.jsonl").ok().json == found
     (tmp_path / "n.csv").write_text(TWO_COLUMNS.partition("\n")[2])
@@ -262,15 +338,23 @@ NO_FIELDS = [
     ("evaluate t.csv --probability-field sure --predictions t.csv", 2, "--probability-field"),
     ("evaluate t.csv --predicted-field guess --text-field name", 2, "--text-field"),
     ("evaluate t.txt --predicted-field guess", 1, "t.txt:1: no column or key `guess`, found 1"),
-    ("evaluate f.txt --predicted-field guess", 1, "f.txt: has no columns or keys that hold predictions"),
-    ("evaluate t.csv --predicted-field guess --probability-field name --label-field true", 1, "t.csv:2"),
+    (
+        "evaluate f.txt --predicted-field guess",
+        1,
+        "f.txt: has no columns or keys that hold predictions",
+    ),
+    (
+        "evaluate t.csv --predicted-field guess --probability-field name --label-field true",
+        1,
+        "t.csv:2",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("command", "status", "message"), NO_FIELDS)
 def test_fields_that_hold_no_predictions(
     nbtext: Any, tmp_path: Path, command: str, status: int, message: str
-) -> None:  # fmt: skip
+) -> None:
     """One line names the file, the line and the option."""
     (tmp_path / "t.csv").write_text(TWO_COLUMNS)
     (tmp_path / "t.txt").write_text("a\nb\n")
@@ -279,18 +363,32 @@ def test_fields_that_hold_no_predictions(
 
 
 ANSWERS = [
-    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: is not a record of nbtext predict"),
-    ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: no record of the file has a predicted label"),
+    (
+        "p.jsonl",
+        '{"id": "1", "label": "a", "scores": [1]}\n',
+        "p.jsonl:1: is not a record of nbtext predict",
+    ),
+    (
+        "p.jsonl",
+        '{"id": "1", "label": null, "scores": null}\n',
+        "p.jsonl: no record of the file has a predicted label",
+    ),
     ("p.tsv", "1\t\t\n", "p.tsv: no record of the file has a predicted label"),
     ("p.csv", "id,label,probability\n1,,\n", "p.csv: no record of the file has a predicted label"),
 ]
 
 
 @pytest.mark.parametrize(("name", "answers", "message"), ANSWERS)
-def test_answers_that_cannot_be_judged(nbtext: Any, tmp_path: Path, name: str, answers: str, message: str) -> None:
+def test_answers_that_cannot_be_judged(
+    nbtext: Any, tmp_path: Path, name: str, answers: str, message: str
+) -> None:
     """Of predictions that hold no label at all, nothing can be measured; other JSON is not a
     prediction.
     """
     (tmp_path / name).write_text(answers)
     (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "red", "label": "a"}\n')
-    assert nbtext("evaluate", "one.jsonl", "--predictions", name).refused(1).err.startswith(f"nbtext: {message}")
+    assert (
+        nbtext("evaluate", "one.jsonl", "--predictions", name)
+        .refused(1)
+        .err.startswith(f"nbtext: {message}")
+    )

@@ -19,7 +19,11 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
     """Model and answers are the same bytes with the kernel and without, and with any number of
     jobs.
     """
-    for name, jobs, environment in (("a", "1", {}), ("b", "3", {}), ("c", "2", {"NBTEXT_KERNEL": "off"})):
+    for name, jobs, environment in (
+        ("a", "1", {}),
+        ("b", "3", {}),
+        ("c", "2", {"NBTEXT_KERNEL": "off"}),
+    ):
         arguments = ["--model", *options, "-j", jobs, "-o", name]
         trained = nbtext("train", str(letters / "train"), *arguments, **environment).ok()
         name_of_model = options[0] + " with binary counts" * (options[0] == "combined")
@@ -55,7 +59,10 @@ def test_categorical_from_a_matrix(nbtext: Any, letters: Path) -> None:
     for source in (texts, "counts.npz", "weights.npz"):
         name = Path(source).stem
         nbtext("train", source, "--model", "categorical", "-o", f"{name}.joblib").ok()
-    asked = [nbtext("predict", str(letters / "test"), "-m", f"{m}.joblib") for m in ("train", "counts", "weights")]
+    asked = [
+        nbtext("predict", str(letters / "test"), "-m", f"{m}.joblib")
+        for m in ("train", "counts", "weights")
+    ]
     assert asked[0].ok().out == asked[1].ok().out == asked[2].ok().out
 
 
@@ -70,6 +77,6 @@ def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path) -> None:
 
 def test_values_of_what_there_are(nbtext: Any, letters: Path) -> None:
     """--values requires at least two values."""
-    nbtext("train", str(letters / "train"), "--model", "categorical", "--values", "1", "-o", "m").refused(
-        2, "--values: 1 is not a valid value; give a number from 2 to 1,000"
-    )
+    nbtext(
+        "train", str(letters / "train"), "--model", "categorical", "--values", "1", "-o", "m"
+    ).refused(2, "--values: 1 is not a valid value; give a number from 2 to 1,000")

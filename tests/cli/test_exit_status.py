@@ -17,10 +17,14 @@ HAM = "meeting lunch project notes"
 @pytest.fixture
 def folder(nbtext: Any, tmp_path: Path) -> Path:
     """A model of one label, one of several, and files of documents."""
-    rows = [(f"{text} {n}", label) for n in range(20) for text, label in ((SPAM, "spam"), (HAM, "ham"))]
+    rows = [
+        (f"{text} {n}", label) for n in range(20) for text, label in ((SPAM, "spam"), (HAM, "ham"))
+    ]
     several = [(text, f"{label};odd" if n % 3 else label) for n, (text, label) in enumerate(rows)]
     for name, each in (("one.csv", rows), ("several.csv", several)):
-        (tmp_path / name).write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in each))
+        (tmp_path / name).write_text(
+            "text,label\n" + "".join(f"{text},{label}\n" for text, label in each)
+        )
     nbtext("train", "one.csv", "-q", "-o", "m").ok()
     nbtext("train", "several.csv", "--label-separator", ";", "-q", "-o", "s").ok()
     (tmp_path / "spam.txt").write_text(f"{SPAM}\n{SPAM}\n")
@@ -61,7 +65,10 @@ def test_the_answer(nbtext: Any, folder: Path) -> None:
         ("absent.txt -m m --exit-status spam", "absent.txt: cannot be read"),
         ("empty.txt -m m --exit-status spam", "no documents"),
         ("spam.txt -m m --exit-status spam --cost absent.csv", "absent.csv: cannot be read"),
-        ("spam.txt -m m --exit-status spum", "the model has no label spum; its labels are ham, spam"),
+        (
+            "spam.txt -m m --exit-status spum",
+            "the model has no label spum; its labels are ham, spam",
+        ),
         ("spam.txt -m s --exit-status spum", "its labels are ham, odd, spam"),
         ("spam.txt -m m --exit-status spam -o absent/x", "absent/x: cannot be written"),
         ("spam.txt -m m --exit-status spam --exit-status ham", "given more than once"),
@@ -77,13 +84,27 @@ def test_errors_are_two_or_more(nbtext: Any, folder: Path, options: str, message
 def test_a_document_that_cannot_be_read_is_an_error(nbtext: Any, folder: Path) -> None:
     found = nbtext("predict", "broken.jsonl", "-m", "m", "--exit-status", "spam", "-q")
     assert (found.status, len(found.out.splitlines())) == (2, 2)
-    assert found.err == "nbtext: --exit-status: 1 document could not be read; leave it out to see the reasons\n"
+    assert (
+        found.err
+        == "nbtext: --exit-status: 1 document could not be read; leave it out to see the reasons\n"
+    )
     assert nbtext("predict", "missing", "-m", "m").status == 1  # as always without the option
 
 
 def test_a_closed_pipe_is_no_answer(folder: Path) -> None:
     (folder / "many.txt").write_text(f"{SPAM}\n" * 100_000)
-    command = [sys.executable, "-m", "nbtext", "predict", "many.txt", "-m", "m", "--exit-status", "ham", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "nbtext",
+        "predict",
+        "many.txt",
+        "-m",
+        "m",
+        "--exit-status",
+        "ham",
+        "-q",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder) as process:
         assert process.stdout is not None
         process.stdout.close()

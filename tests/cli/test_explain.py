@@ -19,9 +19,13 @@ def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -
     assert [record["label"] for record in explained] == [record["label"] for record in predicted]
     for record, answer in zip(explained, predicted, strict=True):
         assert record["probability"] == pytest.approx(answer["probability"], abs=1e-6)
-        total = sum(record["terms"].values()) + sum(each["log_odds"] for each in record["contributions"])
+        total = sum(record["terms"].values()) + sum(
+            each["log_odds"] for each in record["contributions"]
+        )
         assert total == pytest.approx(record["log_odds"], abs=1e-9)
-        assert math.log(record["probability"] / record["other_probability"]) == pytest.approx(total, abs=1e-9)
+        assert math.log(record["probability"] / record["other_probability"]) == pytest.approx(
+            total, abs=1e-9
+        )
 
 
 def test_one_row_of_a_table_by_its_id(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -60,14 +64,27 @@ def test_against_another_label(nbtext: Any, model: str) -> None:
 
 def test_other_features(nbtext: Any, letters: Path) -> None:
     """Pairs of words, characters and hashed words are explained as well."""
-    for options in (["--ngrams", "1,2"], ["--analyzer", "char_wb", "--ngrams", "2,4"], ["--hash-bits", "12"]):
+    for options in (
+        ["--ngrams", "1,2"],
+        ["--analyzer", "char_wb", "--ngrams", "2,4"],
+        ["--hash-bits", "12"],
+    ):
         nbtext("train", str(letters / "train"), *options, "-q", "-o", "m.joblib").ok()
-        assert "park" in nbtext("explain", "-", "-m", "m.joblib", "--to", "table", input=b"the parking permit").ok().out
+        assert (
+            "park"
+            in nbtext(
+                "explain", "-", "-m", "m.joblib", "--to", "table", input=b"the parking permit"
+            )
+            .ok()
+            .out
+        )
 
 
 def test_predictions_with_words(nbtext: Any, model: str) -> None:
     """--explain 2 adds two words to each JSONL record; in other forms there is no place for them."""
-    record = nbtext("predict", "-", "-m", model, "--explain", "2", "--to", "jsonl", input=b"my trash bin").json
+    record = nbtext(
+        "predict", "-", "-m", model, "--explain", "2", "--to", "jsonl", input=b"my trash bin"
+    ).json
     assert {part["feature"] for part in record["explanation"]} == {"bin", "trash"}
     assert len(record["explanation"]) == 2
     wrong = nbtext("predict", "-", "-m", model, "--explain", "2", input=b"my trash bin")
@@ -98,5 +115,8 @@ def test_a_page_or_a_result(nbtext: Any, letters: Path, model: str, tmp_path: Pa
     (tmp_path / "jinja2.py").write_text("raise ImportError")
     path = f"{tmp_path}:{Path(__file__).parents[2]}"
     missing = nbtext(*arguments, PYTHONPATH=path).refused(1)
-    assert missing.err == "nbtext: --html needs Jinja2; install it with: pip install 'nbtext[report]'\n"
+    assert (
+        missing.err
+        == "nbtext: --html needs Jinja2; install it with: pip install 'nbtext[report]'\n"
+    )
     assert not (tmp_path / "why.html").exists()

@@ -22,9 +22,22 @@ def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form
 def test_what_is_written(nbtext: Any, model: str) -> None:
     """A table of all features and labels, and JSON."""
     rows = list(csv.reader(io.StringIO(nbtext("export", model, "--to", "csv").out)))
-    assert rows[0] == ["kind", "feature", "idf", "noise", "parking", "permits", "streets", "taxes", "trash"]
+    assert rows[0] == [
+        "kind",
+        "feature",
+        "idf",
+        "noise",
+        "parking",
+        "permits",
+        "streets",
+        "taxes",
+        "trash",
+    ]
     assert {len(row) for row in rows} == {9}
-    assert nbtext("export", model, "--to", "sklearn-json").json["steps"][-1]["class"] == "MultinomialNB"
+    assert (
+        nbtext("export", model, "--to", "sklearn-json").json["steps"][-1]["class"]
+        == "MultinomialNB"
+    )
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
@@ -37,8 +50,13 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     problem = "--to: is needed, because the suffix of -o does not name a format"
     for output in ([], ["-o", "x.unknown"]):
         result = nbtext("export", model, *output)
-        assert (result.status, result.err) == (2, f"nbtext: {problem}; choose one of {', '.join(EXPORTERS)}, joblib\n")
+        assert (result.status, result.err) == (
+            2,
+            f"nbtext: {problem}; choose one of {', '.join(EXPORTERS)}, joblib\n",
+        )
     result = nbtext("export", hashed, "--to", "csv", "-o", "out.csv").refused(1)
-    assert result.err == "nbtext: hashed features have no names to export; train without --hash-bits\n"
+    assert (
+        result.err == "nbtext: hashed features have no names to export; train without --hash-bits\n"
+    )
     nbtext("export", model, "--to", "csv", "-o", "nowhere/out.csv").refused(1)
     assert [path.name for path in tmp_path.iterdir()] == ["hashed.joblib"]

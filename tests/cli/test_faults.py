@@ -23,12 +23,20 @@ CAP_DAC_OVERRIDE = 1
 CAP_DAC_READ_SEARCH = 2
 
 
-def run(*arguments: str, cwd: Path, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, cwd: Path, before: Callable[[], None] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder; `before` is called in its process."""
     return subprocess.run(
-        [*NBTEXT, *arguments], cwd=cwd, preexec_fn=before, env=ENVIRONMENT, capture_output=True, text=True, check=False,
+        [*NBTEXT, *arguments],
+        cwd=cwd,
+        preexec_fn=before,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=120,
-    )  # fmt: skip
+    )
 
 
 def limited(what: int, n_bytes: int) -> Callable[[], None]:
@@ -47,7 +55,9 @@ def permissions(tmp_path: Path) -> Callable[[], None]:
     """Return the prefix that makes a program obey permissions; skip the test where there is none."""
     secret = tmp_path / "secret"
     secret.touch(mode=0)
-    done = subprocess.run(["cat", secret], preexec_fn=without_privileges, capture_output=True, check=False)
+    done = subprocess.run(
+        ["cat", secret], preexec_fn=without_privileges, capture_output=True, check=False
+    )
     secret.unlink()
     if done.returncode == 0:
         pytest.skip("nobody obeys permissions here")
@@ -76,27 +86,38 @@ def test_a_file_size_limit(letters: Path, model: str, tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"old")
     for command in writers(letters, model):
         for n_bytes in (0, 4096):
-            said = one_line(run(*command, cwd=tmp_path, before=limited(resource.RLIMIT_FSIZE, n_bytes)))
-            assert "out: cannot be written: file too large; the limit of file sizes is too low (ulimit -f)" in said
+            said = one_line(
+                run(*command, cwd=tmp_path, before=limited(resource.RLIMIT_FSIZE, n_bytes))
+            )
+            assert (
+                "out: cannot be written: file too large; the limit of file sizes is too low (ulimit -f)"
+                in said
+            )
             assert os.listdir(tmp_path) == ["out"]
             assert (tmp_path / "out").read_bytes() == b"old"
 
 
 def test_a_small_disk(letters: Path, model: str, tmp_path: Path) -> None:
     """The same on a disk that is full."""
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", tmp_path], check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", tmp_path], check=False
+    ).returncode:
         pytest.skip("no disk can be mounted here")
     try:
         (tmp_path / "out").write_bytes(b"old")
         for command in writers(letters, model):
-            assert "no space left on device; free some space" in one_line(run(*command, cwd=tmp_path))
+            assert "no space left on device; free some space" in one_line(
+                run(*command, cwd=tmp_path)
+            )
             assert os.listdir(tmp_path) == ["out"]
             assert (tmp_path / "out").read_bytes() == b"old"
     finally:
         subprocess.run(["umount", "-l", tmp_path], check=True)
 
 
-def test_a_read_only_folder(letters: Path, model: str, tmp_path: Path, permissions: Callable[[], None]) -> None:
+def test_a_read_only_folder(
+    letters: Path, model: str, tmp_path: Path, permissions: Callable[[], None]
+) -> None:
     """Where nothing may be written, one line says so."""
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -108,7 +129,9 @@ def test_a_read_only_folder(letters: Path, model: str, tmp_path: Path, permissio
     folder.chmod(0o755)
 
 
-def test_permission_denied_within_a_tree(model: str, tmp_path: Path, permissions: Callable[[], None]) -> None:
+def test_permission_denied_within_a_tree(
+    model: str, tmp_path: Path, permissions: Callable[[], None]
+) -> None:
     """A file that may not be read is an error where all count, and a record with a reason for
     predict.
     """
@@ -122,13 +145,29 @@ def test_permission_denied_within_a_tree(model: str, tmp_path: Path, permissions
     result = run("predict", "t", "-m", model, "--to", "tsv", cwd=tmp_path, before=permissions)
     assert result.returncode == 0
     assert [line.split("\t")[:2] for line in result.stdout.splitlines()] == [
-        ["t/a/1", "trash"], ["t/a/2", ""], ["t/b/1", "trash"],
-    ]  # fmt: skip
+        ["t/a/1", "trash"],
+        ["t/a/2", ""],
+        ["t/b/1", "trash"],
+    ]
     assert "skipped 1: unreadable folder, the first t/c\n" in result.stderr
     said = one_line(
-        run("predict", "t", "-m", model, "--exclude", "a", "--exclude", "b", cwd=tmp_path, before=permissions)
+        run(
+            "predict",
+            "t",
+            "-m",
+            model,
+            "--exclude",
+            "a",
+            "--exclude",
+            "b",
+            cwd=tmp_path,
+            before=permissions,
+        )
     )
-    assert "no file that nbtext reads (excluded by --exclude: 2, unreadable folder, the first t/c: 1)" in said
+    assert (
+        "no file that nbtext reads (excluded by --exclude: 2, unreadable folder, the first t/c: 1)"
+        in said
+    )
     (tmp_path / "t" / "c").chmod(0o755)
 
 
@@ -173,7 +212,9 @@ def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> No
 
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("n_bytes", [0, 1, 100, 4096, 65_536, 200_000])
-def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_path: Path, n_bytes: int) -> None:
+def test_a_pipe_closed_at_any_point(
+    forker: Any, letters: Path, model: str, tmp_path: Path, n_bytes: int
+) -> None:
     """If the reader of the output closes the pipe at any time, the status is 0, and nothing is
     printed.
     """
@@ -185,7 +226,11 @@ def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_
         ["evaluate", str(letters / "test"), "-m", model, "--to", "json"],
         ["--help"],
     ):
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        streams = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
         with forker().popen(command, cwd=tmp_path, **streams) as process:
             process.stdout.read(n_bytes)
             process.stdout.close()
@@ -202,11 +247,17 @@ def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> N
     train = f"train {letters}/train -o m"
     label = f"label {letters}/test -o answers.jsonl"
     for redirection, command in (
-        ("<&-", filter_it), ("<&-", label), (">&-", read_it), ("2>&-", train),
-        ("<&- >&- 2>&-", filter_it), ("<&- >&- 2>&-", train),
-    ):  # fmt: skip
+        ("<&-", filter_it),
+        ("<&-", label),
+        (">&-", read_it),
+        ("2>&-", train),
+        ("<&- >&- 2>&-", filter_it),
+        ("<&- >&- 2>&-", train),
+    ):
         shell = f"{program} {command} {redirection}"
-        done = subprocess.run(["bash", "-c", shell], env=ENVIRONMENT, cwd=tmp_path, capture_output=True, check=False)
+        done = subprocess.run(
+            ["bash", "-c", shell], env=ENVIRONMENT, cwd=tmp_path, capture_output=True, check=False
+        )
         assert done.returncode in (0, 1, 2), (shell, done)
         assert b"Traceback" not in done.stderr, (shell, done)
         assert b"internal error" not in done.stderr, (shell, done)
@@ -214,12 +265,18 @@ def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> N
 
 def test_two_writers(letters: Path, tmp_path: Path) -> None:
     """Of commands that write one model at the same time, one succeeds, and the others report it."""
-    commands = [["train", str(letters / half), "-q", "--smoothing", "1", "-o", "out"] for half in ("train", "test")]
+    commands = [
+        ["train", str(letters / half), "-q", "--smoothing", "1", "-o", "out"]
+        for half in ("train", "test")
+    ]
     whole = []
     for command in commands:
         assert run(*command, cwd=tmp_path).returncode == 0
         whole.append((tmp_path / "out").read_bytes())
-    processes = [subprocess.Popen([*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT) for command in (commands * 2)]
+    processes = [
+        subprocess.Popen([*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT)
+        for command in (commands * 2)
+    ]
     statuses = [process.wait(120) for process in processes]
     assert 0 in statuses
     assert set(statuses) <= {0, 1}
@@ -252,7 +309,9 @@ INTERRUPT = """if True:
 """
 
 
-def interrupt_at_steps(start: Callable[[str], subprocess.CompletedProcess[str]], folder: Path, n_steps: int) -> None:
+def interrupt_at_steps(
+    start: Callable[[str], subprocess.CompletedProcess[str]], folder: Path, n_steps: int
+) -> None:
     """Interrupt a command at steps that are spread over its life; `start` runs it after some Python
     code.
     """
@@ -270,14 +329,18 @@ def interrupt_at_steps(start: Callable[[str], subprocess.CompletedProcess[str]],
 
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("number", range(3))
-def test_an_interrupt_in_every_phase(forker: Any, letters: Path, model: str, tmp_path: Path, number: int) -> None:
+def test_an_interrupt_in_every_phase(
+    forker: Any, letters: Path, model: str, tmp_path: Path, number: int
+) -> None:
     """Ctrl-C at any step gives status 130 and one line; the old output stays, and no temporary file
     is left.
     """
     command = writers(letters, model)[number]
 
     def start(before: str) -> subprocess.CompletedProcess[str]:
-        done: subprocess.CompletedProcess[str] = forker().run(command, before=before, cwd=tmp_path, text=True)
+        done: subprocess.CompletedProcess[str] = forker().run(
+            command, before=before, cwd=tmp_path, text=True
+        )
         return done
 
     interrupt_at_steps(start, tmp_path, 16)
@@ -290,9 +353,14 @@ def test_an_interrupt_during_imports(model: str, tmp_path: Path) -> None:
     def start(before: str) -> subprocess.CompletedProcess[str]:
         code = f"import runpy, sys\nsys.argv = {arguments}\n{before}\nrunpy.run_module('nbtext', run_name='__main__')"
         return subprocess.run(
-            [sys.executable, "-c", code], input="parking\n", cwd=tmp_path, env=ENVIRONMENT, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, "-c", code],
+            input="parking\n",
+            cwd=tmp_path,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     interrupt_at_steps(start, tmp_path, 16)
 
@@ -309,9 +377,16 @@ FROM_A_FINALIZER = INTERRUPT.replace("os.kill(os.getpid(), signal.SIGINT)", "Lat
 )
 
 
-def test_an_interrupt_in_a_finalizer(forker: Any, letters: Path, model: str, tmp_path: Path) -> None:
+def test_an_interrupt_in_a_finalizer(
+    forker: Any, letters: Path, model: str, tmp_path: Path
+) -> None:
     """It is not lost, and nothing else is printed."""
-    done = forker().run(writers(letters, model)[0], before=FROM_A_FINALIZER.format(step=2000), cwd=tmp_path, text=True)
+    done = forker().run(
+        writers(letters, model)[0],
+        before=FROM_A_FINALIZER.format(step=2000),
+        cwd=tmp_path,
+        text=True,
+    )
     assert (done.returncode, done.stderr) == (130, "nbtext: interrupted\n")
     assert os.listdir(tmp_path) == []
 
@@ -352,7 +427,9 @@ def test_a_defect_is_not_called_a_lack_of_memory() -> None:
         cli.main = fail
         sys.exit(main())
     """
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr[:32]) == (1, "nbtext: internal error (SystemEr")
 
 
@@ -382,7 +459,9 @@ def test_an_interrupt_while_a_class_is_made() -> None:
         sys.argv[1:] = ["--version"]
         sys.exit(main())
     """
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (130, "nbtext: interrupted\n")
 
 
@@ -394,7 +473,10 @@ def test_too_little_memory(letters: Path, tmp_path: Path) -> None:
     """
     many = tmp_path / "many.txt"
     many.write_text(
-        "".join(f"__label__l{n % 3000} " + " ".join(f"w{n * k}" for k in range(30)) + "\n" for n in range(20_000))
+        "".join(
+            f"__label__l{n % 3000} " + " ".join(f"w{n * k}" for k in range(30)) + "\n"
+            for n in range(20_000)
+        )
     )
     statuses = []
     for megabytes in (40, 80, 130, 200, 250, 300, 400):

@@ -48,7 +48,11 @@ def folder(originals: Path, tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 OUTPUT_IS_INPUT = [
@@ -101,7 +105,9 @@ def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: b
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", ["predict d.csv -m m", "inspect m", "train d.csv -o -", "sample -m m", "diff m n"])
+@pytest.mark.parametrize(
+    "command", ["predict d.csv -m m", "inspect m", "train d.csv -o -", "sample -m m", "diff m n"]
+)
 def test_standard_output_is_no_input(forker: Any, folder: Path, command: str) -> None:
     """`nbtext predict d.csv >> d.csv` does not append to what it reads."""
     target = folder / ("d.csv" if "d.csv" in command else "m")
@@ -158,10 +164,17 @@ def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
     """
     (folder / "empty").touch()
     for command in (
-        "train d.csv -o n --keep-sample 9", "train d.csv -o empty", "predict d.csv -m m -o p.tsv", "merge m n -o m",
-        "update m e.csv -o n", "update m d.csv", "predict docs -m m -o /dev/null",
-        "export m --to joblib --max-model-bytes 9KB -o n", "export m --max-model-bytes 9KB -o small.joblib",
-        "export m --max-model-bytes 8KB -o small.joblib", ):  # fmt: skip
+        "train d.csv -o n --keep-sample 9",
+        "train d.csv -o empty",
+        "predict d.csv -m m -o p.tsv",
+        "merge m n -o m",
+        "update m e.csv -o n",
+        "update m d.csv",
+        "predict docs -m m -o /dev/null",
+        "export m --to joblib --max-model-bytes 9KB -o n",
+        "export m --max-model-bytes 9KB -o small.joblib",
+        "export m --max-model-bytes 8KB -o small.joblib",
+    ):
         nbtext(*command.split(), cwd=folder).ok()
 
 
@@ -174,7 +187,9 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
     command = ("predict", "docs", "-m", "m", "-o", f"docs/{name}")
     nbtext(*command, cwd=folder).ok()
     result = nbtext(*command, cwd=folder)
-    said = f"nbtext: -o: docs/{name} is an input, a document in SOURCE docs; write to another file\n"
+    said = (
+        f"nbtext: -o: docs/{name} is an input, a document in SOURCE docs; write to another file\n"
+    )
     assert (result.status, result.err) == (2, said)
     assert (folder / "docs" / name).read_text() == expected
     excluded = ("--exclude", "out.*")
@@ -203,7 +218,9 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
 )
 def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) -> None:
     """Model and texts cannot both come from it."""
-    nbtext(*command.split(), input=(folder / "m").read_bytes(), cwd=folder).refused(2, "standard input")
+    nbtext(*command.split(), input=(folder / "m").read_bytes(), cwd=folder).refused(
+        2, "standard input"
+    )
 
 
 @pytest.mark.exhaustive(every=3)
@@ -221,21 +238,32 @@ def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) ->
         ("train d.csv --smoothing 1 --smoothing 2 -o new", "--smoothing"),
     ],
 )
-def test_an_option_that_takes_one_value(nbtext: Any, folder: Path, command: str, option: str) -> None:
+def test_an_option_that_takes_one_value(
+    nbtext: Any, folder: Path, command: str, option: str
+) -> None:
     """Given twice it is refused; the last value does not silently win."""
     nbtext(*command.split(), cwd=folder).refused(2, option, "more than once")
     assert not (folder / "new").exists()
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "nbtext", *arguments], cwd=folder, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-m", "nbtext", *arguments], cwd=folder, stderr=subprocess.PIPE
+    )
 
 
 @pytest.mark.parametrize(
     "command",
-    ["train d.csv -o m", "train n -o m", "merge m n -o m", "update m d.csv", "forget m one.csv", "calibrate m d.csv",
-     "update n d.csv -o m"],
-)  # fmt: skip
+    [
+        "train d.csv -o m",
+        "train n -o m",
+        "merge m n -o m",
+        "update m d.csv",
+        "forget m one.csv",
+        "calibrate m d.csv",
+        "update n d.csv -o m",
+    ],
+)
 def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, command: str) -> None:
     """While another process holds the lock of the file, the command is refused, and the file does
     not change.
@@ -252,7 +280,12 @@ def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, comma
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("train - -o m", "m"), ("update m -", "m"), ("update n - -o m", "m"), ("train - -o new", "new")],
+    [
+        ("train - -o m", "m"),
+        ("update m -", "m"),
+        ("update n - -o m", "m"),
+        ("train - -o new", "new"),
+    ],
 )
 def test_a_file_that_changed_meanwhile(forker: Any, folder: Path, command: str, name: str) -> None:
     """If another program replaced the file without a lock, the command fails and reports it; no
@@ -263,7 +296,9 @@ def test_a_file_that_changed_meanwhile(forker: Any, folder: Path, command: str, 
     process = forker().popen([*command.split(), "--input-format", "csv"], cwd=folder, **streams)
     process.stdin.write(CSV.encode())
     process.stdin.flush()
-    while process.poll() is None and fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+    while process.poll() is None and fcntl.ioctl(
+        process.stdin, termios.FIONREAD, bytes(4)
+    ) != bytes(4):
         time.sleep(0.05)  # until it reads its input
     time.sleep(0.2)
     shutil.copyfile(folder / "n", folder / "copy")

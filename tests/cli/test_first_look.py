@@ -13,7 +13,9 @@ TRAINED = ("--model", "multinomial")
 
 
 def write(path: Path, rows: list[tuple[str, Any]]) -> str:
-    path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows))
+    path.write_text(
+        "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows)
+    )
     return str(path)
 
 
@@ -25,27 +27,44 @@ def test_nothing_is_said_of_good_data(nbtext: Any, tmp_path: Path) -> None:
     data = write(tmp_path / "t.jsonl", made(60))
     out = str(tmp_path / "m")
     assert len(nbtext("train", data, *TRAINED, "-o", out).err.splitlines()) == 1
-    assert nbtext("evaluate", data, "-m", out).err == nbtext("evaluate", data, "--folds", "3", *TRAINED).err == ""
+    assert (
+        nbtext("evaluate", data, "-m", out).err
+        == nbtext("evaluate", data, "--folds", "3", *TRAINED).err
+        == ""
+    )
 
 
 def test_empty_rare_and_repeated_texts_are_counted(nbtext: Any, tmp_path: Path) -> None:
     """By `train`, and by `evaluate --folds`; `evaluate -m` counts what it predicts, without keeping
     the texts.
     """
-    rows = [*made(60), *[("", "a"), ("?!", "b")] * 2, *made(30), ("something else", "c"), ("a word", "d")]
+    rows = [
+        *made(60),
+        *[("", "a"), ("?!", "b")] * 2,
+        *made(30),
+        ("something else", "c"),
+        ("a word", "d"),
+    ]
     data = write(tmp_path / "t.jsonl", rows)
     out = str(tmp_path / "m")
     empty = "4 of 96 documents hold no token"
     single = "2 labels with only one document: c, d"
     repeated = "33% of the documents repeat the words of another one; nbtext review lists them, and near duplicates"
-    for command in (("train", data, *TRAINED, "-o", out), ("evaluate", data, "--folds", "3", *TRAINED)):
+    for command in (
+        ("train", data, *TRAINED, "-o", out),
+        ("evaluate", data, "--folds", "3", *TRAINED),
+    ):
         lines = nbtext(*command).err.splitlines()[-3:]
         assert lines[0].startswith(empty) and lines[1:] == [single, repeated]
     lines = nbtext("evaluate", data, "-m", out).err.splitlines()
     assert len(lines) == 1 and lines[0].startswith(
         empty
     )  # that a label has one document here says nothing of the model
-    assert nbtext("evaluate", data, "-m", out, "-q").err == nbtext("train", data, *TRAINED, "-o", out, "-q").err == ""
+    assert (
+        nbtext("evaluate", data, "-m", out, "-q").err
+        == nbtext("train", data, *TRAINED, "-o", out, "-q").err
+        == ""
+    )
 
 
 def test_the_largest_label_is_compared(nbtext: Any, tmp_path: Path) -> None:
@@ -75,7 +94,8 @@ def test_the_folds_of_a_search(nbtext: Any, tmp_path: Path) -> None:
     rows = [*made(30), *made(10), ("", "a"), ("last", "rare")]
     data = write(tmp_path / "t.jsonl", rows)
     named, searched = (
-        nbtext("evaluate", data, "--folds", "3", "--model", model).err.splitlines() for model in ("multinomial", "best")
+        nbtext("evaluate", data, "--folds", "3", "--model", model).err.splitlines()
+        for model in ("multinomial", "best")
     )
     assert searched[-3:] == named[-3:]
     assert named[-3].startswith("1 of 42 documents holds no token")
@@ -104,7 +124,9 @@ def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
         (0.9, 10, False),
     ],
 )
-def test_no_better_is_said_where_the_interval_holds_the_share(accuracy: float, n_documents: int, is_said: bool) -> None:
+def test_no_better_is_said_where_the_interval_holds_the_share(
+    accuracy: float, n_documents: int, is_said: bool
+) -> None:
     """The interval of Clopper and Pearson, here of a half: SciPy says the same."""
     from scipy.stats import binomtest
 
@@ -114,10 +136,15 @@ def test_no_better_is_said_where_the_interval_holds_the_share(accuracy: float, n
 
 
 @pytest.mark.parametrize(
-    ("repeated", "is_said"), [((1, 12), False), ((19, 19), False), ((2, 20), True), ((99, 1000), False)]
+    ("repeated", "is_said"),
+    [((1, 12), False), ((19, 19), False), ((2, 20), True), ((99, 1000), False)],
 )
-def test_repeated_texts_are_said_from_a_tenth_of_twenty_on(repeated: tuple[int, int], is_said: bool) -> None:
-    assert bool(format_first_look(FirstLook(1000, {"a": 500, "b": 500}, repeated=repeated))) == is_said
+def test_repeated_texts_are_said_from_a_tenth_of_twenty_on(
+    repeated: tuple[int, int], is_said: bool
+) -> None:
+    assert (
+        bool(format_first_look(FirstLook(1000, {"a": 500, "b": 500}, repeated=repeated))) == is_said
+    )
     assert bool(format_first_look(FirstLook(100, {"a": 59, "b": 41}))) is False
     assert bool(format_first_look(FirstLook(100, {"a": 60, "b": 40}))) is True
     assert bool(format_first_look(FirstLook(19, {"a": 17, "b": 2}), (0.9, 19))) is False
@@ -152,7 +179,9 @@ def test_texts_that_are_nearly_equal(nbtext: Any, tmp_path: Path, model: tuple[s
     if model == TRAINED:
         commands.append(("evaluate", data, "--folds", "2", *model))
     for command in commands:
-        (line,) = (each for each in nbtext(*command).ok().err.splitlines() if "nearly equal" in each)
+        (line,) = (
+            each for each in nbtext(*command).ok().err.splitlines() if "nearly equal" in each
+        )
         share = int(line.removeprefix("about ").partition("%")[0])
         assert 60 <= share <= 100
         assert "too high for new texts; nbtext review lists them" in line
@@ -166,5 +195,9 @@ def test_most_texts_that_are_nearly_equal_are_not_retained(nbtext: Any, tmp_path
     rows = [(" ".join(words), "ab"[i % 2]) for i, words in enumerate(once + again)]
     data = write(tmp_path / "t.jsonl", rows)
     out = str(tmp_path / "m")
-    (line,) = (each for each in nbtext("train", data, "-o", out).ok().err.splitlines() if "nearly equal" in each)
+    (line,) = (
+        each
+        for each in nbtext("train", data, "-o", out).ok().err.splitlines()
+        if "nearly equal" in each
+    )
     assert 40 <= int(line.removeprefix("about ").partition("%")[0]) <= 75  # 67

@@ -10,14 +10,21 @@ from typing import Any
 
 import pytest
 
-ROWS = [("red apple", "fruit"), ("green pear", "fruit"), ("iron saw", "tool"), ("steel drill", "tool")] * 5
+ROWS = [
+    ("red apple", "fruit"),
+    ("green pear", "fruit"),
+    ("iron saw", "tool"),
+    ("steel drill", "tool"),
+] * 5
 SUBJECTS = ("-m m", "--folds 2", "--predictions p.jsonl")
 
 
 def write_documents(folder: Path, n_labels: int) -> None:
     """Write documents with one label, or with one or two."""
     more = ";sold" if n_labels == 2 else ""
-    rows = [f"{text},{label}{more if place % 3 else ''}" for place, (text, label) in enumerate(ROWS)]
+    rows = [
+        f"{text},{label}{more if place % 3 else ''}" for place, (text, label) in enumerate(ROWS)
+    ]
     (folder / "d.csv").write_text("\n".join(["text,label", *rows, ""]))
 
 
@@ -43,7 +50,15 @@ def test_a_gate_that_fails_writes_no_file(
     page = ["--report", "page.html"]
     nbtext(*command, "--fail-under", f"{metric}=0", "-o", output, *page).ok()
     before = {name: Path(name).read_bytes() for name in (output, "page.html")}
-    wanted = nbtext(*command, "--to", {"md": "markdown", "txt": "table"}.get(suffix, suffix.partition(".")[0])).ok().out
+    wanted = (
+        nbtext(
+            *command,
+            "--to",
+            {"md": "markdown", "txt": "table"}.get(suffix, suffix.partition(".")[0]),
+        )
+        .ok()
+        .out
+    )
     gate = ["--fail-under", "log_loss=0" if n_labels == 1 else "classwise_calibration_error=0"]
     missed = nbtext(*command, *gate, "-o", output, *page)
     *_, last = missed.err.splitlines()
@@ -75,7 +90,11 @@ def test_make_fails_again(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for _ in range(2):
         done = subprocess.run(
-            ["make"], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, check=False
+            ["make"],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 2, done
     assert sorted(each.name for each in tmp_path.iterdir()) == ["Makefile", "d.csv"]

@@ -26,7 +26,9 @@ def threads(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "letters.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
     # a nested value sends the lines the careful way
-    (folder / "careful.jsonl").write_text("\n".join(json.dumps({**row, "more": {"x": [1]}}) for row in rows) + "\n")
+    (folder / "careful.jsonl").write_text(
+        "\n".join(json.dumps({**row, "more": {"x": [1]}}) for row in rows) + "\n"
+    )
     with (folder / "letters.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
@@ -57,7 +59,9 @@ def test_near_copies_stay_in_one_fold(nbtext: Any, threads: Path) -> None:
 
 
 @pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize("options", [["--group-field", "thread", "--folds", "5"], ["--order-field", "day"]])
+@pytest.mark.parametrize(
+    "options", [["--group-field", "thread", "--folds", "5"], ["--order-field", "day"]]
+)
 def test_every_format_and_number_of_threads(nbtext: Any, threads: Path, options: list[str]) -> None:
     """JSON lines, tables and mails give the same figures, read in any number of threads."""
     found = []
@@ -70,7 +74,16 @@ def test_every_format_and_number_of_threads(nbtext: Any, threads: Path, options:
         found.append(nbtext("evaluate", source, *options, *more, "--to", "json", cwd=threads).out)
     assert len(set(found)) == 1
     mails = evaluation(
-        nbtext("evaluate", "letters.mbox", "--label-field", "X-Label", *options, "--to", "json", cwd=threads)
+        nbtext(
+            "evaluate",
+            "letters.mbox",
+            "--label-field",
+            "X-Label",
+            *options,
+            "--to",
+            "json",
+            cwd=threads,
+        )
     )
     assert mails["documents"] == json.loads(found[0])["documents"]
 
@@ -79,7 +92,9 @@ def test_forward_in_time(nbtext: Any, threads: Path) -> None:
     """Ten steps judge about ten elevenths, three steps three quarters; a label of the last days
     only is never known.
     """
-    ten = evaluation(nbtext("evaluate", "letters.jsonl", "--order-field", "day", "--to", "json", cwd=threads))
+    ten = evaluation(
+        nbtext("evaluate", "letters.jsonl", "--order-field", "day", "--to", "json", cwd=threads)
+    )
     assert 252 * 9 / 11 < ten["documents"] <= 252 * 10 / 11 + 7
     options = ("--order-field", "day", "--folds", "3", "--coverage", "0.8", "--to", "json")
     three = evaluation(nbtext("evaluate", "letters.jsonl", *options, cwd=threads))
@@ -92,5 +107,7 @@ def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
     rows = [json.loads(line) for line in (threads / "letters.jsonl").read_text().splitlines()]
     lines = [json.dumps({**row, "ward": int(row["thread"]) % 4}) for row in rows]
     (threads / "wards.jsonl").write_text("\n".join(lines))
-    found = evaluation(nbtext("evaluate", "wards.jsonl", "--group-field", "ward", "--to", "json", cwd=threads))
+    found = evaluation(
+        nbtext("evaluate", "wards.jsonl", "--group-field", "ward", "--to", "json", cwd=threads)
+    )
     assert found["documents"] == 252

@@ -63,7 +63,8 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     for result, name in ((updated, "u"), (merged, "m")):
         assert result.status == 0
         assert (
-            "approximate (fitted before the last change of the documents): model, smoothing, calibration" in result.err
+            "approximate (fitted before the last change of the documents): model, smoothing, calibration"
+            in result.err
         )
         assert "nbtext calibrate" in result.err
         assert "--keep-sample" in result.err
@@ -75,7 +76,12 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs").refused(
         1, "has none of the labels 'test', 'train'"
     )
-    assert "approximate" not in nbtext("calibrate", "u.joblib", str(letters / "train"), str(letters / "test")).ok().err
+    assert (
+        "approximate"
+        not in nbtext("calibrate", "u.joblib", str(letters / "train"), str(letters / "test"))
+        .ok()
+        .err
+    )
     assert (tmp_path / "u.joblib").read_bytes() == (tmp_path / "ab.joblib").read_bytes()
 
 
@@ -94,7 +100,9 @@ def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
 
 def test_labels_stay_numbers(nbtext: Any, tmp_path: Path) -> None:
     """A model whose labels are whole numbers learns the numbers of a table, and keeps their type."""
-    save_model(TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(tmp_path / "m"))
+    save_model(
+        TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(tmp_path / "m")
+    )
     (tmp_path / "t.csv").write_text("text,label\nblue small,11\n")
     nbtext("update", "m", "t.csv").ok()
     assert TextClassifier.load(tmp_path / "m").predict(["blue small"]).tolist() == [11]
@@ -107,7 +115,9 @@ def test_forgetting_other_documents(nbtext: Any, letters: Path, model: str, tmp_
     path = tmp_path / "m.joblib"
     path.write_bytes(Path(model).read_bytes())
     for _ in range(2):
-        nbtext("forget", str(path), str(letters / "test")).refused(1, "not trained on some of these documents")
+        nbtext("forget", str(path), str(letters / "test")).refused(
+            1, "not trained on some of these documents"
+        )
         assert path.read_bytes() == Path(model).read_bytes()
     assert os.listdir(tmp_path) == ["m.joblib"]
 
@@ -132,7 +142,9 @@ def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_
     n_features = load_model(tmp_path / "m.joblib").fitted_.scorer.n_features
     for name in ("m.joblib", "t.joblib"):
         nbtext("update", name, more).ok()
-    grown = [load_model(tmp_path / name).fitted_.scorer.n_features for name in ("m.joblib", "t.joblib")]
+    grown = [
+        load_model(tmp_path / name).fitted_.scorer.n_features for name in ("m.joblib", "t.joblib")
+    ]
     assert grown[0] == grown[1] > n_features
     answers = [nbtext("predict", more, "-m", name).ok().out for name in ("m.joblib", "t.joblib")]
     assert answers[0] == answers[1]
@@ -140,7 +152,9 @@ def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_
 
 def test_through_a_pipe(forker: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """A model from standard input is updated onto standard output."""
-    done = forker().run(["update", "-", str(letters / "test"), "-q"], input=Path(model).read_bytes())
+    done = forker().run(
+        ["update", "-", str(letters / "test"), "-q"], input=Path(model).read_bytes()
+    )
     (tmp_path / "updated").write_bytes(done.stdout)
     assert load_model(tmp_path / "updated").counts_.statistics.n_documents == 420
 
@@ -166,7 +180,9 @@ def test_an_updater_that_was_killed(nbtext: Any, letters: Path, model: str, tmp_
     """If an update is killed, the model file is as before, and there is no lock."""
     path = tmp_path / "m.joblib"
     path.write_bytes(Path(model).read_bytes())
-    updater = subprocess.Popen([*NBTEXT, "update", str(path), "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    updater = subprocess.Popen(
+        [*NBTEXT, "update", str(path), "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     wait_for_lock(path)
     nbtext("update", str(path), str(letters / "test")).refused(1)
     updater.send_signal(signal.SIGKILL)
@@ -197,9 +213,14 @@ def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_
     path.write_bytes(Path(model).read_bytes())
     line = b'{"text": "the bins again", "label": "trash"}\n'
     (tmp_path / "one.jsonl").write_bytes(line)
-    updaters = [subprocess.Popen([*NBTEXT, "update", str(path), str(tmp_path / "one.jsonl"), "-q"]) for _ in range(4)]
+    updaters = [
+        subprocess.Popen([*NBTEXT, "update", str(path), str(tmp_path / "one.jsonl"), "-q"])
+        for _ in range(4)
+    ]
     while any(updater.poll() is None for updater in updaters):
-        result = nbtext("predict", "-", "-m", str(path), "--to", "jsonl", input=b"the bins were not emptied\n")
+        result = nbtext(
+            "predict", "-", "-m", str(path), "--to", "jsonl", input=b"the bins were not emptied\n"
+        )
         assert result.json["label"] == "trash", result.err
     n_done = sum(updater.returncode == 0 for updater in updaters)
     assert n_done >= 1
@@ -209,10 +230,17 @@ def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_
 def test_every_command_is_in_the_help(nbtext: Any) -> None:
     """Commands that change a model are listed in their group."""
     shown = nbtext("--help").out.partition("Change a model:")[2].strip("\n").partition("\n\n")[0]
-    assert re.findall(r"^  (\w+)  ", shown, re.MULTILINE) == ["update", "forget", "merge", "calibrate"]
+    assert re.findall(r"^  (\w+)  ", shown, re.MULTILINE) == [
+        "update",
+        "forget",
+        "merge",
+        "calibrate",
+    ]
 
 
-def test_calibrating_on_texts_that_were_never_learned_is_no_leave_one_out(nbtext: Any, letters: Path) -> None:
+def test_calibrating_on_texts_that_were_never_learned_is_no_leave_one_out(
+    nbtext: Any, letters: Path
+) -> None:
     """The summary says how many documents the model has not learned, as far as its counts can tell."""
     nbtext("train", str(letters / "train"), "-o", "m").ok()
     new = nbtext("calibrate", "m", str(letters / "test"), "-o", "new")
@@ -233,11 +261,15 @@ def test_one_model_is_merged_into_itself(nbtext: Any, letters: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["update", "forget", "calibrate"])
-def test_the_first_document_with_several_labels_is_named(nbtext: Any, letters: Path, command: str) -> None:
+def test_the_first_document_with_several_labels_is_named(
+    nbtext: Any, letters: Path, command: str
+) -> None:
     """By its file and line."""
     nbtext("train", str(letters / "train"), "-o", "a.joblib").ok()
     lines = ('{"text": "bins", "label": "trash"}', '{"text": "noise", "label": ["noise", "trash"]}')
     Path("new.jsonl").write_text("\n".join(lines) + "\n")
     nbtext(command, "a.joblib", "new.jsonl", "-o", "u.joblib").refused(
-        1, "new.jsonl:2: the document has 2 labels (noise, trash)", "give documents with one label each"
+        1,
+        "new.jsonl:2: the document has 2 labels (noise, trash)",
+        "give documents with one label each",
     )

@@ -9,7 +9,9 @@ import pytest
 @pytest.fixture
 def folder(nbtext: Any, tmp_path: Path) -> Path:
     """A model of old documents, and some new ones that use a word otherwise."""
-    (tmp_path / "old.csv").write_text("text,label\n" + "mouse cheese,animals\nkeyboard cable,computers\n" * 8)
+    (tmp_path / "old.csv").write_text(
+        "text,label\n" + "mouse cheese,animals\nkeyboard cable,computers\n" * 8
+    )
     (tmp_path / "new.csv").write_text("text,label\n" + "mouse keyboard,computers\n" * 4)
     nbtext("train", "old.csv", "-o", "old.joblib", "-q").ok()
     return tmp_path
@@ -25,7 +27,8 @@ def test_old_documents_weigh_less(nbtext: Any, folder: Path) -> None:
     assert "8 documents" in result.err
     assert "calibrate on documents that the model was not trained on" in result.err
     answers = [
-        nbtext("predict", "-", "-m", f"{name}.joblib", cwd=folder, input=b"mouse\n").out for name in ("plain", "faded")
+        nbtext("predict", "-", "-m", f"{name}.joblib", cwd=folder, input=b"mouse\n").out
+        for name in ("plain", "faded")
     ]
     assert [answer.split("\t")[1] for answer in answers] == ["animals", "computers"]
     shown = nbtext("inspect", "faded.joblib", "--word", "mouse", "--to", "json", cwd=folder).json
@@ -40,7 +43,11 @@ def test_the_same_bytes(nbtext: Any, folder: Path) -> None:
     days.
     """
     models = []
-    for elapsed, jobs, kernel in (("1w", "1", {}), ("7d", "3", {}), ("168h", "2", {"NBTEXT_KERNEL": "off"})):
+    for elapsed, jobs, kernel in (
+        ("1w", "1", {}),
+        ("7d", "3", {}),
+        ("168h", "2", {"NBTEXT_KERNEL": "off"}),
+    ):
         how = ("--half-life", "30d", "--elapsed", elapsed, "-j", jobs, "-q", "-o", "faded.joblib")
         nbtext("update", "old.joblib", "new.csv", *how, cwd=folder, **kernel).ok()
         models.append((folder / "faded.joblib").read_bytes())
@@ -54,7 +61,10 @@ def test_what_decayed_models_refuse(nbtext: Any, folder: Path) -> None:
     how = ("--half-life", "30d", "--elapsed", "7d")
     nbtext("update", "old.joblib", "new.csv", *how, cwd=folder).ok()
     before = (folder / "old.joblib").read_bytes()
-    for command in (("forget", "old.joblib", "new.csv"), ("merge", "old.joblib", "old.joblib", "-o", "both.joblib")):
+    for command in (
+        ("forget", "old.joblib", "new.csv"),
+        ("merge", "old.joblib", "old.joblib", "-o", "both.joblib"),
+    ):
         nbtext(*command, cwd=folder).refused(1, "--half-life")
     assert (folder / "old.joblib").read_bytes() == before
     for command in (("update", "old.joblib", "new.csv"), ("calibrate", "old.joblib", "old.csv")):
@@ -67,6 +77,6 @@ def test_what_decayed_models_refuse(nbtext: Any, folder: Path) -> None:
 def test_models_that_keep_documents(nbtext: Any, folder: Path) -> None:
     """A model with a sample refuses, and says what to do instead."""
     nbtext("train", "old.csv", "--keep-sample", "9", "-q", "-o", "kept.joblib", cwd=folder).ok()
-    nbtext("update", "kept.joblib", "new.csv", "--half-life", "1d", "--elapsed", "1d", cwd=folder).refused(
-        1, "without --keep-sample"
-    )
+    nbtext(
+        "update", "kept.joblib", "new.csv", "--half-life", "1d", "--elapsed", "1d", cwd=folder
+    ).refused(1, "without --keep-sample")

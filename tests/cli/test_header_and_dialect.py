@@ -34,11 +34,17 @@ def test_a_pipe_that_is_taken_for_a_table_is_named(nbtext: Any, folder: Path, te
 
 def test_a_pipe_of_a_model_of_numbers_is_named(nbtext: Any, folder: Path) -> None:
     nbtext("train", "plain.csv", *NUMBERS, "-o", "n").ok()
-    assert "the text in column 1" in nbtext("predict", "-", "-m", "n", input=b"win, cash\n").ok().err
+    assert (
+        "the text in column 1" in nbtext("predict", "-", "-m", "n", input=b"win, cash\n").ok().err
+    )
 
 
-@pytest.mark.parametrize("text", ["text,label\nwin,spam\n", "id,text\n7,win\n", '"id","text"\n7,win\n'])
-def test_a_pipe_with_the_columns_of_the_model_needs_no_word(nbtext: Any, folder: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["text,label\nwin,spam\n", "id,text\n7,win\n", '"id","text"\n7,win\n']
+)
+def test_a_pipe_with_the_columns_of_the_model_needs_no_word(
+    nbtext: Any, folder: Path, text: str
+) -> None:
     assert nbtext("predict", "-", "-m", "m", input=text.encode()).ok().err == ""
 
 
@@ -62,7 +68,9 @@ def test_a_header_among_numbers(nbtext: Any, folder: Path, end: str) -> None:
 
 
 def test_other_names_are_recognized_by_the_rows_below(nbtext: Any, folder: Path) -> None:
-    (folder / "t.csv").write_text("remark,mood\n" + ROWS.replace(" ", " and then some more words ") * 3)
+    (folder / "t.csv").write_text(
+        "remark,mood\n" + ROWS.replace(" ", " and then some more words ") * 3
+    )
     assert "(remark, mood)" in nbtext("train", "t.csv", *NUMBERS, "-o", "n").ok().err
 
 
@@ -92,31 +100,52 @@ def test_each_of_several_files_has_its_own_header(nbtext: Any, folder: Path) -> 
 
 
 def test_without_a_header_there_are_no_names(nbtext: Any, folder: Path) -> None:
-    nbtext("predict", "named.csv", "-m", "m", "--no-header").refused(1, "no column `text`", "give numbers from 1")
+    nbtext("predict", "named.csv", "-m", "m", "--no-header").refused(
+        1, "no column `text`", "give numbers from 1"
+    )
 
 
-@pytest.mark.parametrize("options", [("--header",), ("--no-header",), ("--delimiter", ","), ("--escape", "backslash")])
-def test_options_of_tables_need_a_table(nbtext: Any, folder: Path, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "options", [("--header",), ("--no-header",), ("--delimiter", ","), ("--escape", "backslash")]
+)
+def test_options_of_tables_need_a_table(
+    nbtext: Any, folder: Path, options: tuple[str, ...]
+) -> None:
     (folder / "x.jsonl").write_text('{"text": "win"}\n')
     (folder / "d" / "spam").mkdir(parents=True)
     (folder / "d" / "spam" / "1.txt").write_text("win")
     for source in ("x.jsonl", "d"):
-        nbtext("predict", source, "-m", "m", *options).refused(2, f"{options[0]}: {source} is not a table")
+        nbtext("predict", source, "-m", "m", *options).refused(
+            2, f"{options[0]}: {source} is not a table"
+        )
 
 
 def test_columns_are_added_below_a_header_that_was_told(nbtext: Any, folder: Path) -> None:
-    ran = nbtext("predict", "named.csv", "-m", "m", "--text-field", "1", "--header", "--add-columns", "--column-prefix",
-                 "p_").ok()  # fmt: skip
+    ran = nbtext(
+        "predict",
+        "named.csv",
+        "-m",
+        "m",
+        "--text-field",
+        "1",
+        "--header",
+        "--add-columns",
+        "--column-prefix",
+        "p_",
+    ).ok()
     assert ran.rows[0] == ["text", "label", "p_label", "p_probability"]
     ran = nbtext("predict", "plain.csv", "-m", "m", "--text-field", "1", "--add-columns").ok()
     assert [row[:2] for row in ran.rows] == [line.split(",") for line in ROWS.splitlines()]
 
 
 @pytest.mark.parametrize(
-    ("typed", "mark"), [("|", "|"), ("pipe", "|"), ("tab", "\t"), ("\\t", "\t"), ("~", "~"), ("§", "§"), (";", ";")]
+    ("typed", "mark"),
+    [("|", "|"), ("pipe", "|"), ("tab", "\t"), ("\\t", "\t"), ("~", "~"), ("§", "§"), (";", ";")],
 )
 @pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.tsv", "-"])
-def test_any_character_separates_columns(nbtext: Any, folder: Path, typed: str, mark: str, name: str) -> None:
+def test_any_character_separates_columns(
+    nbtext: Any, folder: Path, typed: str, mark: str, name: str
+) -> None:
     table = (folder / "named.csv").read_text().replace(",", mark)
     (folder / "t").write_text(table)
     given = {"input": table.encode()} if name == "-" else {}
@@ -132,7 +161,9 @@ def test_any_character_separates_columns(nbtext: Any, folder: Path, typed: str, 
 
 @pytest.mark.parametrize("typed", ["", "||", '"', "\\", "words"])
 def test_what_is_no_delimiter(nbtext: Any, folder: Path, typed: str) -> None:
-    nbtext("predict", "named.csv", "-m", "m", "--delimiter", typed).refused(2, "--delimiter", "one character")
+    nbtext("predict", "named.csv", "-m", "m", "--delimiter", typed).refused(
+        2, "--delimiter", "one character"
+    )
 
 
 def test_a_table_in_a_text_file_is_named(nbtext: Any, folder: Path) -> None:
@@ -143,18 +174,29 @@ def test_a_table_in_a_text_file_is_named(nbtext: Any, folder: Path) -> None:
     assert nbtext("predict", "u.txt", "-m", "m").ok().err == ""
 
 
-SPARK = 'text,label\n"win \\"a, prize\\" now",spam\n"lunch \\\\ at\n noon",ham\n"",\\N\nC:\\\\x,ham\n'
+SPARK = (
+    'text,label\n"win \\"a, prize\\" now",spam\n"lunch \\\\ at\n noon",ham\n"",\\N\nC:\\\\x,ham\n'
+)
 MYSQL = 'text\tlabel\nwin "a\\\tb\\\nc\tspam\n"hi" he said\\\\\tham\n\\N\t\\N\n"open\tham\ntab\\there\tspam\n'
 
 
 @pytest.mark.parametrize(
     ("name", "content", "texts", "labels"),
     [
-        ("t.csv", SPARK, ['win "a, prize" now', "lunch \\ at\n noon", "", "C:\\x"], ["spam", "ham", None, "ham"]),
-        ("t.tsv", MYSQL, ['win "a\tb\nc', '"hi" he said\\', "", '"open', "tab\there"],
-         ["spam", "ham", None, "ham", "spam"]),
+        (
+            "t.csv",
+            SPARK,
+            ['win "a, prize" now', "lunch \\ at\n noon", "", "C:\\x"],
+            ["spam", "ham", None, "ham"],
+        ),
+        (
+            "t.tsv",
+            MYSQL,
+            ['win "a\tb\nc', '"hi" he said\\', "", '"open', "tab\there"],
+            ["spam", "ham", None, "ham", "spam"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_backslash_escapes(
     nbtext: Any, folder: Path, name: str, content: str, texts: list[str], labels: list[str | None]
 ) -> None:
@@ -169,8 +211,19 @@ def test_a_backslash_escapes(
         found = list(open_source([name], InputSettings(escape="backslash")).documents())
         assert [each.text.replace("\r\n", "\n") for each in found] == texts
         assert [each.label for each in found] == labels
-        added = nbtext("predict", name, "-m", "m", "--escape", "backslash", "--add-columns", "--column-prefix", "p_",
-                       "-o", f"added.{name}").ok()  # fmt: skip
+        added = nbtext(
+            "predict",
+            name,
+            "-m",
+            "m",
+            "--escape",
+            "backslash",
+            "--add-columns",
+            "--column-prefix",
+            "p_",
+            "-o",
+            f"added.{name}",
+        ).ok()
         assert added.out == ""
         again = list(open_source([f"added.{name}"], InputSettings(escape="backslash")).documents())
         assert [each.text.replace("\r\n", "\n") for each in again] == texts
@@ -179,17 +232,29 @@ def test_a_backslash_escapes(
 
 
 def test_backslashes_that_may_be_escapes_are_named(nbtext: Any, folder: Path) -> None:
-    (folder / "t.csv").write_text('text,label\n"win \\"a prize\\" now",spam\nlunch,ham\n"a ""b\\"" c",ham\n')
-    assert "a backslash precedes a quote in line 2" in nbtext("predict", "t.csv", "-m", "m").ok().err
+    (folder / "t.csv").write_text(
+        'text,label\n"win \\"a prize\\" now",spam\nlunch,ham\n"a ""b\\"" c",ham\n'
+    )
+    assert (
+        "a backslash precedes a quote in line 2" in nbtext("predict", "t.csv", "-m", "m").ok().err
+    )
     (folder / "n.tsv").write_text("text\tlabel\nwin\t\\N\nlunch\tham\n")
-    assert "a column is \\N; if backslashes are escapes" in nbtext("predict", "n.tsv", "-m", "m").ok().err
+    assert (
+        "a column is \\N; if backslashes are escapes"
+        in nbtext("predict", "n.tsv", "-m", "m").ok().err
+    )
     (folder / "ok.csv").write_text('text,label\n"a ""b\\"" c",ham\n"C:\\",spam\n')
     assert nbtext("predict", "ok.csv", "-m", "m").ok().err == ""
 
 
 def test_labels_are_corrected_in_the_manner_of_the_file(nbtext: Any, folder: Path) -> None:
-    (folder / "t.tsv").write_text('text\tlabel\nwin\\\tcash "now\tspam\nlunch\tham\n"a \\"b\\""\tham\n')
+    (folder / "t.tsv").write_text(
+        'text\tlabel\nwin\\\tcash "now\tspam\nlunch\tham\n"a \\"b\\""\tham\n'
+    )
     decisions = [{"id": "t.tsv:2", "decision": "relabel", "label": "a\tb \\"}]
     (folder / "d.jsonl").write_text("".join(json.dumps(each) + "\n" for each in decisions))
     nbtext("review", "t.tsv", "--apply", "d.jsonl", "--escape", "backslash", "-o", "u.tsv").ok()
-    assert (folder / "u.tsv").read_text().splitlines()[1:3] == ['win\\\tcash "now\ta\\\tb \\\\', "lunch\tham"]
+    assert (folder / "u.tsv").read_text().splitlines()[1:3] == [
+        'win\\\tcash "now\ta\\\tb \\\\',
+        "lunch\tham",
+    ]

@@ -25,7 +25,13 @@ def write_documents(folder: Path, separator: str = "") -> None:
         text = " ".join((*words[number % 5 :], f"n{number % 7}"))
         labels = f"{label}{separator}sold" if separator and number % 3 == 0 else label
         rows.append(
-            [f"=d{number}" if number == 7 else f"d{number}", text, labels, f"a{number % 4}", str(2000 + number)]
+            [
+                f"=d{number}" if number == 7 else f"d{number}",
+                text,
+                labels,
+                f"a{number % 4}",
+                str(2000 + number),
+            ]
         )
     with (folder / "d.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
@@ -41,9 +47,16 @@ def read_table(path: str) -> list[dict[str, Any]]:
     if name.endswith(".json"):
         return list(json.loads(text))
     if name.endswith(".md"):
-        lines = [[cell.strip().replace("\\", "") for cell in line.strip("|").split("|")] for line in text.splitlines()]
+        lines = [
+            [cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
+            for line in text.splitlines()
+        ]
         return [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
-    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if name.endswith(".tsv") else ","))
+    return list(
+        csv.DictReader(
+            io.StringIO(text, newline=""), delimiter="\t" if name.endswith(".tsv") else ","
+        )
+    )
 
 
 def test_every_format(nbtext: Any, tmp_path: Path) -> None:
@@ -56,10 +69,14 @@ def test_every_format(nbtext: Any, tmp_path: Path) -> None:
     probabilities = {}
     for name in ("h.csv", "h.tsv", "h.md", "h.jsonl", "h.json", "h.csv.gz", "h"):
         for jobs in ("1", "3"):
-            done = nbtext("evaluate", "d.csv", "--folds", "3", "--to", "json", "--held-out", name, "-j", jobs).ok()
+            done = nbtext(
+                "evaluate", "d.csv", "--folds", "3", "--to", "json", "--held-out", name, "-j", jobs
+            ).ok()
             assert done.out == plain.out
             rows = read_table("h.tsv" if name == "h" else name)
-            found[name, jobs] = [[str(row[column]) for column in COLUMNS if column != "probability"] for row in rows]
+            found[name, jobs] = [
+                [str(row[column]) for column in COLUMNS if column != "probability"] for row in rows
+            ]
             probabilities[name, jobs] = [float(row["probability"]) for row in rows]
     rows = found["h.csv", "1"]
     first = probabilities["h.csv", "1"]
@@ -89,11 +106,16 @@ def test_each_way_to_split_and_to_train(nbtext: Any, tmp_path: Path) -> None:
         ("--folds 2 --duplicates separate", 60, 2),
     ):
         plain = nbtext("evaluate", "d.csv", *options.split(), "--to", "json").ok()
-        done = nbtext("evaluate", "d.csv", *options.split(), "--to", "json", "--held-out", "h.csv").ok()
+        done = nbtext(
+            "evaluate", "d.csv", *options.split(), "--to", "json", "--held-out", "h.csv"
+        ).ok()
         assert done.out == plain.out
         rows = read_table("h.csv")
         assert (len(rows), len({row["fold"] for row in rows})) == (n_rows, n_folds)
-        assert sum(row["label"] == row["true_label"] for row in rows) / n_rows == plain.json["accuracy"]
+        assert (
+            sum(row["label"] == row["true_label"] for row in rows) / n_rows
+            == plain.json["accuracy"]
+        )
         if "author" in options:
             by_group = {(int(row["id"].strip("=d")) % 4, row["fold"]) for row in rows}
             assert len(by_group) == 4
@@ -101,11 +123,22 @@ def test_each_way_to_split_and_to_train(nbtext: Any, tmp_path: Path) -> None:
             assert [row["fold"] for row in rows] == sorted(row["fold"] for row in rows)
             assert rows[0]["id"] == "d12"
     piped = nbtext(
-        "evaluate", "-", "--input-format", "csv", "--folds", "2", "--model", "combined", "--held-out", "p.csv",
+        "evaluate",
+        "-",
+        "--input-format",
+        "csv",
+        "--folds",
+        "2",
+        "--model",
+        "combined",
+        "--held-out",
+        "p.csv",
         input=(tmp_path / "d.csv").read_bytes(),
-    ).ok()  # fmt: skip
+    ).ok()
     assert piped.status == 0
-    assert [row["id"] for row in read_table("p.csv")] == [f"{'=' * (n == 7)}d{n}" for n in range(60)]
+    assert [row["id"] for row in read_table("p.csv")] == [
+        f"{'=' * (n == 7)}d{n}" for n in range(60)
+    ]
 
 
 def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
@@ -118,7 +151,9 @@ def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
     rows = read_table("h.csv")
     records = read_table("h.jsonl")
     assert list(rows[0]) == ["id", "labels", "probabilities", "true_labels", "fold"]
-    assert [row["true_labels"].split(";") for row in rows] == [record["true_labels"] for record in records]
+    assert [row["true_labels"].split(";") for row in rows] == [
+        record["true_labels"] for record in records
+    ]
     assert rows[0]["true_labels"] == "fruit;sold"
     exact = sum(set(record["labels"]) == set(record["true_labels"]) for record in records) / 60
     assert exact == plain.json["subset_accuracy"]
@@ -139,7 +174,9 @@ def test_spreadsheet_safe(nbtext: Any, tmp_path: Path) -> None:
 
 def test_what_is_refused(nbtext: Any, model: str, tmp_path: Path) -> None:
     write_documents(tmp_path)
-    nbtext("evaluate", "d.csv", "-m", model, "--held-out", "h.csv").refused(2, "--held-out: needs --folds or")
+    nbtext("evaluate", "d.csv", "-m", model, "--held-out", "h.csv").refused(
+        2, "--held-out: needs --folds or"
+    )
     for name, message in (
         ("-", "name a file"),
         ("h.parquet", "cannot have this format"),

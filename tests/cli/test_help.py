@@ -36,13 +36,25 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
     """Write the files that the examples name."""
     path: Path = tmp_path_factory.mktemp("examples")
     (path / "letters").symlink_to(letters)
-    halves = {name: str(letters / half) for name, half in (("letters", "train"), ("north", "train"), ("south", "test"))}
+    halves = {
+        name: str(letters / half)
+        for name, half in (("letters", "train"), ("north", "train"), ("south", "test"))
+    }
     for name, source in halves.items():
-        nbtext("train", source, "--model", "multinomial", "-q", "-o", f"{name}.joblib", cwd=path).ok()
-    nbtext("train", halves["letters"], "--model", "bernoulli", "-q", "-o", "bernoulli.joblib", cwd=path).ok()
+        nbtext(
+            "train", source, "--model", "multinomial", "-q", "-o", f"{name}.joblib", cwd=path
+        ).ok()
+    nbtext(
+        "train", halves["letters"], "--model", "bernoulli", "-q", "-o", "bernoulli.joblib", cwd=path
+    ).ok()
     nbtext("vectorize", halves["letters"], "-q", "-o", "letters.npz", cwd=path).ok()
-    withdrawn = [{"text": file.read_text(), "label": "trash"} for file in sorted(letters.glob("train/trash/*.txt"))[:2]]
-    (path / "withdrawn.jsonl").write_text("".join(json.dumps(document) + "\n" for document in withdrawn))
+    withdrawn = [
+        {"text": file.read_text(), "label": "trash"}
+        for file in sorted(letters.glob("train/trash/*.txt"))[:2]
+    ]
+    (path / "withdrawn.jsonl").write_text(
+        "".join(json.dumps(document) + "\n" for document in withdrawn)
+    )
     return path
 
 
@@ -73,10 +85,14 @@ def test_help(nbtext: Any, name: str) -> None:
         if isinstance(parameter, Option):
             assert parameter.help
             assert parameter.help[0].isupper() and parameter.help.rstrip().endswith((".", ")"))
-            assert not re.match(r"[\w-]+(, [\w-]+)*: ", parameter.help), "it begins with a name of its condition"
+            assert not re.match(r"[\w-]+(, [\w-]+)*: ", parameter.help), (
+                "it begins with a name of its condition"
+            )
             assert (parameter.flag in flags_in(shown)) != (parameter.title in command.referred)
             if parameter.title in command.referred:
-                (topic,) = (topic for topic, each in TOPICS.items() if each.title == parameter.title)
+                (topic,) = (
+                    topic for topic, each in TOPICS.items() if each.title == parameter.title
+                )
                 assert f"`nbtext help {topic}`" in " ".join(shown.split())
     assert "emory" in command.notes
     assert shown.count("DIR/LABEL/**/FILE") == command.takes_sources
@@ -108,7 +124,12 @@ def test_nbtext_alone(nbtext: Any) -> None:
 def test_order_of_commands(nbtext: Any) -> None:
     """Commands are shown in the order in which people meet them; export does not make models grow."""
     assert NAMES[:3] == ["train", "predict", "evaluate"]
-    assert list(COMMANDS) == ["Train and predict", "Inspect and compare", "Change a model", "Use elsewhere"]
+    assert list(COMMANDS) == [
+        "Train and predict",
+        "Inspect and compare",
+        "Change a model",
+        "Use elsewhere",
+    ]
     assert list(COMMANDS["Use elsewhere"]) == ["export", "serve"]
 
 
@@ -122,7 +143,9 @@ def test_order_of_commands(nbtext: Any) -> None:
         "calibrate {} t.csv -o x --force",
     ],
 )
-def test_a_model_is_an_argument_or_an_option(nbtext: Any, model: str, tmp_path: Path, command: str) -> None:
+def test_a_model_is_an_argument_or_an_option(
+    nbtext: Any, model: str, tmp_path: Path, command: str
+) -> None:
     """MODEL and -m MODEL mean the same in all commands that take one model; without any, the error
     says so.
     """
@@ -165,7 +188,9 @@ def test_a_model_is_an_argument_or_an_option(nbtext: Any, model: str, tmp_path: 
         ("sample m -o x.csv.xz", b"\xfd7zXZ"),
     ],
 )
-def test_the_suffix_implies_the_format(nbtext: Any, model: str, tmp_path: Path, command: str, start: bytes) -> None:
+def test_the_suffix_implies_the_format(
+    nbtext: Any, model: str, tmp_path: Path, command: str, start: bytes
+) -> None:
     """`-o x.jsonl` writes JSON lines; --to wins, and without either it is as before."""
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
@@ -179,7 +204,9 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
     """Export must know the format; a result is TSV in a file of any name, and what --to says in
     each file.
     """
-    nbtext("export", model, "-o", "x").refused(2, "--to: is needed, because the suffix of -o does not name a format")
+    nbtext("export", model, "-o", "x").refused(
+        2, "--to: is needed, because the suffix of -o does not name a format"
+    )
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
     for name, more in (("x", ()), ("x.out", ()), ("x.tab", ()), ("x.parquet", ("--to", "tsv"))):
         nbtext("predict", "t.csv", "-m", model, "-o", name, *more).ok()
@@ -230,7 +257,11 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
         "--smoothing": ("0.5", NAIVE_BAYES),
         "--prior": ("uniform", NAIVE_BAYES),
     }
-    helps = {each.flag: each.help or "" for each in command_of("train").params if isinstance(each, Option)}
+    helps = {
+        each.flag: each.help or ""
+        for each in command_of("train").params
+        if isinstance(each, Option)
+    }
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     for option, (value, takers) in options.items():
         listed = " or ".join(", ".join(takers).rsplit(", ", 1))
@@ -239,13 +270,21 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
         if model not in takers:
             given = [option, value] if value is not None else [option]
             result = nbtext("train", "t.csv", "--model", model, *given, "-o", "x").refused(2)
-            assert result.err == f"nbtext: {option}: does not apply: {model} does not use it; leave out this option\n"
+            assert (
+                result.err
+                == f"nbtext: {option}: does not apply: {model} does not use it; leave out this option\n"
+            )
 
 
 def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
     """A word that is to be typed stands in small letters, and in capitals what it stands for."""
     shown = nbtext("train", "--help", COLUMNS="80").out
-    for name in ("--stop-words english|FILE", "--select mi:N|chi2:N", "--smoothing auto|N", "--ngrams N,N"):
+    for name in (
+        "--stop-words english|FILE",
+        "--select mi:N|chi2:N",
+        "--smoothing auto|N",
+        "--ngrams N,N",
+    ):
         assert name in shown
 
 
@@ -261,7 +300,10 @@ def test_topics(nbtext: Any) -> None:
         names = re.split(r",?\s+", shown.split("or most: ")[1].strip().rstrip("."))
         assert {"evaluate", "compare"} <= set(names)
         for name in names:
-            options = {each.flag for each in command_of(name).list_group(TOPICS[topic].title)} - {"--help", "-h"}
+            options = {each.flag for each in command_of(name).list_group(TOPICS[topic].title)} - {
+                "--help",
+                "-h",
+            }
             assert options <= flags_in(shown)
         assert shown.count("--min-df N ") == (topic == "features")
     assert len(nbtext("evaluate", "--help").out.splitlines()) < 220
@@ -297,7 +339,11 @@ def completed(*words: str) -> list[str]:
         "COMP_CWORD": str(len(words) - 1),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "nbtext"], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "nbtext"],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stderr == ""
     return [line.partition(",")[2] for line in done.stdout.split()]
@@ -314,7 +360,9 @@ def test_tab(model: str) -> None:
     assert completed("nbtext", "train", "--smoo") == ["--smoothing"]
     assert completed("nbtext", "predict", "--to", "js") == ["jsonl", "json"]
     assert completed("nbtext", "train", "--input-format", "f") == ["files", "fasttext"]
-    assert completed("nbtext", "compare", "x", "--models", "multinomial,be") == ["multinomial,bernoulli"]
+    assert completed("nbtext", "compare", "x", "--models", "multinomial,be") == [
+        "multinomial,bernoulli"
+    ]
     assert completed("nbtext", "compare", "x", "--models", "be") == ["bernoulli", "best"]
     assert completed("nbtext", "explain", "x", "-m", model, "--against", "t") == ["taxes", "trash"]
     assert completed("nbtext", "inspect", model, "--label", "n") == ["noise"]
@@ -325,9 +373,17 @@ def test_the_line_for_bash() -> None:
     """It defines a completion for nbtext."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "--norc", "-c", 'eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"; complete -p nbtext'],
-        env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [
+            "bash",
+            "--norc",
+            "-c",
+            'eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"; complete -p nbtext',
+        ],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "nbtext" in done.stdout
 
 

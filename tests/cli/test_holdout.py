@@ -27,7 +27,9 @@ def parts(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("options", [(), ("--model", "svm"), ("--model", "best", "--budget", "1s"), ("-j", "3")])
+@pytest.mark.parametrize(
+    "options", [(), ("--model", "svm"), ("--model", "best", "--budget", "1s"), ("-j", "3")]
+)
 def test_it_is_training_and_evaluating(
     nbtext: Any, letters: Path, parts: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
@@ -39,7 +41,9 @@ def test_it_is_training_and_evaluating(
     found = nbtext("train", str(letters / "train"), "--holdout", str(SHARE), "-o", one, *options)
     n_held_out = len(list((parts / "held").rglob("*.txt")))
     assert found.status == 0
-    assert f"skipped {n_held_out}: held out (--holdout), chosen by a hash of the text\n" in found.err
+    assert (
+        f"skipped {n_held_out}: held out (--holdout), chosen by a hash of the text\n" in found.err
+    )
     if "best" not in options:  # which has a time limit
         nbtext("train", str(parts / "rest"), "-o", other, *options).ok()
         assert Path(one).read_bytes() == Path(other).read_bytes()
@@ -49,15 +53,21 @@ def test_it_is_training_and_evaluating(
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_verbose_names_what_is_held_out(nbtext: Any, letters: Path, parts: Path, jobs: str) -> None:
-    found = nbtext("train", str(letters / "train"), "--holdout", str(SHARE), "-o", "m", "-v", "-j", jobs).ok()
-    named = [line.partition("held out: ")[2] for line in found.err.splitlines() if "held out: " in line]
+    found = nbtext(
+        "train", str(letters / "train"), "--holdout", str(SHARE), "-o", "m", "-v", "-j", jobs
+    ).ok()
+    named = [
+        line.partition("held out: ")[2] for line in found.err.splitlines() if "held out: " in line
+    ]
     held_out = sorted((parts / "held").rglob("*.txt"))
     assert named == [str(letters / "train" / path.relative_to(parts / "held")) for path in held_out]
 
 
 def test_rows_of_a_table_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
     """Rows with an equal text are held out together; the metrics are those of several labels."""
-    rows = [{"text": f"word{i % 40} other{i % 7}", "label": ["a", "b"][: 1 + i % 2]} for i in range(400)]
+    rows = [
+        {"text": f"word{i % 40} other{i % 7}", "label": ["a", "b"][: 1 + i % 2]} for i in range(400)
+    ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = nbtext("train", "t.jsonl", "--holdout", str(SHARE), "-o", "m").ok()
     n_held_out = sum(is_held_out(row["text"]) for row in rows)  # type: ignore[arg-type]
@@ -68,5 +78,7 @@ def test_rows_of_a_table_with_several_labels(nbtext: Any, tmp_path: Path) -> Non
 def test_unlabeled_documents_are_not_held_out(nbtext: Any, letters: Path) -> None:
     """They have no label to be evaluated on."""
     unlabeled = ("--unlabeled", str(letters / "test"), "--em", "1")
-    found = nbtext("train", str(letters / "train"), *unlabeled, "--holdout", str(SHARE), "-o", "m.joblib").ok()
+    found = nbtext(
+        "train", str(letters / "train"), *unlabeled, "--holdout", str(SHARE), "-o", "m.joblib"
+    ).ok()
     assert found.err.count("held out (--holdout)") == 1

@@ -43,7 +43,10 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
     """Escape sequences in labels, ids, paths and column names are spelled out in all that is said
     to people.
     """
-    records = [{"text": f"word{n % 3} more", "label": HOSTILE + str(n % 2), "id": HOSTILE} for n in range(20)]
+    records = [
+        {"text": f"word{n % 3} more", "label": HOSTILE + str(n % 2), "id": HOSTILE}
+        for n in range(20)
+    ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
     for command in ("predict", "evaluate"):
@@ -53,7 +56,10 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
             assert "\\x1b" in result.out
     name = os.fsencode(HOSTILE.replace("/", "")) + b"\xff\n\t"
     os.mkdir(os.path.join(os.fsencode(tmp_path), name))
-    for arguments in (["train", os.fsdecode(name), "-o", "x"], ["predict", "t.jsonl", "-m", os.fsdecode(name)]):
+    for arguments in (
+        ["train", os.fsdecode(name), "-o", "x"],
+        ["predict", "t.jsonl", "-m", os.fsdecode(name)],
+    ):
         result = nbtext(*arguments).refused(1)
         assert not CONTROLS.search(result.err)
         assert result.err.count("\n") == 1
@@ -62,12 +68,15 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
 
 
 @pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("label", ["a\nb", "a\tb", 'a"b,c', "", "\\t", "a\rb", "\ud800", HOSTILE], ids=ascii)
+@pytest.mark.parametrize(
+    "label", ["a\nb", "a\tb", 'a"b,c', "", "\\t", "a\rb", "\ud800", HOSTILE], ids=ascii
+)
 def test_any_label_comes_back_whole(nbtext: Any, tmp_path: Path, label: str) -> None:
     """From JSONL to a model, and from there to JSONL and CSV; in TSV on one line, in one column."""
     (tmp_path / "t.jsonl").write_text(
         "".join(
-            json.dumps({"text": text, "label": one}) + "\n" for text, one in (("red", label or "e"), ("green", "x"))
+            json.dumps({"text": text, "label": one}) + "\n"
+            for text, one in (("red", label or "e"), ("green", "x"))
         )
     )
     label = label or "e"
@@ -75,7 +84,9 @@ def test_any_label_comes_back_whole(nbtext: Any, tmp_path: Path, label: str) -> 
     asked = ["predict", "t.jsonl", "-m", "m.joblib"]
     written = label.encode("utf-8", "backslashreplace").decode()
     as_json = nbtext(*asked, "--to", "jsonl").records
-    assert as_json[0]["label"] == (label if written == label else written.replace("\\ud800", "\ud800"))
+    assert as_json[0]["label"] == (
+        label if written == label else written.replace("\\ud800", "\ud800")
+    )
     nbtext(*asked, "-o", "t.csv", "--to", "csv").ok()
     rows = list(csv.reader(io.StringIO((tmp_path / "t.csv").read_bytes().decode(), newline="")))
     assert rows[1][1] == written
@@ -107,9 +118,11 @@ def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
     records = result.records
     assert len(records) == len(JSON_LINES)
     for record, (line, reason) in zip(records, JSON_LINES, strict=True):
-        assert reason in record.get("reason", "") if reason else not record.get("reason", "").startswith("t.jsonl"), (
-            line
-        )
+        assert (
+            reason in record.get("reason", "")
+            if reason
+            else not record.get("reason", "").startswith("t.jsonl")
+        ), line
 
 
 def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -121,10 +134,19 @@ def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Pat
     result = nbtext("predict", "open.csv", "-m", model)
     assert "never closed" in nbtext("train", "open.csv", "-o", "x").err
     (tmp_path / "long.csv").write_text("text,id\n" + "word " * 1_000_000 + ",1\nred,2\n")
-    assert len(nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000").ok().out.splitlines()) == 2
+    assert (
+        len(
+            nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000")
+            .ok()
+            .out.splitlines()
+        )
+        == 2
+    )
     assert (
         "1,000,000 bytes"
-        in nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", "--to", "jsonl").out
+        in nbtext(
+            "predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", "--to", "jsonl"
+        ).out
     )
 
 
@@ -132,7 +154,10 @@ def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
     """Parts nested 1,000 deep, boundaries that are missing, charsets that do not exist, headers
     without end.
     """
-    deep = "".join(f'Content-Type: multipart/mixed; boundary="{n}"\n\n--{n}\n' for n in range(1000)) + "\nparking fine"
+    deep = (
+        "".join(f'Content-Type: multipart/mixed; boundary="{n}"\n\n--{n}\n' for n in range(1000))
+        + "\nparking fine"
+    )
     mails = {
         "deep": deep,
         "no-boundary": "Content-Type: multipart/mixed\n\nparking fine",
@@ -144,7 +169,9 @@ def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
     }
     for name, mail in mails.items():
         (tmp_path / f"{name}.eml").write_text(mail)
-    result = nbtext("predict", *(f"{name}.eml" for name in mails), "-m", model, "--to", "jsonl").ok()
+    result = nbtext(
+        "predict", *(f"{name}.eml" for name in mails), "-m", model, "--to", "jsonl"
+    ).ok()
     assert result.err.startswith("replaced 3 invalid bytes in 1 document;")  # of what was no base64
     assert [json.loads(line)["id"].split(".")[0] for line in result.out.splitlines()] == list(mails)
 
@@ -164,20 +191,30 @@ def test_data_shown_on_a_terminal_are_harmless(
 ) -> None:
     """Piped on they stay what they are; a terminal gets nothing of them that it would obey."""
     record = {"text": "red word", "label": HOSTILE, "id": HOSTILE}
-    (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n" + json.dumps({**record, "label": "y"}) + "\n")
+    (tmp_path / "t.jsonl").write_text(
+        json.dumps(record) + "\n" + json.dumps({**record, "label": "y"}) + "\n"
+    )
     model = str(tmp_path / "m")
     nbtext("train", "t.jsonl", "-o", model).ok()
-    asked = {"inspect": [model], "sample": ["-m", model]}.get(command, [str(tmp_path / "t.jsonl"), "-m", model])
-    assert not CONTROLS.search(on_a_terminal(command, *asked, "--to", form, TERM="dumb").replace("\r\n", "\n"))
+    asked = {"inspect": [model], "sample": ["-m", model]}.get(
+        command, [str(tmp_path / "t.jsonl"), "-m", model]
+    )
+    assert not CONTROLS.search(
+        on_a_terminal(command, *asked, "--to", form, TERM="dumb").replace("\r\n", "\n")
+    )
 
 
 def test_a_terminal_by_another_name(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
     """It is spared what it would obey as /dev/stdout too."""
-    (tmp_path / "t.jsonl").write_text(json.dumps({"text": "red", "label": HOSTILE, "id": HOSTILE}) + "\n")
+    (tmp_path / "t.jsonl").write_text(
+        json.dumps({"text": "red", "label": HOSTILE, "id": HOSTILE}) + "\n"
+    )
     model = str(tmp_path / "m")
     texts = str(tmp_path / "t.jsonl")
     nbtext("train", texts, "-o", model).ok()
     for form in ("jsonl", "csv"):
-        shown = on_a_terminal("predict", texts, "-m", model, "--to", form, "-o", "/dev/stdout", TERM="dumb")
+        shown = on_a_terminal(
+            "predict", texts, "-m", model, "--to", form, "-o", "/dev/stdout", TERM="dumb"
+        )
         assert "owned" in shown
         assert not CONTROLS.search(shown.replace("\r\n", "\n"))

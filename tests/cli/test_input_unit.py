@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-TEXTS = {"a/1.txt": "red apple\nsweet", "a/2.txt": "green\napple", "b/1.txt": "yellow\nbanana", "b/2.txt": "a banana"}
+TEXTS = {
+    "a/1.txt": "red apple\nsweet",
+    "a/2.txt": "green\napple",
+    "b/1.txt": "yellow\nbanana",
+    "b/2.txt": "a banana",
+}
 
 
 @pytest.fixture
@@ -34,10 +39,18 @@ def test_a_file_is_answered_as_in_its_directory(nbtext: Any, fruit: Path, comman
 
 def test_the_format_that_is_asked_for_wins(nbtext: Any, fruit: Path) -> None:
     """So does what the name of a file tells."""
-    assert nbtext("predict", "td/a/1.txt", "-m", "m.joblib", "--input-format", "lines", cwd=fruit).out.count("\n") == 2
+    assert (
+        nbtext(
+            "predict", "td/a/1.txt", "-m", "m.joblib", "--input-format", "lines", cwd=fruit
+        ).out.count("\n")
+        == 2
+    )
     (fruit / "x.jsonl").write_text('{"text": "red"}\n{"text": "banana"}\n')
     assert nbtext("predict", "x.jsonl", "-m", "m.joblib", cwd=fruit).out.count("\n") == 2
-    assert nbtext("predict", "-", "-m", "m.joblib", input=b"red\nbanana\n", cwd=fruit).out.count("\n") == 2
+    assert (
+        nbtext("predict", "-", "-m", "m.joblib", input=b"red\nbanana\n", cwd=fruit).out.count("\n")
+        == 2
+    )
 
 
 def test_a_model_of_lines_reads_lines(nbtext: Any, fruit: Path) -> None:
@@ -59,14 +72,19 @@ def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
     nbtext("update", "m.joblib", "more", "-q", "-o", "updated.joblib", cwd=fruit).ok()
     both = (fruit / "both.joblib").read_bytes()
     assert both == (fruit / "merged.joblib").read_bytes() == (fruit / "updated.joblib").read_bytes()
-    assert nbtext("forget", "both.joblib", "more/a/3.txt", "-q", "-o", "less.joblib", cwd=fruit).status != 0
+    assert (
+        nbtext("forget", "both.joblib", "more/a/3.txt", "-q", "-o", "less.joblib", cwd=fruit).status
+        != 0
+    )
     nbtext("forget", "both.joblib", "more", "-q", "-o", "less.joblib", cwd=fruit).ok()
     assert (fruit / "less.joblib").read_bytes() == (fruit / "m.joblib").read_bytes()
     answer = nbtext("predict", "td/a/1.txt", "-m", "less.joblib", "--to", "jsonl", cwd=fruit).out
     assert json.loads(answer)["id"] == "td/a/1.txt"
 
 
-def test_fields_that_are_typed_hold_for_sources_of_another_kind(nbtext: Any, model: str, tmp_path: Path) -> None:
+def test_fields_that_are_typed_hold_for_sources_of_another_kind(
+    nbtext: Any, model: str, tmp_path: Path
+) -> None:
     """A model of files predicts a table if its column is named; only the stored fields apply to
     files alone.
     """
@@ -81,7 +99,12 @@ def test_a_raw_mail_is_read_as_in_its_directory(nbtext: Any, tmp_path: Path, env
     """A model of files learned the headers, so it gets them from a single file and from standard
     input, too.
     """
-    for name, words in (("a/1", "red apple"), ("a/2", "green apple"), ("b/1", "yellow banana"), ("b/2", "banana")):
+    for name, words in (
+        ("a/1", "red apple"),
+        ("a/2", "green apple"),
+        ("b/1", "yellow banana"),
+        ("b/2", "banana"),
+    ):
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         mail = f"{envelope}From: {name[0]}@example.org\nSubject: fruit\nX-Farm: {name[0]}land\n\n{words}\n"
         (tmp_path / "td" / name).write_text(mail)
@@ -92,4 +115,6 @@ def test_a_raw_mail_is_read_as_in_its_directory(nbtext: Any, tmp_path: Path, env
     assert "".join(each) == whole
     piped = nbtext(*arguments, "-", input=(tmp_path / "td/a/1").read_bytes()).out
     assert json.loads(piped) | {"id": "td/a/1"} == json.loads(each[0])
-    assert "aland" not in nbtext("explain", "td/a/1", "-m", "m.joblib", "--input-format", "mbox").out
+    assert (
+        "aland" not in nbtext("explain", "td/a/1", "-m", "m.joblib", "--input-format", "mbox").out
+    )

@@ -161,8 +161,12 @@ def test_a_pipe_is_read_like_a_file(nbtext: Any, folder: Path, command: str) -> 
     assert feed(path, content, lambda: answers(nbtext, folder, command, name)) == expected
 
 
-@pytest.mark.parametrize("command", [each for each in EVERY if any(f"{{{name}}}" in each for name in FILES)])
-def test_a_picture_from_a_pipe_is_refused_like_a_file(nbtext: Any, folder: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    "command", [each for each in EVERY if any(f"{{{name}}}" in each for name in FILES)]
+)
+def test_a_picture_from_a_pipe_is_refused_like_a_file(
+    nbtext: Any, folder: Path, command: str
+) -> None:
     """Naming what it is opens it no second time."""
     name = command[command.index("{") + 1 : command.index("}")]
     path = folder / name

@@ -43,7 +43,11 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
     assert wrong == round((1 - record["expected"]["accuracy"]) * 336) > 0
     first = record["confused"][0]
-    row = [first["first"], first["second"], str(first["first_as_second"] + first["second_as_first"])]
+    row = [
+        first["first"],
+        first["second"],
+        str(first["first_as_second"] + first["second_as_first"]),
+    ]
     for form in ("table", "markdown"):
         shown = nbtext("inspect", "1", "--to", form).out
         line = next(line for line in shown.splitlines() if set(row) <= set(line.split()))
@@ -51,11 +55,22 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "found"), [([], "1 (default)"), (["--C", "auto"], "(folds)"), (["--C", "2"], "2 (given)")]
+    ("options", "found"),
+    [([], "1 (default)"), (["--C", "auto"], "(folds)"), (["--C", "2"], "2 (given)")],
 )
 def test_a_linear_model(nbtext: Any, letters: Path, options: list[str], found: str) -> None:
     """A linear model has no smoothing; its C is shown with how it was chosen."""
-    arguments = ("train", str(letters / "train"), "--max-features", "50", "--model", "nbsvm", "-q", "-o", "m")
+    arguments = (
+        "train",
+        str(letters / "train"),
+        "--max-features",
+        "50",
+        "--model",
+        "nbsvm",
+        "-q",
+        "-o",
+        "m",
+    )
     nbtext(*arguments, *options).ok()
     shown = nbtext("inspect", "m", "--to", "table").out
     assert "smoothing" not in shown
@@ -76,8 +91,16 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
     nbtext("update", model, str(letters / "test"), "-q", "-o", "m").ok()
     record = nbtext("inspect", "m", "--to", "json").json
     assert (record["expected"], record["confused"]) == (None, [])
-    assert record["approximate"] == ["smoothing", "calibration", "outlier_threshold", "nonconformity"]
-    assert "outlier threshold, nonconformity: fitted before" in nbtext("inspect", "m", "--to", "markdown").out
+    assert record["approximate"] == [
+        "smoothing",
+        "calibration",
+        "outlier_threshold",
+        "nonconformity",
+    ]
+    assert (
+        "outlier threshold, nonconformity: fitted before"
+        in nbtext("inspect", "m", "--to", "markdown").out
+    )
     nbtext("calibrate", "m", str(letters / "test"), "-q").ok()
     record = nbtext("inspect", "m", "--to", "json").json
     assert record["approximate"] == []
@@ -116,14 +139,21 @@ def test_hashed_words(nbtext: Any, letters: Path) -> None:
     plain = nbtext("inspect", "plain", "--to", "json", "--by", "frequency").out
     for hashed, known in zip(named.json["labels"], json.loads(plain)["labels"], strict=True):
         counts = {feature["feature"]: feature["occurrences"] for feature in known["features"]}
-        found = {feature["feature"].split()[1]: feature["occurrences"] for feature in hashed["features"]}
+        found = {
+            feature["feature"].split()[1]: feature["occurrences"] for feature in hashed["features"]
+        }
         assert len(found.items() & counts.items()) > 15
-    assert "the features of the model are not hashed" in nbtext("inspect", "plain", "--words-from", train).err
+    assert (
+        "the features of the model are not hashed"
+        in nbtext("inspect", "plain", "--words-from", train).err
+    )
 
 
 def test_one_label(nbtext: Any, model: str) -> None:
     """--label shows one; mistyped, it is asked whether another was meant."""
-    assert {row.split("\t")[0] for row in nbtext("inspect", model, "--label", "taxes").out.splitlines()} == {"taxes"}
+    assert {
+        row.split("\t")[0] for row in nbtext("inspect", model, "--label", "taxes").out.splitlines()
+    } == {"taxes"}
     nbtext("inspect", model, "--label", "taxs").refused(2, "did you mean taxes?")
 
 
@@ -131,15 +161,22 @@ def test_a_matrix(nbtext: Any, letters: Path) -> None:
     """Its shape, entries, labels and settings."""
     nbtext("vectorize", str(letters / "train"), "--ngrams", "1,2", "-o", "m.npz").ok()
     record = nbtext("inspect", "m.npz", "--to", "json").json
-    assert (record["documents"], record["kind"], record["settings"]) == (336, "counts", {"ngrams": [1, 2]})
+    assert (record["documents"], record["kind"], record["settings"]) == (
+        336,
+        "counts",
+        {"ngrams": [1, 2]},
+    )
     assert record["labels"][0] == ["noise", 56]
     assert "336 documents" in nbtext("inspect", "m.npz", "--to", "table").out
 
 
 @pytest.mark.parametrize(
-    "options", [["--analyzer", "char_wb", "--ngrams", "2,4"], ["--analyzer", "char", "--ngrams", "2,3"]]
+    "options",
+    [["--analyzer", "char_wb", "--ngrams", "2,4"], ["--analyzer", "char", "--ngrams", "2,3"]],
 )
-def test_a_blank_among_characters_is_shown(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
+def test_a_blank_among_characters_is_shown(
+    nbtext: Any, letters: Path, tmp_path: Path, options: list[str]
+) -> None:
     """As ␣, in the tables of inspect, explain and diff; records keep the feature, and word pairs
     their blank.
     """
@@ -150,9 +187,14 @@ def test_a_blank_among_characters_is_shown(nbtext: Any, letters: Path, tmp_path:
     for command in (["inspect", path], ["explain", "-", "-m", path], ["diff", path, other]):
         table = nbtext(*command, "--to", "table", input=b"bins not emptied\n")
         assert "␣" in table.out, table.err
-    assert "␣" not in nbtext("explain", "-", "-m", path, "--to", "json", input=b"bins not emptied\n").out
+    assert (
+        "␣"
+        not in nbtext("explain", "-", "-m", path, "--to", "json", input=b"bins not emptied\n").out
+    )
     nbtext("train", str(letters / "train"), "--ngrams", "1,2", "--force", "-o", path).ok()
-    pairs = nbtext("explain", "-", "-m", path, "--to", "table", input=b"the bins were not emptied\n").out
+    pairs = nbtext(
+        "explain", "-", "-m", path, "--to", "table", input=b"the bins were not emptied\n"
+    ).out
     assert re.search("^ (the bins|bins were|were not|not emptied) +1 ", pairs, re.MULTILINE), pairs
     assert "␣" not in pairs
 
@@ -168,5 +210,7 @@ def test_two_models(nbtext: Any, letters: Path, model: str) -> None:
     assert "size\t\tdocuments\t336\t420\n" in result.out
     assert "setting\t\tngrams\t–\t1,2\n" in result.out
     assert sum(line.startswith("log-odds\t") for line in result.out.splitlines()) == 12
-    assert nbtext("diff", model, "b.joblib", "--features", "2", NBTEXT_KERNEL="off").out == result.out
+    assert (
+        nbtext("diff", model, "b.joblib", "--features", "2", NBTEXT_KERNEL="off").out == result.out
+    )
     assert "in both" in nbtext("diff", model, "b.joblib", "--to", "table").out

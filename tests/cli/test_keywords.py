@@ -15,15 +15,22 @@ from nbtext.model.keyword_file import read_keywords
 
 TOP = Path(__file__).parents[2]
 TEXTS = [
-    "the goal of the match", "a goal and a save", "the market fell, the bank said", "bank and market rates",
-    "goal market", "nothing of either", "save the rates",
-]  # fmt: skip
+    "the goal of the match",
+    "a goal and a save",
+    "the market fell, the bank said",
+    "bank and market rates",
+    "goal market",
+    "nothing of either",
+    "save the rates",
+]
 KEYWORDS = {"money": ["bank", "market"], "sport": ["goal"]}
 
 
 def write_toml(folder: Path, keywords: dict[str, list[str]] = KEYWORDS) -> str:
     path = folder / "keywords.toml"
-    path.write_text("".join(f'"{label}" = {json.dumps(words)}\n' for label, words in keywords.items()))
+    path.write_text(
+        "".join(f'"{label}" = {json.dumps(words)}\n' for label, words in keywords.items())
+    )
     return str(path)
 
 
@@ -72,7 +79,9 @@ def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
     for jobs in ("1", "3"):
         nbtext("train", "texts.txt", "--keywords", keywords, "-q", "-j", jobs, "-o", f"m{jobs}")
     assert (tmp_path / "m1").read_bytes() == (tmp_path / "m3").read_bytes()
-    (tmp_path / "l.tsv").write_text("label\ttext\nsport\tsave the goal\nmoney\trates\nmoney\tbank rates\nsport\tsave\n")
+    (tmp_path / "l.tsv").write_text(
+        "label\ttext\nsport\tsave the goal\nmoney\trates\nmoney\tbank rates\nsport\tsave\n"
+    )
     for command in (
         ("predict", "texts.txt", "-m", "m1"),
         ("inspect", "m1", "--to", "table"),
@@ -92,7 +101,10 @@ def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "k.csv").write_text('label,words\nspam,Free prize\nham,love,"love,"\n')
     write_toml(tmp_path, {"spam": ["Free prize"], "ham": ["love", "love,"]})
     for name in ("k.csv", "keywords.toml"):
-        assert "15 of 15 documents" in nbtext("train", "texts.txt", "--keywords", name, "-o", name + ".m").ok().err
+        assert (
+            "15 of 15 documents"
+            in nbtext("train", "texts.txt", "--keywords", name, "-o", name + ".m").ok().err
+        )
     assert (tmp_path / "k.csv.m").read_bytes() == (tmp_path / "keywords.toml.m").read_bytes()
     result = nbtext("predict", "-", "-m", "k.csv.m", input=b"free prize\nfree love\n")
     assert [line.split("\t")[1] for line in result.out.splitlines()] == ["spam", "ham"]
@@ -114,7 +126,12 @@ def test_labeled_documents_join(nbtext: Any, tmp_path: Path) -> None:
     model.
     """
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
-    rows = ["sport\tsave the goal", "money\trates of the bank", "sport\ta save and a match", "money\tthe market"] * 3
+    rows = [
+        "sport\tsave the goal",
+        "money\trates of the bank",
+        "sport\ta save and a match",
+        "money\tthe market",
+    ] * 3
     (tmp_path / "l.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
     keywords = write_toml(tmp_path)
     ask = ("train", "l.tsv", "--unlabeled", "texts.txt", "--keywords", keywords, "-o", "m")
@@ -163,7 +180,11 @@ def test_a_warning_where_em_harms(nbtext: Any, tmp_path: Path) -> None:
         ("k.toml", 'a = ["word", 1]\nb = ["x"]\n', "'a' should be a list of words"),
         ("k.toml", "a = []\nb = ['x']\n", "'a' should be a list of words"),
         ("k.toml", "a = ['x']\n", "two labels or more"),
-        ("k.toml", "a = ['goal']\nb = ['Goal']\n", "'goal' of 'a' and 'Goal' of 'b' are read as the same"),
+        (
+            "k.toml",
+            "a = ['goal']\nb = ['Goal']\n",
+            "'goal' of 'a' and 'Goal' of 'b' are read as the same",
+        ),
         ("k.toml", "a = ['goal']\nb = ['unheard']\n", "no keyword of 'b' occurs"),
         ("k.csv", "a,goal\nb\n", "k.csv:2: expected a label and its words"),
         ("k.csv", ',goal\n"b",bank\n', "k.csv:1: expected a label"),
@@ -235,7 +256,9 @@ def test_keywords_of_characters(nbtext: Any, tmp_path: Path) -> None:
     texts = ["อาหารอร่อยมาก", "ร้านนี้อร่อยและถูก", "รสชาติแย่มาก", "บริการแย่", "อาหารไม่อร่อย", "เปิดวันนี้"]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
     keywords = write_toml(tmp_path, {"neg": ["แย่", "ไม่อร่อย"], "pos": ["อร่อย"]})
-    result = nbtext("train", "texts.txt", "--keywords", keywords, "--analyzer", "char", "-o", "m").ok()
+    result = nbtext(
+        "train", "texts.txt", "--keywords", keywords, "--analyzer", "char", "-o", "m"
+    ).ok()
     assert "5 of 6 documents contain one" in result.err
     assert "only a part" not in result.err
     model = load_model(str(tmp_path / "m"))
@@ -265,16 +288,28 @@ def test_keywords_of_which_a_part_is_read(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("an e-mail of the bank\nthe mail\nred goal\n")
     keywords = write_toml(tmp_path, {"mail": ["e-mail", "bank"], "sport": ["goal"]})
     ask = ("train", "texts.txt", "--keywords", keywords, "-o", "m")
-    assert "only a part is read: e-mail as mail; to read every character, give --analyzer char" in nbtext(*ask).err
+    assert (
+        "only a part is read: e-mail as mail; to read every character, give --analyzer char"
+        in nbtext(*ask).err
+    )
     result = nbtext(*ask, "--analyzer", "char_wb")
-    assert (result.status, "a part" in result.err, "3 of 3 documents" in result.err) == (0, False, False)
+    assert (result.status, "a part" in result.err, "3 of 3 documents" in result.err) == (
+        0,
+        False,
+        False,
+    )
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "source", "options", "minimum"),
     [
-        ("sms-spam", "SMSSpamCollection", ("--input-format", "tsv", "--text-field", "2", "--label-field", "1"), 0.93),
+        (
+            "sms-spam",
+            "SMSSpamCollection",
+            ("--input-format", "tsv", "--text-field", "2", "--label-field", "1"),
+            0.93,
+        ),
         ("imdb", "{}", (), 0.79),
         ("20news", "{}", (), 0.69),
         ("rt-2k", "", (), 0.74),
@@ -282,16 +317,33 @@ def test_keywords_of_which_a_part_is_read(nbtext: Any, tmp_path: Path) -> None:
     ],
 )
 def test_real_corpora(
-    nbtext: Any, corpora: Callable[[str], Path], name: str, source: str, options: Any, minimum: float
+    nbtext: Any,
+    corpora: Callable[[str], Path],
+    name: str,
+    source: str,
+    options: Any,
+    minimum: float,
 ) -> None:
     """The keyword files in corpora/keywords reach the accuracy that the guide names."""
     folder = corpora(name)
     file = "reviews" if name.startswith("rt-") else name
     keywords = str(TOP / "corpora" / "keywords" / f"{file}.toml")
-    ask = ("train", str(folder / source.format("train")), *options, "--keywords", keywords, "-q", "-o", "m")
+    ask = (
+        "train",
+        str(folder / source.format("train")),
+        *options,
+        "--keywords",
+        keywords,
+        "-q",
+        "-o",
+        "m",
+    )
     nbtext(*ask).ok()
     test = str(folder / source.format("test"))
-    assert nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json").json["accuracy"] >= minimum
+    assert (
+        nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json").json["accuracy"]
+        >= minimum
+    )
 
 
 @pytest.mark.parametrize(
@@ -302,7 +354,9 @@ def test_real_corpora(
         ("Öl,Öl\n".encode("latin-1"), "is not UTF-8; save it as UTF-8"),
     ],
 )
-def test_keywords_that_are_no_text(nbtext: Any, letters: Path, tmp_path: Path, content: bytes, what: str) -> None:
+def test_keywords_that_are_no_text(
+    nbtext: Any, letters: Path, tmp_path: Path, content: bytes, what: str
+) -> None:
     """One line says what the file is, and no model is written."""
     (tmp_path / "k.csv").write_bytes(content)
     found = nbtext("train", str(letters / "train"), "--keywords", "k.csv", "-o", "m")

@@ -31,7 +31,11 @@ from nbtext.cli.command import ROLES
 def test_all_outputs_are_tried() -> None:
     """A new command or option with an output is among those of this file."""
     assert {name for name, _ in OUTPUTS} == COMMANDS.keys()
-    assert {role for role, kind in ROLES.items() if kind.is_output} == {"output", "new model", "exported model"}
+    assert {role for role, kind in ROLES.items() if kind.is_output} == {
+        "output",
+        "new model",
+        "exported model",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,11 @@ def make_device(path: Path, kind: int, device: int) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if stat.S_ISREG(path.lstat().st_mode)}
+    return {
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if stat.S_ISREG(path.lstat().st_mode)
+    }
 
 
 @pytest.mark.parametrize("command", [*EVERY, *WAYS], ids=" ".join)
@@ -77,7 +85,9 @@ def test_a_pipe_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> 
     link.symlink_to(fifo.name)
     before = contents(folder)
     for name in (fifo, link):
-        found = received(fifo, lambda name=name: nbtext(*complete(command, name.name), cwd=folder).ok())
+        found = received(
+            fifo, lambda name=name: nbtext(*complete(command, name.name), cwd=folder).ok()
+        )
         # it shows times
         assert found == expected or (command[0] == "compare" and len(found) > len(expected) // 2)
         assert stat.S_ISFIFO(fifo.lstat().st_mode)
@@ -127,7 +137,10 @@ def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str],
                 ran.refused(2)  # before, because there is no terminal
             else:
                 ran.refused(1, name.name, "directory" if kind == "directory" else f"it is a {kind}")
-            assert (special.stat().st_ino, special.stat().st_mode) == (status.st_ino, status.st_mode)
+            assert (special.stat().st_ino, special.stat().st_mode) == (
+                status.st_ino,
+                status.st_mode,
+            )
             assert contents(folder) == before
 
 
@@ -148,7 +161,9 @@ def test_an_open_file_is_written_to(folder: Path, command: str) -> None:
 
     def run(output: str, descriptor: int) -> None:
         words = [word.format(output) for word in arguments]
-        subprocess.run(words, cwd=folder, pass_fds=[descriptor], stdin=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            words, cwd=folder, pass_fds=[descriptor], stdin=subprocess.DEVNULL, check=True
+        )
 
     with open(folder / "expected", "wb") as file:
         run("expected", file.fileno())
@@ -189,7 +204,11 @@ def test_a_device_for_answers_and_feedback(nbtext: Any, folder: Path) -> None:
     """`demo` and `serve` write into directories: something else in their place is refused."""
     os.mkfifo(folder / "pipe")
     nbtext("demo", "pipe", cwd=folder).refused(2, "pipe")
-    nbtext("serve", "-m", "m", "--port", "0", "--feedback-dir", "pipe", cwd=folder).refused(1, "pipe")
+    nbtext("serve", "-m", "m", "--port", "0", "--feedback-dir", "pipe", cwd=folder).refused(
+        1, "pipe"
+    )
     (folder / "feedback").mkdir()
     os.mkfifo(folder / "feedback" / "m.jsonl")
-    nbtext("serve", "-m", "m", "--port", "0", "--feedback-dir", "feedback", cwd=folder).refused(1, "m.jsonl")
+    nbtext("serve", "-m", "m", "--port", "0", "--feedback-dir", "feedback", cwd=folder).refused(
+        1, "m.jsonl"
+    )

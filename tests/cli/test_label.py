@@ -25,10 +25,13 @@ import pytest
 SECONDS = 60
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 DOCUMENTS = {
-    "g1": "the goal of the match and the team", "g2": "a match of the league and its player",
-    "b1": "flour in the oven with butter", "b2": "sugar and butter for the oven",
-    "s1": "the planet in its orbit of the star", "s2": "an orbit of the comet and the moon",
-}  # fmt: skip
+    "g1": "the goal of the match and the team",
+    "g2": "a match of the league and its player",
+    "b1": "flour in the oven with butter",
+    "b2": "sugar and butter for the oven",
+    "s1": "the planet in its orbit of the star",
+    "s2": "an orbit of the comet and the moon",
+}
 LABELS = {"g": "sport", "b": "baking", "s": "space"}
 HOSTILE = {
     "h\x1b[2J1": "clear \x1b[2J\x1b[31m red \x07 bell \x9b1m end",
@@ -45,13 +48,19 @@ class Terminal:
     def __init__(self, *arguments: str, cwd: Path, columns: int = 80, lines: int = 24) -> None:
         self.main, side = pty.openpty()
         self.resize(columns, lines)
-        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        environment = {
+            name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
+        }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "nbtext", "label", *arguments],
-            stdin=side, stdout=side, stderr=side, cwd=cwd, start_new_session=True,
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            cwd=cwd,
+            start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  the controlling terminal
             env={**environment, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2])},
-        )  # fmt: skip
+        )
         self.before = termios.tcgetattr(side)
         os.close(side)
         self.shown = ""
@@ -70,7 +79,9 @@ class Terminal:
         the screen.
         """
         end = time.monotonic() + SECONDS
-        while not (text in "\n".join(self.screen()) and ("\x1b[J" in self.shown.rpartition("\x1b[H")[2])):
+        while not (
+            text in "\n".join(self.screen()) and ("\x1b[J" in self.shown.rpartition("\x1b[H")[2])
+        ):
             assert time.monotonic() < end, f"{text!r} is not in {self.screen()}"
             self._read()
         return self.screen()
@@ -155,7 +166,11 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     while len(given) < 3:
         name = shown_id(screen)
         label = LABELS[name[0]]
-        keys = {"sport": "1", "baking": "2", "space": "nspaX\x7fce\r" if "space" not in given.values() else "nsp\t\r"}
+        keys = {
+            "sport": "1",
+            "baking": "2",
+            "space": "nspaX\x7fce\r" if "space" not in given.values() else "nsp\t\r",
+        }
         screen = terminal.press(keys[label], f"{len(given) + 1} answer")
         given[name] = label
         assert answers(tmp_path) == given  # on the disk before the next document is shown
@@ -178,7 +193,10 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     assert shown_id(screen) == last
     terminal.press("/\r", "2 answers")
     assert terminal.end("q") == 0
-    assert "labels.jsonl: 2 answers; to train a model: nbtext train labels.jsonl -o model.joblib" in terminal.shown
+    assert (
+        "labels.jsonl: 2 answers; to train a model: nbtext train labels.jsonl -o model.joblib"
+        in terminal.shown
+    )
     assert terminal.shown.index("\x1b[?1049l") < terminal.shown.index("to train")
     result = nbtext("train", "labels.jsonl", "-o", "m.joblib", "--model", "multinomial")
     assert (result.status, "2 documents" in result.err) == (0, True), result.err
@@ -235,9 +253,16 @@ def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -
     whatever its size.
     """
     path = tmp_path / "hostile.jsonl"
-    path.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in HOSTILE.items()))
-    terminal = start("--labels", "a\x1b[2Jb," + ",".join(f"label {n}" for n in range(70)), source="hostile.jsonl",
-                     columns=columns, lines=lines)  # fmt: skip
+    path.write_text(
+        "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in HOSTILE.items())
+    )
+    terminal = start(
+        "--labels",
+        "a\x1b[2Jb," + ",".join(f"label {n}" for n in range(70)),
+        source="hostile.jsonl",
+        columns=columns,
+        lines=lines,
+    )
     terminal.wait("left")
     from rich.cells import cell_len
 
@@ -277,7 +302,9 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
     (tmp_path / "words.csv").write_text("sport,match\nbaking,Match!\n")
     terminal = start("--keywords", "words.csv")
     assert terminal.end() == 1
-    assert "'Match!' of 'baking' and 'match' of 'sport' are read as the same feature" in terminal.shown
+    assert (
+        "'Match!' of 'baking' and 'match' of 'sport' are read as the same feature" in terminal.shown
+    )
     assert not (tmp_path / "labels.jsonl").exists()
 
 
@@ -286,16 +313,29 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
     ("options", "command"),
     [
         ((), "nbtext train labels.jsonl -o model.joblib"),
-        (("--keywords", "words.csv"), "nbtext train labels.jsonl --unlabeled docs.jsonl --keywords words.csv -o "),
+        (
+            ("--keywords", "words.csv"),
+            "nbtext train labels.jsonl --unlabeled docs.jsonl --keywords words.csv -o ",
+        ),
         (("-m", "m.joblib"), "nbtext update m.joblib labels.jsonl -o model.joblib"),
-        (("-m", "b.joblib", "--text-field", "text"),
-         "nbtext update b.joblib labels.jsonl --text-field text --label-field label -o model.joblib"),
-        (("-m", "c.joblib"), "nbtext update c.joblib labels.jsonl --label-field label -o model.joblib"),
-        (("-m", "s.joblib"), "nbtext update s.joblib labels.jsonl --label-field label -o model.joblib"),
-        (("--text-field", "title,text", "--separate-fields"),
-         "nbtext train labels.jsonl --text-field title,text --separate-fields -o model.joblib"),
+        (
+            ("-m", "b.joblib", "--text-field", "text"),
+            "nbtext update b.joblib labels.jsonl --text-field text --label-field label -o model.joblib",
+        ),
+        (
+            ("-m", "c.joblib"),
+            "nbtext update c.joblib labels.jsonl --label-field label -o model.joblib",
+        ),
+        (
+            ("-m", "s.joblib"),
+            "nbtext update s.joblib labels.jsonl --label-field label -o model.joblib",
+        ),
+        (
+            ("--text-field", "title,text", "--separate-fields"),
+            "nbtext train labels.jsonl --text-field title,text --separate-fields -o model.joblib",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_command_at_the_end(
     start: Start, tmp_path: Path, nbtext: Any, options: tuple[str, ...], command: str
 ) -> None:
@@ -303,7 +343,10 @@ def test_the_command_at_the_end(
     works.
     """
     lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
-    others = [{"title": "a", "body": line["text"], "text": line["text"], "kind": line["label"]} for line in lines]
+    others = [
+        {"title": "a", "body": line["text"], "text": line["text"], "kind": line["label"]}
+        for line in lines
+    ]
     documents = [{"id": name, "title": "a", "text": text} for name, text in DOCUMENTS.items()]
     for name, rows in (("train.jsonl", lines), ("others.jsonl", others), ("docs.jsonl", documents)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in rows))
@@ -312,10 +355,16 @@ def test_the_command_at_the_end(
         fields = ("--text-field", "body", "--label-field", "kind")
         nbtext("train", "others.jsonl", *fields, "-o", "b.joblib").ok()
         columns = [
-            {label: int(label == line["label"]) for label in LABELS.values()} | {"text": line["text"]} for line in lines
+            {label: int(label == line["label"]) for label in LABELS.values()}
+            | {"text": line["text"]}
+            for line in lines
         ]
-        (tmp_path / "columns.jsonl").write_text("".join(json.dumps(line) + "\n" for line in columns))
-        nbtext("train", "columns.jsonl", "--label-fields", ",".join(LABELS.values()), "-o", "c.joblib").ok()
+        (tmp_path / "columns.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in columns)
+        )
+        nbtext(
+            "train", "columns.jsonl", "--label-fields", ",".join(LABELS.values()), "-o", "c.joblib"
+        ).ok()
         fields = ("--text-field", "title,text", "--separate-fields", "--label-field", "kind")
         nbtext("train", "others.jsonl", *fields, "-o", "s.joblib").ok()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
@@ -344,7 +393,12 @@ def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     terminal = start(source="empty.jsonl")
     assert terminal.end() == 1
     assert "no documents to label" in terminal.shown
-    for content in ("text,label\n", "precious, no newline", '[{"id": "1"}]', "text,label\nhello,spam"):
+    for content in (
+        "text,label\n",
+        "precious, no newline",
+        '[{"id": "1"}]',
+        "text,label\nhello,spam",
+    ):
         (tmp_path / "labels.jsonl").write_text(content)
         terminal = start()
         assert terminal.end("q") == 1

@@ -25,7 +25,20 @@ TABLES: dict[str, tuple[list[Any], list[str]]] = {
     ),
 }
 FORMATS = ["jsonl", "json", "csv", "tsv", "db", "parquet", "arrow"]
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
+NUMBERS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+)
 
 
 def rows_of(values: list[Any]) -> list[dict[str, Any]]:
@@ -48,15 +61,25 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
         path.write_text(json.dumps(rows))
     elif path.suffix in (".csv", ".tsv"):
         file = io.StringIO(newline="")
-        writer = csv.writer(file, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n")
-        is_missing = [value is None or (isinstance(value, float) and math.isnan(value)) for value in columns["label"]]
-        cells = ["" if missing else value for value, missing in zip(columns["label"], is_missing, strict=True)]
+        writer = csv.writer(
+            file, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n"
+        )
+        is_missing = [
+            value is None or (isinstance(value, float) and math.isnan(value))
+            for value in columns["label"]
+        ]
+        cells = [
+            "" if missing else value
+            for value, missing in zip(columns["label"], is_missing, strict=True)
+        ]
         writer.writerows([list(columns), *zip(columns["id"], columns["text"], cells, strict=True)])
         path.write_bytes(file.getvalue().encode())
     elif path.suffix == ".db":
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("create table t (id, text, label)")
-            connection.executemany("insert into t values (?, ?, ?)", [tuple(row.values()) for row in rows])
+            connection.executemany(
+                "insert into t values (?, ?, ?)", [tuple(row.values()) for row in rows]
+            )
             connection.commit()
     else:
         pa = pytest.importorskip("pyarrow")
@@ -71,7 +94,9 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_every_format_gives_the_same_labels(nbtext: Callable[..., Any], tmp_path: Path, kind: str) -> None:
+def test_every_format_gives_the_same_labels(
+    nbtext: Callable[..., Any], tmp_path: Path, kind: str
+) -> None:
     """The models of one table are equal to the byte, whatever the format, with and without the
     kernel, and the labels are those of Python.
     """
@@ -84,7 +109,9 @@ def test_every_format_gives_the_same_labels(nbtext: Callable[..., Any], tmp_path
         write(tmp_path / f"t.{name}", rows)
         for kernel in ("", "off"):
             output = f"{name}{kernel}.joblib"
-            done = nbtext("train", f"t.{name}", "--skip-unlabeled", "-o", output, NBTEXT_KERNEL=kernel).ok()
+            done = nbtext(
+                "train", f"t.{name}", "--skip-unlabeled", "-o", output, NBTEXT_KERNEL=kernel
+            ).ok()
             n_missing = len(rows) - 2 * len(labels)
             assert f"skipped {n_missing}: without a label (--skip-unlabeled)" in done.err
             models[output] = (tmp_path / output).read_bytes()
@@ -125,7 +152,10 @@ def test_lists_of_any_values(nbtext: Callable[..., Any], tmp_path: Path) -> None
     lists: list[list[Any]] = [[1, 2], [2], [None, 1], [], [None]] * 4
     texts = ["red round", "long", "red", "blue", "blue blue"] * 4
     (tmp_path / "t.jsonl").write_text(
-        "".join(json.dumps({"text": text, "label": labels}) + "\n" for text, labels in zip(texts, lists, strict=True))
+        "".join(
+            json.dumps({"text": text, "label": labels}) + "\n"
+            for text, labels in zip(texts, lists, strict=True)
+        )
     )
     table = pa.table({"text": texts, "label": pa.array(lists, pa.list_(pa.int32()))})
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
@@ -136,7 +166,9 @@ def test_lists_of_any_values(nbtext: Callable[..., Any], tmp_path: Path) -> None
     assert model.fitted_.labels == ("1", "2")
     fitted = TextClassifier().fit(texts, lists)
     assert fitted.fitted_.labels == ("1", "2")
-    assert fitted.score(texts, lists) == model.score(texts, [list(map(str, filter(None, each))) for each in lists])
+    assert fitted.score(texts, lists) == model.score(
+        texts, [list(map(str, filter(None, each))) for each in lists]
+    )
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, "", " ", "\u00a0\n"])
@@ -174,7 +206,13 @@ def test_a_quoted_cell_after_blanks_is_quoted(
     nbtext: Callable[..., Any], tmp_path: Path, name: str, separator: str
 ) -> None:
     """A blank after the separator belongs to no name and no label, and a quote may follow it."""
-    rows = [("text", "label"), ('"one, two"', '"a"'), ("three", "b "), ('"four"', ' "a"'), ('five "5"', "b")] * 1
+    rows = [
+        ("text", "label"),
+        ('"one, two"', '"a"'),
+        ("three", "b "),
+        ('"four"', ' "a"'),
+        ('five "5"', "b"),
+    ] * 1
     (tmp_path / name).write_text("".join(separator.join(row) + "\n" for row in [*rows, *rows[1:]]))
     nbtext("train", name, "-o", "m.joblib").ok()
     model = TextClassifier.load(tmp_path / "m.joblib")
@@ -182,7 +220,9 @@ def test_a_quoted_cell_after_blanks_is_quoted(
     assert set(nbtext("predict", name, "-m", "m.joblib").ok().out.split()) >= {"a", "b"}
 
 
-def test_a_quote_after_blanks_that_is_not_closed_is_plain(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_quote_after_blanks_that_is_not_closed_is_plain(
+    nbtext: Callable[..., Any], tmp_path: Path
+) -> None:
     """It takes no other row with it."""
     (tmp_path / "t.csv").write_text('text,label\nxx yy, "a\nzz,b\nxx ww,b\n')
     nbtext("train", "t.csv", "-o", "m.joblib").ok()
@@ -204,12 +244,17 @@ def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str
     """Columns of --label-fields hold 1, 1.0 or True; a row whose cells are all missing has no
     labels that are known.
     """
-    rows = [{"text": f"w{n} w", "a": n % 2, "b": float(n % 3 == 0), "c": n % 5 == 0} for n in range(20)]
+    rows = [
+        {"text": f"w{n} w", "a": n % 2, "b": float(n % 3 == 0), "c": n % 5 == 0} for n in range(20)
+    ]
     written = [*rows, {"text": "w", "a": None, "b": None, "c": None}]
     if name == "t.jsonl":
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in written))
     elif name == "t.csv":
-        lines = [",".join("" if value is None else f" {value} " for value in row.values()) for row in written]
+        lines = [
+            ",".join("" if value is None else f" {value} " for value in row.values())
+            for row in written
+        ]
         (tmp_path / name).write_text("\n".join(["text,a,b,c", *lines]) + "\n")
     else:
         pa = pytest.importorskip("pyarrow")
@@ -222,18 +267,36 @@ def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("kernel", ["", "off"])
-def test_ids_and_typed_labels_are_trimmed(nbtext: Callable[..., Any], tmp_path: Path, kernel: str) -> None:
+def test_ids_and_typed_labels_are_trimmed(
+    nbtext: Callable[..., Any], tmp_path: Path, kernel: str
+) -> None:
     """Ids have the same spelling as labels, with and without the kernel; a blank one is the place
     of the document.
     """
     ids = [" a\\t", "\u00a0b ", "c\\u2003", "\\u00a0", "", "  ", "\u00e9 \u00e9 "]
     values = [*(f'"{each}"' for each in ids), "1.50", "true", "null", "-0"]
-    (tmp_path / "t.jsonl").write_text("".join(f'{{"text": "red", "id": {value}}}\n' for value in values))
+    (tmp_path / "t.jsonl").write_text(
+        "".join(f'{{"text": "red", "id": {value}}}\n' for value in values)
+    )
     nbtext("train", "t.jsonl", "--label", " q ", "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
-    rows = nbtext("predict", "t.jsonl", "-m", "m.joblib", NBTEXT_KERNEL=kernel).ok().out.splitlines()
+    rows = (
+        nbtext("predict", "t.jsonl", "-m", "m.joblib", NBTEXT_KERNEL=kernel).ok().out.splitlines()
+    )
     found = [row.split("\t") for row in rows]
     assert [row[0] for row in found] == [
-        "a", "b", "c", "t.jsonl:4", "t.jsonl:5", "t.jsonl:6", "\u00e9 \u00e9", "1.5", "True", "t.jsonl:10", "0",
-    ]  # fmt: skip
+        "a",
+        "b",
+        "c",
+        "t.jsonl:4",
+        "t.jsonl:5",
+        "t.jsonl:6",
+        "\u00e9 \u00e9",
+        "1.5",
+        "True",
+        "t.jsonl:10",
+        "0",
+    ]
     assert {row[1] for row in found} == {"q"}
-    nbtext("train", "t.jsonl", "--label", " ", "-o", "m.joblib").refused(2, "--label: is not a label")
+    nbtext("train", "t.jsonl", "--label", " ", "-o", "m.joblib").refused(
+        2, "--label: is not a label"
+    )

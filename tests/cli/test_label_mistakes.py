@@ -49,16 +49,23 @@ def said(nbtext: Callable[..., Any], labels: Sequence[Any], tmp_path: Path) -> s
             ['{"choices": ["a"]}', "x"],
             '1 label looks like an object: {"choices": ["a"]}; write JSON lines, and name a key',
         ),
-        (["a,__label__b", "x"], "1 label looks like several labels of fastText: a,__label__b; spaces separate"),
+        (
+            ["a,__label__b", "x"],
+            "1 label looks like several labels of fastText: a,__label__b; spaces separate",
+        ),
     ],
 )
-def test_training_names_mistakes(nbtext: Callable[..., Any], tmp_path: Path, labels: list[str], line: str) -> None:
+def test_training_names_mistakes(
+    nbtext: Callable[..., Any], tmp_path: Path, labels: list[str], line: str
+) -> None:
     """One line for each kind, with the labels and what to do."""
     assert line in said(nbtext, labels, tmp_path)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "|"])
-def test_lists_of_labels_in_a_text(nbtext: Callable[..., Any], tmp_path: Path, separator: str) -> None:
+def test_lists_of_labels_in_a_text(
+    nbtext: Callable[..., Any], tmp_path: Path, separator: str
+) -> None:
     """Many labels that are made of few parts suggest the option, which reads them."""
     labels = [f"{separator} ".join(pair) for pair in itertools.combinations("abcdef", 2)]
     line = f"15 of 16 labels look like lists of labels: a{separator} b; "
@@ -83,7 +90,9 @@ def test_lists_of_labels_in_a_text(nbtext: Callable[..., Any], tmp_path: Path, s
         [True, False],
     ],
 )
-def test_usual_labels_are_no_mistakes(nbtext: Callable[..., Any], tmp_path: Path, labels: list[Any]) -> None:
+def test_usual_labels_are_no_mistakes(
+    nbtext: Callable[..., Any], tmp_path: Path, labels: list[Any]
+) -> None:
     """Stars, numbers, names with commas and languages of programs are left alone."""
     found = said(nbtext, labels, tmp_path)
     assert "differ only" not in found
@@ -93,7 +102,9 @@ def test_usual_labels_are_no_mistakes(nbtext: Callable[..., Any], tmp_path: Path
 def test_names_are_few_short_and_printable(nbtext: Callable[..., Any], tmp_path: Path) -> None:
     """Labels are untrusted, and may be many."""
     labels = [
-        name for place in range(40) for name in (f"Name{place}\x1b[2J" + "x" * 200, f"name{place}\x1b[2J" + "x" * 200)
+        name
+        for place in range(40)
+        for name in (f"Name{place}\x1b[2J" + "x" * 200, f"name{place}\x1b[2J" + "x" * 200)
     ]
     found = said(nbtext, labels, tmp_path)
     (line,) = [line for line in found.splitlines() if line.startswith(ALIKE)]
@@ -110,9 +121,18 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
     write(tmp_path / "none.jsonl", ["Spam", "x\x1b"])
     names = {"some": "Ham (like ham); junk", "none": "Spam (like spam); x\\x1b"}
     lines = {
-        ("some", "-m"): "the model does not know 2 of 3 labels of the documents: {}; it knows ham; spam\n",
-        ("none", "-m"): "the model knows none of the labels of the documents: {}; it knows ham; spam\n",
-        ("some", "--predictions"): "the predictions lack 2 of 3 labels of the documents: {}; they have ham; spam\n",
+        (
+            "some",
+            "-m",
+        ): "the model does not know 2 of 3 labels of the documents: {}; it knows ham; spam\n",
+        (
+            "none",
+            "-m",
+        ): "the model knows none of the labels of the documents: {}; it knows ham; spam\n",
+        (
+            "some",
+            "--predictions",
+        ): "the predictions lack 2 of 3 labels of the documents: {}; they have ham; spam\n",
         (
             "none",
             "--predictions",
@@ -125,24 +145,33 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
         assert nbtext(*command, "-q").ok().err == ""
     calibrate = ("calibrate", "m.joblib", "-o", "c.joblib")
     nbtext(*calibrate, "some.jsonl").refused(1, "the model has no label 'Ham', 'junk'")
-    nbtext(*calibrate, "none.jsonl").refused(1, "none of the labels 'Spam', 'x\\x1b'; it has 'ham', 'spam'")
+    nbtext(*calibrate, "none.jsonl").refused(
+        1, "none of the labels 'Spam', 'x\\x1b'; it has 'ham', 'spam'"
+    )
     updated = nbtext("update", "m.joblib", "some.jsonl", "-o", "u.joblib").ok()
     assert "new labels: Ham (like ham); junk\n" in updated.err
     assert "new labels" not in nbtext("update", "m.joblib", "t.jsonl", "-o", "u.joblib").ok().err
     assert "does not know" not in nbtext("evaluate", "t.jsonl", "-m", "m.joblib").ok().err
 
 
-def test_labels_of_several_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_labels_of_several_that_the_model_does_not_know(
+    nbtext: Callable[..., Any], tmp_path: Path
+) -> None:
     """A model of several labels, too."""
     write(tmp_path / "t.jsonl", [["a"], ["b", "a"], ["b"], []])
     nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
     write(tmp_path / "e.jsonl", [["A", "b"], ["b"]])
     line = "the model does not know 1 of 2 labels of the documents: A (like a); it knows a; b\n"
     assert line in nbtext("evaluate", "e.jsonl", "-m", "m.joblib").ok().err
-    assert "new labels: A (like a)\n" in nbtext("update", "m.joblib", "e.jsonl", "-o", "u.joblib").ok().err
+    assert (
+        "new labels: A (like a)\n"
+        in nbtext("update", "m.joblib", "e.jsonl", "-o", "u.joblib").ok().err
+    )
 
 
-def test_a_label_that_is_never_predicted_may_be_rare(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_label_that_is_never_predicted_may_be_rare(
+    nbtext: Callable[..., Any], tmp_path: Path
+) -> None:
     """Of the predictions of another program, only labels that are written in another way are named."""
     (tmp_path / "t.csv").write_text("text,truth,guess\nx,a,a\ny,b,a\nz,a,a\n")
     columns = ("--label-field", "truth", "--predicted-field", "guess")

@@ -81,7 +81,9 @@ def open_quote(folder: Path) -> str:
 def broken_json(folder: Path) -> str:
     content = write_lines("long", N_LINES)
     middle = content.index(b"\n", len(content) // 2) + 1
-    (folder / "x.jsonl").write_bytes(content[:middle] + b'{"text": broken\n' + content[middle:] + b"[1\n")
+    (folder / "x.jsonl").write_bytes(
+        content[:middle] + b'{"text": broken\n' + content[middle:] + b"[1\n"
+    )
     return "x.jsonl"
 
 
@@ -104,9 +106,19 @@ def not_parquet(folder: Path) -> str:
 
 
 FAULTS = (
-    missing, broken_link, picture, no_gzip, cut_gzip, damaged_gzip, no_text_column, open_quote, broken_json,
-    without_label, matrix, not_parquet,
-)  # fmt: skip
+    missing,
+    broken_link,
+    picture,
+    no_gzip,
+    cut_gzip,
+    damaged_gzip,
+    no_text_column,
+    open_quote,
+    broken_json,
+    without_label,
+    matrix,
+    not_parquet,
+)
 FOUND_AT_ONCE = (missing, broken_link)  # before the first record
 
 

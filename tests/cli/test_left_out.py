@@ -35,14 +35,19 @@ def tree(nbtext: Any, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
-def test_a_file_that_is_not_text_has_a_record_in_its_place(nbtext: Any, tree: Path, jobs: str) -> None:
+def test_a_file_that_is_not_text_has_a_record_in_its_place(
+    nbtext: Any, tree: Path, jobs: str
+) -> None:
     """Outputs of nbtext and files about the folder are not documents; they are counted."""
     ran = nbtext("predict", "td", "-m", "m", "--to", "jsonl", "-j", jobs, cwd=tree)
     records = ran.records
     assert [record["id"] for record in records] == [
         f"td/{name}" for name in ("a/1.txt", "a/2.png", "a/3.txt", "b/1.txt", "b/2.txt")
     ]
-    assert (records[1]["label"], records[1]["reason"]) == (None, "td/a/2.png: is an image, not text")
+    assert (records[1]["label"], records[1]["reason"]) == (
+        None,
+        "td/a/2.png: is an image, not text",
+    )
     assert "1 document could not be read; the first is td/a/2.png: is an image, not text" in ran.err
     assert "skipped 1: nbtext model" in ran.err and "skipped 1: file about the directory" in ran.err
     lines = nbtext("predict", "td", "-m", "m", "--input-format", "lines", cwd=tree).out.splitlines()
@@ -53,16 +58,25 @@ def test_a_file_that_is_not_text_has_a_record_in_its_place(nbtext: Any, tree: Pa
 def test_each_skipped_file_is_named_with_v(nbtext: Any, tree: Path) -> None:
     for extra in ((), ("--input-format", "lines", "--label", "x")):
         said = nbtext("train", "td", "-v", "-o", "n", "--force", *extra, cwd=tree).err
-        for line in ("td/a/2.png: image", "td/b/.hidden: hidden file or folder", "td/b/model: nbtext model"):
+        for line in (
+            "td/a/2.png: image",
+            "td/b/.hidden: hidden file or folder",
+            "td/b/model: nbtext model",
+        ):
             assert f"nbtext: skipped {line}\n" in said
     said = nbtext("train", "td", "-v", "-o", "n", "--exclude", "1.*", cwd=tree).err
-    assert "nbtext: skipped td/README.md: file about the directory, such as README or LICENSE\n" in said
+    assert (
+        "nbtext: skipped td/README.md: file about the directory, such as README or LICENSE\n"
+        in said
+    )
     assert "nbtext: skipped td/a/1.txt: excluded by --exclude\n" in said
     assert "1.txt" not in nbtext("train", "td", "-o", "n", "--exclude", "1.*", cwd=tree).err
 
 
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect"])
-def test_an_office_document_is_not_a_matrix(nbtext: Any, model: str, tmp_path: Path, command: str) -> None:
+def test_an_office_document_is_not_a_matrix(
+    nbtext: Any, model: str, tmp_path: Path, command: str
+) -> None:
     """Whether it is whole or broken, the message says what it is and what to do."""
     with zipfile.ZipFile(tmp_path / "table.xlsx", "w") as archive:
         archive.writestr("[Content_Types].xml", "<a/>" * 100)
@@ -71,9 +85,15 @@ def test_an_office_document_is_not_a_matrix(nbtext: Any, model: str, tmp_path: P
     options = {"train": ("-o", "m"), "inspect": ()}.get(command, ("-m", model))
     for name in ("table.xlsx", "broken.docx", "cut.docx"):
         ran = nbtext(command, name, *options)
-        assert "vectorize" not in ran.err and "holds a matrix" not in ran.err and "on a matrix" not in ran.err
+        assert (
+            "vectorize" not in ran.err
+            and "holds a matrix" not in ran.err
+            and "on a matrix" not in ran.err
+        )
         assert ran.err.count("\n") == 1 and f"{name}: " in ran.err
-        assert any(hint in ran.err for hint in ("save it", "write it again", "nbtext train")), ran.err
+        assert any(hint in ran.err for hint in ("save it", "write it again", "nbtext train")), (
+            ran.err
+        )
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04" + bytes(40))
     assert "is not a valid matrix file" in nbtext("train", "broken.npz", "-o", "m").err
 
@@ -98,7 +118,10 @@ def test_rows_without_a_label_are_left_out_on_request(nbtext: Any, tmp_path: Pat
         ("calibrate", "m", "t.csv", "-o", "x"),
     ):
         ran = nbtext(*command)
-        assert ran.status == 1 and "t.csv:3" in ran.err and "--skip-unlabeled" in ran.err, (command, ran.err)
+        assert ran.status == 1 and "t.csv:3" in ran.err and "--skip-unlabeled" in ran.err, (
+            command,
+            ran.err,
+        )
         ran = nbtext(*command, "--skip-unlabeled")
         assert "t.csv:3" not in ran.err, ran.err
         assert "skipped 1: without a label" in ran.err or command[0] == "forget", ran.err
@@ -120,17 +143,26 @@ DATES = [
 @pytest.mark.parametrize("times", DATES, ids=str)
 def test_dates_whose_order_is_not_known_are_refused(times: list[str]) -> None:
     """As texts, they would be ordered by their day."""
-    with pytest.raises(SettingsError, match=r"the order of dates such as .* is not known; write them as 2024-12-31"):
+    with pytest.raises(
+        SettingsError, match=r"the order of dates such as .* is not known; write them as 2024-12-31"
+    ):
         sort_keys(times)
 
 
 def test_versions_and_names_are_ordered_as_texts() -> None:
-    for times in (["1.2.3", "1.10.3"], ["spring", "fall"], ["2024 Q1", "2024 Q2"], ["v1/2/2024", "a"]):
+    for times in (
+        ["1.2.3", "1.10.3"],
+        ["spring", "fall"],
+        ["2024 Q1", "2024 Q2"],
+        ["v1/2/2024", "a"],
+    ):
         assert sort_keys(times).tolist() == times
 
 
 def test_an_order_of_dates_as_typed(nbtext: Any, tmp_path: Path) -> None:
-    rows = "".join(f"word{n % 3},{'ab'[n % 2]},{n + 1:02}.{12 - n % 12:02}.2024\n" for n in range(20))
+    rows = "".join(
+        f"word{n % 3},{'ab'[n % 2]},{n + 1:02}.{12 - n % 12:02}.2024\n" for n in range(20)
+    )
     (tmp_path / "t.csv").write_text(f"text,label,day\n{rows}")
     ran = nbtext("evaluate", "t.csv", "--folds", "3", "--order-field", "day")
     assert ran.status == 2 and "--order-field: the order of dates such as '" in ran.err

@@ -23,18 +23,24 @@ LINEAR = [
 
 @pytest.mark.exhaustive(plain=2)
 @pytest.mark.parametrize("options", LINEAR, ids=" ".join)
-def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_train_and_evaluate(
+    nbtext: Any, letters: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     """The model is the same for any number of threads, is accurate, and not worse than its
     estimate.
     """
     models = [tmp_path / f"{jobs}.joblib" for jobs in (1, 3)]
     for jobs, model in zip(("1", "3"), models, strict=True):
-        trained = nbtext("train", str(letters / "train"), "-o", str(model), "-j", jobs, "--model", *options)
+        trained = nbtext(
+            "train", str(letters / "train"), "-o", str(model), "-j", jobs, "--model", *options
+        )
         assert trained.status == 0
         assert "; C 1; estimated" in trained.err or "; C 10; estimated" in trained.err
         assert "(5 folds)" in trained.err
     assert models[0].read_bytes() == models[1].read_bytes()
-    found = json.loads(nbtext("evaluate", str(letters / "test"), "-m", str(models[0]), "--to", "json").out)
+    found = json.loads(
+        nbtext("evaluate", str(letters / "test"), "-m", str(models[0]), "--to", "json").out
+    )
     expected = float(trained.err.split("estimated accuracy ")[1].split(",")[0])
     assert found["accuracy"] > expected - 0.05
     assert found["expected_calibration_error"] < 0.15
@@ -74,12 +80,16 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
     )
     assert nbtext("train", "texts.jsonl", "-o", "m", "--model", "nbsvm", cwd=tmp_path).status == 0
     found = json.loads(
-        nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"cheap lunch pills\n", cwd=tmp_path).out
+        nbtext(
+            "predict", "-", "-m", "m", "--to", "jsonl", input=b"cheap lunch pills\n", cwd=tmp_path
+        ).out
     )
     assert (found["label"], found["outlier"]) == ("spam", None)
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and Newton's method stops elsewhere")
+@pytest.mark.skipif(
+    not HAS_KERNEL, reason="the kernel is not compiled, and Newton's method stops elsewhere"
+)
 def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
     """Once, when it is trained, not with --quiet; `inspect` shows it. Two passes are too few for a
     large C.
@@ -90,7 +100,9 @@ def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
     )
 
     def nbtext(*arguments: str, cwd: Path = tmp_path) -> Any:
-        program = (limit if "1e12" in arguments else "") + "from nbtext.__main__ import main; main()"
+        program = (
+            limit if "1e12" in arguments else ""
+        ) + "from nbtext.__main__ import main; main()"
         command = [sys.executable, "-c", program, *arguments]
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
         return SimpleNamespace(status=done.returncode, out=done.stdout, err=done.stderr)
@@ -101,28 +113,51 @@ def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
     (tmp_path / "texts.jsonl").write_text("".join(lines))
 
     def train(*options: str) -> str:
-        result = nbtext("train", "texts.jsonl", "--model", "nbsvm", "-o", "m", *options, cwd=tmp_path)
+        result = nbtext(
+            "train", "texts.jsonl", "--model", "nbsvm", "-o", "m", *options, cwd=tmp_path
+        )
         assert result.status == 0
         return str(result.err)
 
     assert "converge" not in train("--C", "1000")
     assert "converged" not in nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
-    hard = ("--C", "1e12", "--force") if "--force" in nbtext("train", "--help").out else ("--C", "1e12")
+    hard = (
+        ("--C", "1e12", "--force")
+        if "--force" in nbtext("train", "--help").out
+        else ("--C", "1e12")
+    )
     assert train(*hard).count("nbtext: warning: nbsvm did not converge") == 1
     for quiet in ("-q", "-vq", "-qj2", "-qv", "--quiet"):
         assert "warning" not in train(*hard, quiet)
     assert train(*hard, "-q") == ""
     assert "converged" in nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
-    assert json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)["is_converged"] is False
-    found = nbtext("evaluate", "texts.jsonl", "--folds", "3", "--model", "nbsvm", "--C", "1e12", cwd=tmp_path)
+    assert (
+        json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)["is_converged"]
+        is False
+    )
+    found = nbtext(
+        "evaluate", "texts.jsonl", "--folds", "3", "--model", "nbsvm", "--C", "1e12", cwd=tmp_path
+    )
     assert found.err.count("did not converge") == 1
 
 
 def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """And no estimate, which the summary says."""
-    options = ("train", str(letters / "train"), "--model", "nbsvm", "--no-calibrate", "--C", "1", "-o", "m")
+    options = (
+        "train",
+        str(letters / "train"),
+        "--model",
+        "nbsvm",
+        "--no-calibrate",
+        "--C",
+        "1",
+        "-o",
+        "m",
+    )
     result = nbtext(*options, cwd=tmp_path)
-    assert result.err.endswith("; C 1; no estimate without calibration (nbtext evaluate --folds gives one)\n")
+    assert result.err.endswith(
+        "; C 1; no estimate without calibration (nbtext evaluate --folds gives one)\n"
+    )
     assert "expected" in nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out
     answer = nbtext("predict", "-", "-m", "m", "--coverage", "0.9", input=b"bins\n", cwd=tmp_path)
     assert answer.status != 0
@@ -133,11 +168,15 @@ def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_pa
 @pytest.mark.parametrize("idf", ["plain", "plus-one"])
 def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: str) -> None:
     """An idf of 0 or below causes no warning, no NaN, and no endless run."""
-    lines = "".join(json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12))
+    lines = "".join(
+        json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12)
+    )
     (tmp_path / "texts.jsonl").write_text(lines)
     result = nbtext("train", "texts.jsonl", "--model", model, "--idf", idf, "-o", "m", cwd=tmp_path)
     assert (result.status, result.err.count("\n")) == (0, 1)
-    found = json.loads(nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"one\n", cwd=tmp_path).out)
+    found = json.loads(
+        nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"one\n", cwd=tmp_path).out
+    )
     assert 0 < found["probability"] <= 1
 
 
@@ -149,7 +188,9 @@ def test_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path, model: s
     assert (result.status, result.err.count("\n")) == (0, 1)
     assert nbtext(*options, "compiled", cwd=tmp_path).status == 0
     found = [
-        json.loads(nbtext("evaluate", str(letters / "test"), "-m", name, "--to", "json", cwd=tmp_path).out)
+        json.loads(
+            nbtext("evaluate", str(letters / "test"), "-m", name, "--to", "json", cwd=tmp_path).out
+        )
         for name in ("plain", "compiled")
     ]
     assert abs(found[0]["accuracy"] - found[1]["accuracy"]) <= 0.01
@@ -157,7 +198,9 @@ def test_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path, model: s
 
 
 @pytest.mark.parametrize("model", ["logistic", "nbsvm"])
-def test_the_bytes_do_not_depend_on_the_threads_of_blas(nbtext: Any, letters: Path, tmp_path: Path, model: str) -> None:
+def test_the_bytes_do_not_depend_on_the_threads_of_blas(
+    nbtext: Any, letters: Path, tmp_path: Path, model: str
+) -> None:
     """OpenBLAS adds up the products of long vectors in one part for each of its threads."""
     models = [tmp_path / f"{n_threads}.joblib" for n_threads in (1, 2)]
     for n_threads, path in enumerate(models, 1):
@@ -175,13 +218,26 @@ def test_without_the_kernel_the_same_accuracy(letters: Path, tmp_path: Path, mod
     """
     found = []
     for kernel in ("require", "off"):
-        command = [sys.executable, "-m", "nbtext", "train", str(letters / "train"), "--model", model, "--C", "auto"]
+        command = [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "train",
+            str(letters / "train"),
+            "--model",
+            model,
+            "--C",
+            "auto",
+        ]
         command += ["-o", str(tmp_path / kernel)]
         environment = {**os.environ, "NBTEXT_KERNEL": kernel}
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         assert "converge" not in done.stderr
         found.append(
-            [float(part.split(",")[0].split()[0]) for part in re.split("accuracy |log-loss ", done.stderr)[1:]]
+            [
+                float(part.split(",")[0].split()[0])
+                for part in re.split("accuracy |log-loss ", done.stderr)[1:]
+            ]
         )
     (accuracy, loss), (plain_accuracy, plain_loss) = found
     assert plain_accuracy == pytest.approx(accuracy, abs=0.003)  # one of 336 documents

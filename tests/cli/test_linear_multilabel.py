@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-WORDS = {"animals": "cat dog horse cow", "cities": "paris rome street bridge", "food": "bread soup cheese rice"}
+WORDS = {
+    "animals": "cat dog horse cow",
+    "cities": "paris rome street bridge",
+    "food": "bread soup cheese rice",
+}
 
 
 def write(path: Path, n: int, seed: int) -> None:
@@ -43,15 +47,26 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     evaluated = run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").json
     assert evaluated["micro_f1"] > 0.9
     assert len({each["threshold"] for each in evaluated["per_label"]}) > 1
-    assert run("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").json["micro_f1"] > 0.85
+    assert (
+        run("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").json["micro_f1"]
+        > 0.85
+    )
     assert len(run("predict", "test.jsonl", "-m", "s", "--at-least-one").out.splitlines()) == 60
-    assert {each["label"] for each in run("explain", "test.jsonl", "-m", "s", "--to", "jsonl").records} == set(WORDS)
+    assert {
+        each["label"] for each in run("explain", "test.jsonl", "-m", "s", "--to", "jsonl").records
+    } == set(WORDS)
     inspected = run("inspect", "s", "--to", "table").out
     assert "C" in inspected
     assert "one for each label, from" in inspected
     compared = run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").json
     assert [each["model"] for each in compared["models"]] == [model, "multi-label"]
     assert run("diff", "s", "m").out
-    for command in (("update", "s", "train.jsonl"), ("forget", "s", "train.jsonl"), ("merge", "s", "s")):
-        refused = nbtext(*command, "-o", "x").refused(1, f"documents cannot be added to or removed from {model} models")
+    for command in (
+        ("update", "s", "train.jsonl"),
+        ("forget", "s", "train.jsonl"),
+        ("merge", "s", "s"),
+    ):
+        refused = nbtext(*command, "-o", "x").refused(
+            1, f"documents cannot be added to or removed from {model} models"
+        )
         assert refused.err.count("\n") == 1

@@ -17,7 +17,9 @@ from nbtext.report.predictions import format_headers
 
 def predictions(label: str | None, reason: str | None = None) -> Predictions:
     labels: list[tuple[str, ...]] = [() if label is None else (label,)]
-    return Predictions("one", ("a", "b"), ["1"], labels, np.array([[0.25, 0.75]]), np.ones(1), [reason], [None])
+    return Predictions(
+        "one", ("a", "b"), ["1"], labels, np.array([[0.25, 0.75]]), np.ones(1), [reason], [None]
+    )
 
 
 @given(label=st.text(min_size=1, max_size=40), reason=st.text(max_size=2000))
@@ -29,13 +31,17 @@ def test_one_line_of_printable_ascii(label: str, reason: str) -> None:
         message = message_from_string(f"Subject: x\n{line}\nbody\n", policy=policy.compat32)
         assert message.keys() == ["Subject", "X-Nbtext-Label"]
         assert message.get_payload() == "body\n"
-    value, *parameters = format_headers(predictions(label)).removeprefix("X-Nbtext-Label:").strip().split(";")
+    value, *parameters = (
+        format_headers(predictions(label)).removeprefix("X-Nbtext-Label:").strip().split(";")
+    )
     if label.strip(" "):
         assert unquote(value, errors="surrogatepass") == label.strip(" ")
         assert parameters == [" probability=0.750000"]
 
 
-@pytest.mark.parametrize("label", ["spam\r\nX-Evil: 1", "a;probability=1", "größe", "100%", 'say "hi"', "\ud800"])
+@pytest.mark.parametrize(
+    "label", ["spam\r\nX-Evil: 1", "a;probability=1", "größe", "100%", 'say "hi"', "\ud800"]
+)
 def test_labels_that_would_break_out(label: str) -> None:
     line = format_headers(predictions(label))
     assert line.count("\n") == 1
@@ -45,7 +51,9 @@ def test_labels_that_would_break_out(label: str) -> None:
 
 def test_header_as_typed(nbtext: Any, tmp_path: Path) -> None:
     """A mail on standard input gives one line; a mail without a label a line with the reason."""
-    (tmp_path / "a.csv").write_text("label,text\nham,lunch meeting\nspam,win prize\nham,lunch\nspam,prize\n")
+    (tmp_path / "a.csv").write_text(
+        "label,text\nham,lunch meeting\nspam,win prize\nham,lunch\nspam,prize\n"
+    )
     nbtext("train", "a.csv", "-o", "m").ok()
     mail = b"From: a@example.org\nSubject: win\nX-Nbtext-Label: ham\n\na prize\n"
     out = nbtext("predict", "-", "-m", "m", "--to", "header", input=mail).out

@@ -47,9 +47,14 @@ def test_through_a_pipe(nbtext: Any, forker: Any, letters: Path, tmp_path: Path)
     assert piped.stdout == (tmp_path / "model.joblib").read_bytes()
 
 
-def test_predict_gives_one_record_for_each_document_in_order(nbtext: Any, letters: Path, model: str) -> None:
+def test_predict_gives_one_record_for_each_document_in_order(
+    nbtext: Any, letters: Path, model: str
+) -> None:
     """Over a directory: sorted paths as typed, a label and a probability each."""
-    rows = [line.split("\t") for line in nbtext("predict", str(letters / "test"), "-m", model).out.splitlines()]
+    rows = [
+        line.split("\t")
+        for line in nbtext("predict", str(letters / "test"), "-m", model).out.splitlines()
+    ]
     expected = sorted(letters.glob("test/*/*.txt"), key=lambda path: path.parts)
     assert [Path(row[0]) for row in rows] == expected
     assert all(0 < float(row[2]) <= 1 for row in rows)
@@ -63,7 +68,13 @@ def test_predict_lines(nbtext: Any, model: str, end: bytes) -> None:
     too.
     """
     result = nbtext(
-        "predict", "-", "-m", model, "--to", "jsonl", input=b"my trash was not collected\n\nparking fine" + end
+        "predict",
+        "-",
+        "-m",
+        model,
+        "--to",
+        "jsonl",
+        input=b"my trash was not collected\n\nparking fine" + end,
     )
     records = result.records
     assert [record["id"] for record in records] == ["1", "2", "3"]
@@ -80,12 +91,17 @@ def test_a_line_alone_and_in_a_batch(nbtext: Any, model: str) -> None:
     together = nbtext("predict", "-", "-m", model, input="\n".join(lines).encode()).out.splitlines()
     for number, line in enumerate(lines):
         alone = nbtext("predict", "-", "-m", model, input=line.encode()).out
-        assert alone.split("\t")[1:] == [*together[number].split("\t")[1:2], together[number].split("\t")[2] + "\n"]
+        assert alone.split("\t")[1:] == [
+            *together[number].split("\t")[1:2],
+            together[number].split("\t")[2] + "\n",
+        ]
 
 
 def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) -> None:
     """A line of JSONL that is broken is answered with the reason, and the lines after it as usual."""
-    (tmp_path / "mail.jsonl").write_text('{"id": "a", "text": "my taxes"}\n{"text": \n{"text": "parking"}\n')
+    (tmp_path / "mail.jsonl").write_text(
+        '{"id": "a", "text": "my taxes"}\n{"text": \n{"text": "parking"}\n'
+    )
     result = nbtext("predict", "mail.jsonl", "-m", model, "--to", "jsonl")
     records = result.records
     assert [record["label"] for record in records] == ["taxes", None, "parking"]
@@ -98,7 +114,9 @@ def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
     record = nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json").json
     assert record["documents"] == 84
     assert sum(map(sum, record["confusion_matrix"])) == 84
-    assert record["accuracy"] == sum(row[k] for k, row in enumerate(record["confusion_matrix"])) / 84
+    assert (
+        record["accuracy"] == sum(row[k] for k, row in enumerate(record["confusion_matrix"])) / 84
+    )
     assert record["labels"] == ["noise", "parking", "permits", "streets", "taxes", "trash"]
 
 
@@ -106,8 +124,12 @@ def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
     """A threshold that is met gives status 0. One that is missed gives the same result, one line,
     and status 3.
     """
-    nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5").ok()
-    missed = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.999")
+    nbtext(
+        "evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5"
+    ).ok()
+    missed = nbtext(
+        "evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.999"
+    )
     assert missed.status == 3
     assert missed.err.count("\n") == 1
     assert "below 0.999" in missed.err
@@ -143,7 +165,10 @@ def test_evaluate_folds(nbtext: Any, letters: Path) -> None:
     """Ten folds, without a model: near to what the test half says, and the same for any number of
     jobs.
     """
-    outs = {nbtext("evaluate", str(letters / "train"), "--folds", "10", "-j", jobs).out for jobs in ("1", "3")}
+    outs = {
+        nbtext("evaluate", str(letters / "train"), "--folds", "10", "-j", jobs).out
+        for jobs in ("1", "3")
+    }
     assert len(outs) == 1
     figures = dict(line.split("\t")[:2] for line in outs.pop().splitlines())
     assert figures["documents"] == "336"
@@ -155,11 +180,18 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 
     Of the input format it only records what a document was.
     """
-    documents = [(path.parent.name, path.read_text(encoding="utf-8")) for path in sorted(letters.glob("train/*/*.txt"))]
+    documents = [
+        (path.parent.name, path.read_text(encoding="utf-8"))
+        for path in sorted(letters.glob("train/*/*.txt"))
+    ]
     with (tmp_path / "letters.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps({"label": label, "text": text}) + "\n" for label, text in reversed(documents))
+        file.writelines(
+            json.dumps({"label": label, "text": text}) + "\n" for label, text in reversed(documents)
+        )
     with (tmp_path / "letters.csv").open("w", encoding="utf-8", newline="") as table:
-        csv.writer(table).writerows([("text", "label"), *((text, label) for label, text in documents)])
+        csv.writer(table).writerows(
+            [("text", "label"), *((text, label) for label, text in documents)]
+        )
     # another order in the folder
     for path in random.Random(7).sample(sorted(letters.glob("train/*/*.txt")), 336):
         copy = tmp_path / "shuffled" / path.parent.name / path.name
@@ -167,7 +199,11 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         shutil.copy(path, copy)
     sources: list[tuple[str, dict[str, str], str]] = [
         (str(letters / "train"), {}, "1"),
-        (str(letters / "train"), {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "tr_TR.UTF-8"}, "2"),
+        (
+            str(letters / "train"),
+            {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "tr_TR.UTF-8"},
+            "2",
+        ),
         (str(letters / "train"), {"NBTEXT_KERNEL": "off"}, "7"),
         ("letters.jsonl", {}, "2"),
         ("letters.csv", {}, "2"),
@@ -181,7 +217,9 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     assert (len(set(rows)), len(set(files))) == (1, 1)
     of_rows, of_files = (joblib.load(tmp_path / f"{number}.joblib") for number in (3, 0))
     assert (of_rows["data"] == of_files["data"]).all()
-    rows_header, files_header = (json.loads(each["header"]) | {"checksum": ""} for each in (of_rows, of_files))
+    rows_header, files_header = (
+        json.loads(each["header"]) | {"checksum": ""} for each in (of_rows, of_files)
+    )
     assert (rows_header.pop("input")["unit"], files_header.pop("input")["unit"]) == ("row", "file")
     assert rows_header == files_header
 
@@ -196,19 +234,28 @@ def test_vectorize_and_train_from_the_matrix(nbtext: Any, letters: Path, tmp_pat
     assert load_npz(tmp_path / matrix).shape[0] == 336
     nbtext("train", matrix, "--model", "bernoulli", "-o", "a.joblib").ok()
     nbtext("train", texts, "--model", "bernoulli", "-o", "b.joblib").ok()
-    asked = [nbtext("predict", str(letters / "test"), "-m", name).out for name in ("a.joblib", "b.joblib")]
+    asked = [
+        nbtext("predict", str(letters / "test"), "-m", name).out
+        for name in ("a.joblib", "b.joblib")
+    ]
     assert asked[0] == asked[1]
 
 
 def test_csv_is_read_back(nbtext: Any, letters: Path, model: str) -> None:
     """--to csv has a header, and the csv module reads it back."""
-    rows = list(csv.reader(io.StringIO(nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv").out)))
+    rows = list(
+        csv.reader(
+            io.StringIO(nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv").out)
+        )
+    )
     assert rows[0] == ["id", "label", "probability"]
     assert len(rows) == 85
 
 
 @pytest.mark.skipif(find_spec("nbtext._kernel") is None, reason="the kernel is not compiled")
-def test_several_labels_with_and_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_several_labels_with_and_without_the_kernel(
+    nbtext: Any, letters: Path, tmp_path: Path
+) -> None:
     """The same model and the same records, byte for byte; of a linear model the same probabilities,
     almost.
     """
@@ -226,7 +273,9 @@ def test_several_labels_with_and_without_the_kernel(nbtext: Any, letters: Path, 
         nbtext("train", "train.jsonl", *options, NBTEXT_KERNEL=kernel).ok()
         command = ("predict", "test.jsonl", "-m", f"{kernel}.svm", "--to", "jsonl")
         asked = nbtext(*command, NBTEXT_KERNEL=kernel)
-        linear.append([list(json.loads(line)["scores"].values()) for line in asked.out.splitlines()])
+        linear.append(
+            [list(json.loads(line)["scores"].values()) for line in asked.out.splitlines()]
+        )
         trained = nbtext("train", "train.jsonl", "-q", "-o", kernel, NBTEXT_KERNEL=kernel)
         done = nbtext("predict", "test.jsonl", "-m", kernel, "--to", "jsonl", NBTEXT_KERNEL=kernel)
         assert (trained.status, done.status) == (0, 0), trained.err + done.err

@@ -54,8 +54,24 @@ def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
     """A model of the training letters and some test letters, another one, and matrices of the test
     letters.
     """
-    nbtext("train", str(letters / "train"), str(letters / "test"), "--keep-sample", "500", "-o", "m.joblib").ok()
-    nbtext("train", str(letters / "train"), str(letters / "test"), "--model", "bernoulli", "-o", "o.joblib").ok()
+    nbtext(
+        "train",
+        str(letters / "train"),
+        str(letters / "test"),
+        "--keep-sample",
+        "500",
+        "-o",
+        "m.joblib",
+    ).ok()
+    nbtext(
+        "train",
+        str(letters / "train"),
+        str(letters / "test"),
+        "--model",
+        "bernoulli",
+        "-o",
+        "o.joblib",
+    ).ok()
     for suffix in ("npz", "svmlight", "mtx"):
         nbtext("vectorize", str(letters / "test"), "--like", "m.joblib", "-o", f"x.{suffix}").ok()
     return tmp_path
@@ -69,10 +85,16 @@ def test_no_command_is_left_out(nbtext: Any) -> None:
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_a_matrix_says_what_its_texts_say(nbtext: Any, letters: Path, project: Path, job: str) -> None:
+def test_a_matrix_says_what_its_texts_say(
+    nbtext: Any, letters: Path, project: Path, job: str
+) -> None:
     """From a file and from a pipe; models and matrices have the same bytes."""
     found = []
-    for source, given in ((str(letters / "test"), b""), ("x.npz", b""), ("-", (project / "x.npz").read_bytes())):
+    for source, given in (
+        (str(letters / "test"), b""),
+        ("x.npz", b""),
+        ("-", (project / "x.npz").read_bytes()),
+    ):
         done = nbtext(*JOBS[job].replace("SOURCE", source).split(), "-q", input=given).ok()
         written = (project / "out").read_bytes() if (project / "out").exists() else b""
         found.append((done.out, written))
@@ -84,18 +106,29 @@ def test_a_matrix_says_what_its_texts_say(nbtext: Any, letters: Path, project: P
 
 @pytest.mark.parametrize(
     "options",
-    ["", "--weighting tfidf", "--weighting tfidf --model nbsvm", "--min-df 3 --max-features 200 --ngrams 1,2",
-     "--select chi2:50 --weighting tfidf", "--view word:1 --view char_wb:2,3:tfidf --model svm", "--tf binary",
-     "--hash-bits 12"],
-)  # fmt: skip
-def test_a_model_of_a_matrix_is_that_of_its_texts(nbtext: Any, letters: Path, tmp_path: Path, options: str) -> None:
+    [
+        "",
+        "--weighting tfidf",
+        "--weighting tfidf --model nbsvm",
+        "--min-df 3 --max-features 200 --ngrams 1,2",
+        "--select chi2:50 --weighting tfidf",
+        "--view word:1 --view char_wb:2,3:tfidf --model svm",
+        "--tf binary",
+        "--hash-bits 12",
+    ],
+)
+def test_a_model_of_a_matrix_is_that_of_its_texts(
+    nbtext: Any, letters: Path, tmp_path: Path, options: str
+) -> None:
     """To the byte, through a pipe, however the features are selected and weighted."""
     features, _, model = options.partition(" --model ")
     chosen = ("--model", model) if model else ()
     train = str(letters / "train")
     nbtext("train", train, *features.split(), *chosen, "-o", "texts.joblib").ok()
     nbtext("vectorize", train, *features.split(), "-o", "x.npz").ok()
-    nbtext("train", "-", *chosen, "-o", "matrix.joblib", input=(tmp_path / "x.npz").read_bytes()).ok()
+    nbtext(
+        "train", "-", *chosen, "-o", "matrix.joblib", input=(tmp_path / "x.npz").read_bytes()
+    ).ok()
     assert (tmp_path / "matrix.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
     test = str(letters / "test")
     nbtext("vectorize", test, "--like", "texts.joblib", "-o", "a.npz").ok()
@@ -103,12 +136,16 @@ def test_a_model_of_a_matrix_is_that_of_its_texts(nbtext: Any, letters: Path, tm
     if not model:  # linear models round what they store
         assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     expected = nbtext("predict", test, "-m", "texts.joblib", "--to", "jsonl").ok().out
-    assert_alike(nbtext("predict", "a.npz", "-m", "texts.joblib", "--to", "jsonl").ok().out, expected)
+    assert_alike(
+        nbtext("predict", "a.npz", "-m", "texts.joblib", "--to", "jsonl").ok().out, expected
+    )
 
 
 @pytest.mark.parametrize("suffix", ["svmlight", "mtx"])
 @pytest.mark.parametrize("job", [job for job in JOBS if job not in OTHER_WITH_NUMBERS])
-def test_columns_with_numbers(nbtext: Any, letters: Path, project: Path, job: str, suffix: str) -> None:
+def test_columns_with_numbers(
+    nbtext: Any, letters: Path, project: Path, job: str, suffix: str
+) -> None:
     """Columns are matched by number: the answers and models are the same; a warning says what is
     not known.
     """
@@ -118,16 +155,27 @@ def test_columns_with_numbers(nbtext: Any, letters: Path, project: Path, job: st
         return
     of_texts = nbtext(*JOBS[job].replace("SOURCE", str(letters / "test")).split()).ok().out
     model = (project / "out").read_bytes() if (project / "out").exists() else b""
-    done = nbtext(*JOBS[job].replace("SOURCE", f"x.{suffix}").split(), PYTHONWARNINGS="default").ok()
+    done = nbtext(
+        *JOBS[job].replace("SOURCE", f"x.{suffix}").split(), PYTHONWARNINGS="default"
+    ).ok()
     assert "columns are matched by their numbers" in done.err
     if job in ("predict", "explain"):
         for line, other in zip(of_texts.splitlines(), done.out.splitlines(), strict=True):
             mine = json.loads(line)
             theirs = json.loads(other)
-            assert (mine["label"], mine["probability"]) == (theirs["label"], pytest.approx(theirs["probability"]))
+            assert (mine["label"], mine["probability"]) == (
+                theirs["label"],
+                pytest.approx(theirs["probability"]),
+            )
     elif job == "vectorize":
         with np.load(project / "out") as written, np.load(io.BytesIO(model)) as expected:
-            same = ["data", "indices", "indptr", "feature_names", *(["labels"] if suffix == "svmlight" else [])]
+            same = [
+                "data",
+                "indices",
+                "indptr",
+                "feature_names",
+                *(["labels"] if suffix == "svmlight" else []),
+            ]
             assert all(np.array_equal(written[name], expected[name]) for name in same)
     else:
         assert_alike(done.out, of_texts)
@@ -137,7 +185,11 @@ def test_columns_with_numbers(nbtext: Any, letters: Path, project: Path, job: st
 def test_a_review_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
     """The documents that it finds are those that it finds in the texts."""
     of_texts = nbtext("review", "x.npz", "--to", "jsonl").ok().out.splitlines()
-    found = nbtext("review", "x.svmlight", "--to", "jsonl", PYTHONWARNINGS="ignore").ok().out.splitlines()
+    found = (
+        nbtext("review", "x.svmlight", "--to", "jsonl", PYTHONWARNINGS="ignore")
+        .ok()
+        .out.splitlines()
+    )
     assert len(found) == len(of_texts) > 0
 
 
@@ -147,7 +199,9 @@ def test_a_declared_width_is_that_of_the_model(nbtext: Any, project: Path, comma
     say it.
     """
     entries = "1 1 1\n2 3 2\n"
-    (project / "x.mtx").write_text(f"%%MatrixMarket matrix coordinate integer general\n2 3 2\n{entries}")
+    (project / "x.mtx").write_text(
+        f"%%MatrixMarket matrix coordinate integer general\n2 3 2\n{entries}"
+    )
     (project / "x.svmlight").write_text("0 1:1\n1 3:2\n")
     (project / "c.svmlight").write_text("0 1:1 5:1\n1 2:1 3:1\n" * 4)
     nbtext("train", "c.svmlight", "-o", "c.joblib", PYTHONWARNINGS="ignore").ok()
@@ -162,7 +216,12 @@ def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
     nbtext("train", "x.svmlight", "-o", "n.joblib", **quiet).ok()
     nbtext("update", "n.joblib", "x.svmlight", "-o", "u.joblib", **quiet).ok()
     nbtext("forget", "u.joblib", "x.svmlight", "-o", "f.joblib", **quiet).ok()
-    assert nbtext("evaluate", "x.svmlight", "-m", "n.joblib", "--to", "json", **quiet).ok().json["accuracy"] > 0.95
+    assert (
+        nbtext("evaluate", "x.svmlight", "-m", "n.joblib", "--to", "json", **quiet)
+        .ok()
+        .json["accuracy"]
+        > 0.95
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,21 +230,35 @@ def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
         ("train x.npz --model best -o n.joblib", "best needs texts, but SOURCE is a matrix"),
         ("evaluate x.npz --folds 2 --model best", "best needs texts, but SOURCE is a matrix"),
         ("train x.npz --ngrams 1,2 -o n.joblib", "--ngrams: does not apply: SOURCE is a matrix"),
-        ("predict x.npz -m m.joblib --text-field body", "--text-field: does not apply: SOURCE is a matrix"),
+        (
+            "predict x.npz -m m.joblib --text-field body",
+            "--text-field: does not apply: SOURCE is a matrix",
+        ),
         ("review x.npz --report r.html", "--report: does not apply: it shows the texts"),
         ("predict x.npz -m m.joblib --add-columns", "columns can be added only to"),
         ("prevalence x.npz -m m.joblib --group-field month", "has no field `month`"),
         ("vectorize x.npz --like m.joblib --min-df 2 -o y.npz", "--min-df: does not apply"),
         ("predict two.npz -m m.joblib", "different settings: --ngrams is (1, 2) and (1, 1)"),
-        ("update m.joblib weights.svmlight -o n.joblib", "needs counts, and the matrix holds weights"),
+        (
+            "update m.joblib weights.svmlight -o n.joblib",
+            "needs counts, and the matrix holds weights",
+        ),
         ("predict wide.svmlight -m m.joblib", "columns without names, and the model has"),
         ("update m.joblib wide.svmlight -o n.joblib", "columns without names, and the model has"),
-        ("vectorize wide.svmlight --like m.joblib -o n.npz", "columns without names, and the model has"),
+        (
+            "vectorize wide.svmlight --like m.joblib -o n.npz",
+            "columns without names, and the model has",
+        ),
         ("vectorize x.svmlight -o n.npz", "the matrix has no names of features"),
-        ("compare x.svmlight -m m.joblib -m two.joblib", "the models have different features or labels"),
+        (
+            "compare x.svmlight -m m.joblib -m two.joblib",
+            "the models have different features or labels",
+        ),
     ],
-)  # fmt: skip
-def test_what_a_matrix_cannot_do(nbtext: Any, letters: Path, project: Path, command: str, says: str) -> None:
+)
+def test_what_a_matrix_cannot_do(
+    nbtext: Any, letters: Path, project: Path, command: str, says: str
+) -> None:
     """It is refused in one line with the reason."""
     nbtext("vectorize", str(letters / "test"), "--ngrams", "1,2", "-o", "two.npz").ok()
     nbtext("train", "two.npz", "-o", "two.joblib").ok()
@@ -202,10 +275,12 @@ def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path
     columns, too.
     """
     lines = [
-        {"text": f"{'red ' * (n % 3)}{'blue ' * (n % 2)}word{n % 7} word{n % 5}",
-         "label": ["red"] * (n % 3 > 0) + ["blue"] * (n % 2)}
+        {
+            "text": f"{'red ' * (n % 3)}{'blue ' * (n % 2)}word{n % 7} word{n % 5}",
+            "label": ["red"] * (n % 3 > 0) + ["blue"] * (n % 2),
+        }
         for n in range(60)
-    ]  # fmt: skip
+    ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
     nbtext("train", "t.jsonl", "--max-model-bytes", "20KB", "-o", "s.joblib").ok()
@@ -213,7 +288,9 @@ def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path
         for suffix in ("npz", "svmlight"):
             nbtext("vectorize", "t.jsonl", "--like", model, "-o", f"x.{suffix}").ok()
             found = [
-                nbtext("evaluate", source, "-m", model, "--to", "json", PYTHONWARNINGS="ignore").ok().out
+                nbtext("evaluate", source, "-m", model, "--to", "json", PYTHONWARNINGS="ignore")
+                .ok()
+                .out
                 for source in ("t.jsonl", f"x.{suffix}")
             ]
             assert_alike(*found)
@@ -228,31 +305,49 @@ def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> No
     nbtext("train", "a.npz", "b.npz", "-o", "matrices.joblib").ok()
     nbtext("train", folders[0], "b.npz", "-j", "2", "-o", "mixed.joblib").ok()
     assert (tmp_path / "matrices.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
-    figures = [nbtext("evaluate", folders[1], "-m", f"{name}.joblib").ok().out for name in ("texts", "mixed")]
+    figures = [
+        nbtext("evaluate", folders[1], "-m", f"{name}.joblib").ok().out
+        for name in ("texts", "mixed")
+    ]
     assert figures[0] == figures[1]
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"0 1:x\n", b"0 0:1\n", b"a 1:1\n", b"0 1:nan\n", b"0 99999999999:1\n", b"\xff\xfe 1:1\n", b"0 1\n"],
-)  # fmt: skip
+    [
+        b"0 1:x\n",
+        b"0 0:1\n",
+        b"a 1:1\n",
+        b"0 1:nan\n",
+        b"0 99999999999:1\n",
+        b"\xff\xfe 1:1\n",
+        b"0 1\n",
+    ],
+)
 def test_broken_svmlight(nbtext: Any, tmp_path: Path, content: bytes) -> None:
     """One line names the file."""
     (tmp_path / "x.svmlight").write_bytes(content)
-    nbtext("train", "x.svmlight", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(1, "x.svmlight")
+    nbtext("train", "x.svmlight", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(
+        1, "x.svmlight"
+    )
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"%%MatrixMarket matrix array real general\n1 1\n1\n", b"%%MatrixMarket matrix coordinate real general\n1 1 2\n",
-     b"%%MatrixMarket matrix coordinate real general\n99999999999 1 0\n",
-     b"%%MatrixMarket matrix coordinate real general\n1 1 1\n2 1 1\n",
-     b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 1\n"],
-)  # fmt: skip
+    [
+        b"%%MatrixMarket matrix array real general\n1 1\n1\n",
+        b"%%MatrixMarket matrix coordinate real general\n1 1 2\n",
+        b"%%MatrixMarket matrix coordinate real general\n99999999999 1 0\n",
+        b"%%MatrixMarket matrix coordinate real general\n1 1 1\n2 1 1\n",
+        b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 1\n",
+    ],
+)
 def test_broken_matrix_market(nbtext: Any, tmp_path: Path, content: bytes) -> None:
     """One line names the file; a header that claims much allocates nothing."""
     (tmp_path / "x.mtx").write_bytes(content)
-    nbtext("train", "x.mtx", "--label", "a", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(1, "x.mtx")
+    nbtext("train", "x.mtx", "--label", "a", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(
+        1, "x.mtx"
+    )
 
 
 def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -276,7 +371,11 @@ def test_make_builds_each_step_once(letters: Path, tmp_path: Path) -> None:
     import shutil
 
     guide = (Path(__file__).parents[2] / "nbtext/guides/makefile-project.md").read_text()
-    block = next(each for each in re.findall(r"^```make\n(.*?)^```$", guide, re.M | re.S) if "vectorize" in each)
+    block = next(
+        each
+        for each in re.findall(r"^```make\n(.*?)^```$", guide, re.M | re.S)
+        if "vectorize" in each
+    )
     (tmp_path / "Makefile").write_text(block)
     shutil.copytree(letters, tmp_path / "letters")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -284,7 +383,9 @@ def test_make_builds_each_step_once(letters: Path, tmp_path: Path) -> None:
 
     def make() -> str:
         command = ["make", "-j2"]
-        done = subprocess.run(command, env=environment | {"PATH": path}, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=environment | {"PATH": path}, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -36,7 +36,9 @@ def test_the_columns_of_training_are_the_default(nbtext: Any, folder: Path) -> N
             assert plain.out == typed.out
     for command in ("update", "calibrate", "forget"):
         for name, options in (("plain", ()), ("typed", fields)):
-            assert nbtext(command, "m", "a.csv", *options, "-o", name, cwd=folder).status == (command == "forget")
+            assert nbtext(command, "m", "a.csv", *options, "-o", name, cwd=folder).status == (
+                command == "forget"
+            )
         if command != "forget":
             assert (folder / "plain").read_bytes() == (folder / "typed").read_bytes()
     nbtext("update", "m", "a.csv", "-q", cwd=folder).ok()
@@ -46,17 +48,27 @@ def test_the_columns_of_training_are_the_default(nbtext: Any, folder: Path) -> N
 def test_options_win_over_the_memory(nbtext: Any, folder: Path) -> None:
     """A column that an option names is read, and a missing one is an error that names it."""
     before = nbtext("predict", "a.csv", "-m", "m", cwd=folder).out
-    assert nbtext("predict", "a.csv", "-m", "m", "--text-field", "subject", cwd=folder).out != before
+    assert (
+        nbtext("predict", "a.csv", "-m", "m", "--text-field", "subject", cwd=folder).out != before
+    )
     (folder / "b.csv").write_text("text\nwin a prize\n")
     nbtext("predict", "b.csv", "-m", "m", cwd=folder).refused(1, "body")
-    assert "\tspam\t" in nbtext("predict", "b.csv", "-m", "m", "--text-field", "text", cwd=folder).out
+    assert (
+        "\tspam\t" in nbtext("predict", "b.csv", "-m", "m", "--text-field", "text", cwd=folder).out
+    )
 
 
 def test_fields_of_tables_are_not_those_of_mails(nbtext: Any, folder: Path) -> None:
     """A model of a table reads the subject and text of a mail, and whole lines of plain text."""
     (folder / "x.eml").write_bytes(MAIL)
-    for source, options in (("x.eml", {}), ("-", {"input": MAIL}), ("-", {"input": b"win a prize\n"})):
-        record = json.loads(nbtext("predict", source, "-m", "m", "--to", "jsonl", cwd=folder, **options).out)
+    for source, options in (
+        ("x.eml", {}),
+        ("-", {"input": MAIL}),
+        ("-", {"input": b"win a prize\n"}),
+    ):
+        record = json.loads(
+            nbtext("predict", source, "-m", "m", "--to", "jsonl", cwd=folder, **options).out
+        )
         assert (record["label"], record["known"] > 0) == ("spam", True)
 
 
@@ -67,7 +79,9 @@ def test_separate_fields_are_remembered(nbtext: Any, folder: Path) -> None:
     assert ran.out == nbtext("predict", "a.csv", "-m", "s", *fields[:2], fields[-1], cwd=folder).out
 
 
-def test_separate_fields_of_sources_without_fields_are_remembered(nbtext: Any, folder: Path) -> None:
+def test_separate_fields_of_sources_without_fields_are_remembered(
+    nbtext: Any, folder: Path
+) -> None:
     """A document of a folder has one text, whose words are those of one separate field."""
     for label, text in (("spam", "win a prize"), ("ham", "lunch at noon")):
         (folder / "d" / label).mkdir(parents=True)
@@ -88,7 +102,8 @@ def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> No
     nbtext("merge", "m", "other", "-o", "both", cwd=folder).ok()
     nbtext("merge", "m", "m", "-o", "twice", cwd=folder).ok()
     both, other, twice, one = (
-        json.loads(joblib.load(folder / name)["header"])["input"] for name in ("both", "other", "twice", "m")
+        json.loads(joblib.load(folder / name)["header"])["input"]
+        for name in ("both", "other", "twice", "m")
     )
     assert other.pop("unit") == "row" and both == other
     assert twice == one
@@ -139,11 +154,16 @@ def test_the_label_replaces_those_of_the_source(nbtext: Any, folder: Path) -> No
     (folder / "lines.txt").write_text("__label__x some words\nother words\n")
     for source, options in (("in", ()), ("a.csv", ("--text-field", "body")), ("lines.txt", ())):
         for jobs in ("1", "4"):
-            trained = nbtext("train", source, *options, "--label", "all", "-j", jobs, "-o", "one", cwd=folder)
+            trained = nbtext(
+                "train", source, *options, "--label", "all", "-j", jobs, "-o", "one", cwd=folder
+            )
             assert "1 label" in trained.err
             out = nbtext("predict", source, "-m", "one", *options, cwd=folder).out
             assert {line.split("\t")[1] for line in out.splitlines()} == {"all"}
-    assert "--label: is not a label" in nbtext("train", "in", "--label", "x" * 100_000, "-o", "none", cwd=folder).err
+    assert (
+        "--label: is not a label"
+        in nbtext("train", "in", "--label", "x" * 100_000, "-o", "none", cwd=folder).err
+    )
     assert "No such option" in nbtext("predict", "in", "-m", "m", "--label", "x", cwd=folder).err
 
 
@@ -159,7 +179,9 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
     nbtext("predict", "d", "-m", "m", "--exclude", "*", cwd=folder).refused(
         1, "contains no file that nbtext reads (excluded by --exclude: 3)"
     )
-    nbtext("predict", "a.csv", "-m", "m", "--exclude", "*", cwd=folder).refused(2, "SOURCE is not a directory")
+    nbtext("predict", "a.csv", "-m", "m", "--exclude", "*", cwd=folder).refused(
+        2, "SOURCE is not a directory"
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,18 +196,35 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
         (b"Note: a line\nTo: do\n\nlast\n", 4),
     ],
 )
-def test_a_mail_is_recognized_by_its_headers(nbtext: Any, folder: Path, content: bytes, n_documents: int) -> None:
+def test_a_mail_is_recognized_by_its_headers(
+    nbtext: Any, folder: Path, content: bytes, n_documents: int
+) -> None:
     """On standard input, and in a file whose name tells nothing."""
     (folder / "1732160220.M1P2.host:2,S").write_bytes(content)
     for source, options in (("-", {"input": content}), ("1732160220.M1P2.host:2,S", {})):
-        assert len(nbtext("predict", source, "-m", "m", cwd=folder, **options).out.splitlines()) == n_documents
-    lines = nbtext("predict", "-", "-m", "m", "--input-format", "lines", input=content, cwd=folder).out
+        assert (
+            len(nbtext("predict", source, "-m", "m", cwd=folder, **options).out.splitlines())
+            == n_documents
+        )
+    lines = nbtext(
+        "predict", "-", "-m", "m", "--input-format", "lines", input=content, cwd=folder
+    ).out
     assert len(lines.splitlines()) == len(content.splitlines())
 
 
 def test_train_on_a_mail_from_a_pipe(nbtext: Any, folder: Path) -> None:
-    assert "1 document, 1 label" in nbtext("train", "-", "--label", "spam", "-o", "one", input=MAIL, cwd=folder).err
-    single = nbtext("predict", "-", "-m", "one", input=b"Subject: one is enough\n\nfor a model of mails\n", cwd=folder)
+    assert (
+        "1 document, 1 label"
+        in nbtext("train", "-", "--label", "spam", "-o", "one", input=MAIL, cwd=folder).err
+    )
+    single = nbtext(
+        "predict",
+        "-",
+        "-m",
+        "one",
+        input=b"Subject: one is enough\n\nfor a model of mails\n",
+        cwd=folder,
+    )
     assert len(single.out.splitlines()) == 1
 
 
@@ -211,7 +250,8 @@ STREAMS = {
     "semicolons": TABLE.replace(",", ";"),
     "quoted": TABLE.replace("queue,body,subject", '\ufeff"queue","body","subject"'),
     "tsv": TABLE.replace(",", "\t"),
-    "without labels": "body\n" + "".join(f"{line.split(',')[1]}\n" for line in TABLE.splitlines()[1:]),
+    "without labels": "body\n"
+    + "".join(f"{line.split(',')[1]}\n" for line in TABLE.splitlines()[1:]),
 }
 
 
@@ -225,12 +265,16 @@ def test_a_table_from_a_pipe_is_read_like_the_file(nbtext: Any, folder: Path, ca
     ran = nbtext(*ask, "-", input=STREAMS[case].encode(), cwd=folder)
     said = "nbtext: warning: standard input: read as a table with the columns body; "
     assert ran.status == 0 and ran.err.partition("give")[0] == said * (case == "without labels")
-    assert [json.loads(line) | {"id": ""} for line in ran.out.splitlines()] == [each | {"id": ""} for each in records]
+    assert [json.loads(line) | {"id": ""} for line in ran.out.splitlines()] == [
+        each | {"id": ""} for each in records
+    ]
     assert len(records) == 4
 
 
 def test_columns_by_number_from_a_pipe(nbtext: Any, folder: Path) -> None:
-    (folder / "n.csv").write_text("ham,lunch meeting\nspam,win prize\nham,lunch friend\nspam,prize loan\n")
+    (folder / "n.csv").write_text(
+        "ham,lunch meeting\nspam,win prize\nham,lunch friend\nspam,prize loan\n"
+    )
     nbtext("train", "n.csv", "--text-field", "2", "--label-field", "1", "-o", "n", cwd=folder).ok()
     read = (folder / "n.csv").read_bytes()
     for asked in ("n.csv", "-"):
@@ -242,12 +286,19 @@ def test_lines_that_may_be_something_else_are_said(nbtext: Any, folder: Path) ->
     """A model of rows or files gets lines from a pipe; only what looks like one of its documents is
     said.
     """
-    for text, is_said in ((b"a,b\nc,d\n", True), (b"win a prize\n", False), (b"hello, you\nwin\n", False)):
+    for text, is_said in (
+        (b"a,b\nc,d\n", True),
+        (b"win a prize\n", False),
+        (b"hello, you\nwin\n", False),
+    ):
         ran = nbtext("predict", "-", "-m", "m", input=text, cwd=folder)
         said = "standard input: each line is a document, and the model was trained on rows; give --input-format csv"
         assert ran.status == 0 and (said in ran.err) == is_said, ran.err
         assert nbtext("predict", "-", "-m", "m", "-q", input=text, cwd=folder).err == ""
-        assert nbtext("predict", "-", "-m", "m", "--input-format", "lines", input=text, cwd=folder).err == ""
+        assert (
+            nbtext("predict", "-", "-m", "m", "--input-format", "lines", input=text, cwd=folder).err
+            == ""
+        )
 
 
 def test_one_header_line_for_each_mail(nbtext: Any, tmp_path: Path) -> None:
@@ -256,12 +307,20 @@ def test_one_header_line_for_each_mail(nbtext: Any, tmp_path: Path) -> None:
     """
     for n in range(4):
         (tmp_path / "td" / "ab"[n % 2]).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "td" / "ab"[n % 2] / f"{n}.txt").write_text(f"Subject: {'ab'[n % 2]}word\nnumber {n}\n")
+        (tmp_path / "td" / "ab"[n % 2] / f"{n}.txt").write_text(
+            f"Subject: {'ab'[n % 2]}word\nnumber {n}\n"
+        )
     (tmp_path / "t.csv").write_text(TABLE)
     nbtext("train", "td", "-q", "-o", "files").ok()
-    assert nbtext("train", "t.csv", "-q", "--text-field", "body", "--label-field", "queue", "-o", "rows")
+    assert nbtext(
+        "train", "t.csv", "-q", "--text-field", "body", "--label-field", "queue", "-o", "rows"
+    )
     for model in ("files", "rows"):
-        for mail in (b"Subject: aword\n\nbody\nprize\n", b"X-Odd: aword\n\nbody\n\nprize", b"aword\nprize\n"):
+        for mail in (
+            b"Subject: aword\n\nbody\nprize\n",
+            b"X-Odd: aword\n\nbody\n\nprize",
+            b"aword\nprize\n",
+        ):
             ran = nbtext("predict", "-", "-m", model, "--to", "header", input=mail)
             assert (ran.status, ran.err, ran.out.count("\n")) == (0, "", 1), ran
             assert ran.out.startswith("X-Nbtext-Label: " + ("a;" if model == "files" else "spam;"))

@@ -38,15 +38,26 @@ def test_what_needs_counts_says_so(nbtext: Any, letters: Path, models: tuple[str
 def test_commands_that_need_no_counts(nbtext: Any, letters: Path, models: tuple[str, str]) -> None:
     """They know how many documents the model was trained on, and leave out what only counts tell."""
     model, kept = models
-    found, expected = (nbtext("inspect", each, "--word", "parking", "--to", "json").json for each in models)
+    found, expected = (
+        nbtext("inspect", each, "--word", "parking", "--to", "json").json for each in models
+    )
     assert (found["documents"], found["occurrences"]) == (expected["documents"], None)
-    assert [each["documents"] for each in found["labels"]] == [each["documents"] for each in expected["labels"]]
-    for (label, own), (_, other) in zip(found["words"][0]["classes"], expected["words"][0]["classes"], strict=True):
-        assert own == other | dict.fromkeys(own, None) | {"feature": "parking", "log_odds": other["log_odds"]}, label
+    assert [each["documents"] for each in found["labels"]] == [
+        each["documents"] for each in expected["labels"]
+    ]
+    for (label, own), (_, other) in zip(
+        found["words"][0]["classes"], expected["words"][0]["classes"], strict=True
+    ):
+        assert own == other | dict.fromkeys(own, None) | {
+            "feature": "parking",
+            "log_odds": other["log_odds"],
+        }, label
     assert "336 documents" in nbtext("inspect", model, "--to", "table").ok().out
     assert "–" in nbtext("inspect", model, "--word", "parking", "--to", "table").ok().out
     assert nbtext("diff", model, kept, "--to", "json").json["moves"] == []
-    compared = nbtext("compare", str(letters / "test"), "-m", model, "-m", kept, "--to", "json").json
+    compared = nbtext(
+        "compare", str(letters / "test"), "-m", model, "-m", kept, "--to", "json"
+    ).json
     assert compared["models"][0]["documents"] == compared["models"][1]["documents"] == 336
 
 
@@ -57,9 +68,17 @@ def test_train_a_model_of_a_limited_size(nbtext: Any, letters: Path, tmp_path: P
     model = tmp_path / "model.joblib"
     full = tmp_path / "full.joblib"
     options = ("--model", "nbsvm", "--ngrams", "1,2", "--weighting", "binary-tfidf")
-    said = nbtext("train", str(letters / "train"), *options, "--max-model-bytes", "20KB", "-o", str(model)).ok().err
+    said = (
+        nbtext(
+            "train", str(letters / "train"), *options, "--max-model-bytes", "20KB", "-o", str(model)
+        )
+        .ok()
+        .err
+    )
     found = re.search(
-        r"^kept ([\d,]+) of ([\d,]+) features; estimated accuracy ([\d.]+) \(([\d.]+) in full\)$", said, re.M
+        r"^kept ([\d,]+) of ([\d,]+) features; estimated accuracy ([\d.]+) \(([\d.]+) in full\)$",
+        said,
+        re.M,
     )
     assert found is not None, said
     n_kept, n_features, accuracy, in_full = found.groups()
@@ -71,10 +90,23 @@ def test_train_a_model_of_a_limited_size(nbtext: Any, letters: Path, tmp_path: P
         assert evaluated["accuracy"] == pytest.approx(float(expected), abs=0.06)
         assert evaluated["expected_calibration_error"] < 0.2
     assert 0.9 * 20_000 < model.stat().st_size <= 20_000
-    assert nbtext("inspect", str(full), "--to", "json").json["n_features"] == int(n_features.replace(",", ""))
-    assert nbtext("inspect", str(model), "--to", "json").json["n_features"] == int(n_kept.replace(",", ""))
+    assert nbtext("inspect", str(full), "--to", "json").json["n_features"] == int(
+        n_features.replace(",", "")
+    )
+    assert nbtext("inspect", str(model), "--to", "json").json["n_features"] == int(
+        n_kept.replace(",", "")
+    )
     again = tmp_path / "again.joblib"
-    command = ("train", str(letters / "train"), *options, "--max-model-bytes", "20000", "-q", "-o", str(again))
+    command = (
+        "train",
+        str(letters / "train"),
+        *options,
+        "--max-model-bytes",
+        "20000",
+        "-q",
+        "-o",
+        str(again),
+    )
     nbtext(*command, "-j", "1").ok()
     assert again.read_bytes() == model.read_bytes()
 
@@ -83,7 +115,11 @@ def test_a_model_that_is_small_enough(nbtext: Any, letters: Path, tmp_path: Path
     """It is saved in full, with its counts."""
     model = tmp_path / "model.joblib"
     full = tmp_path / "full.joblib"
-    said = nbtext("train", str(letters / "train"), "--max-model-bytes", "1.5MiB", "-o", str(model)).ok().err
+    said = (
+        nbtext("train", str(letters / "train"), "--max-model-bytes", "1.5MiB", "-o", str(model))
+        .ok()
+        .err
+    )
     nbtext("train", str(letters / "train"), "-q", "-o", str(full)).ok()
     assert model.read_bytes() == full.read_bytes()
     assert f"the model in full is small enough: {full.stat().st_size:,} bytes" in said
@@ -92,12 +128,16 @@ def test_a_model_that_is_small_enough(nbtext: Any, letters: Path, tmp_path: Path
 def test_an_impossible_size(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """It is refused with the smallest possible one, and nothing is written."""
     command = ("train", str(letters / "train"), "-q", "-o", "m", "--max-model-bytes")
-    refused = nbtext(*command, "1KB").refused(2, "--max-model-bytes: 1,000 bytes are too few", "allow ")
+    refused = nbtext(*command, "1KB").refused(
+        2, "--max-model-bytes: 1,000 bytes are too few", "allow "
+    )
     smallest = refused.err.split("allow ")[1].split(" ")[0].replace(",", "")
     assert not (tmp_path / "m").exists()
     nbtext(*command, smallest).ok()
     assert (tmp_path / "m").stat().st_size <= int(smallest)
-    nbtext(*command, "many").refused(2, "'many' is not a size; write 300KB, 2MB or a number of bytes")
+    nbtext(*command, "many").refused(
+        2, "'many' is not a size; write 300KB, 2MB or a number of bytes"
+    )
     nbtext(*command, "0").refused(2, "--max-model-bytes")
     nbtext(*command, "20KB", "--keep-sample", "5").refused(2, "a smaller model holds no counts")
 
@@ -106,7 +146,9 @@ def test_a_smaller_model_cannot_grow(nbtext: Any, letters: Path) -> None:
     """Each command that would change it, or that reads its counts, says why in one line."""
     nbtext("train", str(letters / "train"), "--max-model-bytes", "20KB", "-o", "m", "-q").ok()
     for command in ("update", "forget", "calibrate"):
-        nbtext(command, "m", str(letters / "test")).refused(1, "the model was made smaller", "it cannot grow")
+        nbtext(command, "m", str(letters / "test")).refused(
+            1, "the model was made smaller", "it cannot grow"
+        )
     nbtext("merge", "m", "m", "-o", "n").refused(1, "the model was made smaller")
     nbtext("train", "m", "-o", "n").refused(1, "the model was made smaller")
     nbtext("review", str(letters / "test"), "-m", "m").refused(1, "the model was made smaller")
@@ -121,15 +163,29 @@ def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> Non
     nbtext("train", str(letters / "train"), "--model", "nbsvm", "-o", "full", "-q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB")
     said = nbtext(*command, "--documents", str(letters / "test")).ok().err
-    accuracy = nbtext("evaluate", str(letters / "test"), "-m", "small.joblib", "--to", "json").json["accuracy"]
-    in_full = nbtext("evaluate", str(letters / "test"), "-m", "full", "--to", "json").json["accuracy"]
+    accuracy = nbtext("evaluate", str(letters / "test"), "-m", "small.joblib", "--to", "json").json[
+        "accuracy"
+    ]
+    in_full = nbtext("evaluate", str(letters / "test"), "-m", "full", "--to", "json").json[
+        "accuracy"
+    ]
     assert said.endswith(f"estimated accuracy {accuracy:.4f} ({in_full:.4f} in full)\n")
     assert (tmp_path / "small.joblib").stat().st_size <= 12_000
-    said = nbtext("export", "full", "--to", "joblib", "-o", "other", "--max-model-bytes", "12KB").ok().err
+    said = (
+        nbtext("export", "full", "--to", "joblib", "-o", "other", "--max-model-bytes", "12KB")
+        .ok()
+        .err
+    )
     assert "calibrated as the model in full, and not estimated again" in said
-    nbtext("export", "full", "-o", "copy.joblib").refused(2, "joblib is the format that the model has")
-    nbtext("export", "full", "-o", "m.js", "--documents", str(letters / "test")).refused(2, "--max-model-bytes")
-    nbtext("export", "small.joblib", "-o", "m.joblib", "--max-model-bytes", "9KB").refused(1, "use the model in full")
+    nbtext("export", "full", "-o", "copy.joblib").refused(
+        2, "joblib is the format that the model has"
+    )
+    nbtext("export", "full", "-o", "m.js", "--documents", str(letters / "test")).refused(
+        2, "--max-model-bytes"
+    )
+    nbtext("export", "small.joblib", "-o", "m.joblib", "--max-model-bytes", "9KB").refused(
+        1, "use the model in full"
+    )
 
 
 def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -138,8 +194,12 @@ def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: P
     """
     nbtext("train", str(letters / "train"), "--model", "svm", "-o", "full", "-q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB", "--documents")
-    (tmp_path / "lists.jsonl").write_text('{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii")
-    nbtext(*command, "lists.jsonl").refused(1, "lists.jsonl:1: the document has 2 labels (noise, trash)")
+    (tmp_path / "lists.jsonl").write_text(
+        '{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii"
+    )
+    nbtext(*command, "lists.jsonl").refused(
+        1, "lists.jsonl:1: the document has 2 labels (noise, trash)"
+    )
     (tmp_path / "new.csv").write_text("text,label\na noise,new\n", encoding="ascii")
     nbtext(*command, "new.csv").refused(1, "the model has no label 'new'")
     (tmp_path / "empty.csv").write_text("text,label\n", encoding="ascii")
@@ -152,7 +212,14 @@ def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: P
 
 @pytest.mark.parametrize(
     ("text", "n_bytes"),
-    [("300KB", 300_000), ("2MB", 2_000_000), ("2M", 2_000_000), ("1.5 MiB", 1_572_864), ("4096", 4096), ("1gb", 10**9)],
+    [
+        ("300KB", 300_000),
+        ("2MB", 2_000_000),
+        ("2M", 2_000_000),
+        ("1.5 MiB", 1_572_864),
+        ("4096", 4096),
+        ("1gb", 10**9),
+    ],
 )
 def test_sizes(text: str, n_bytes: int) -> None:
     assert parse_bytes(text) == n_bytes

@@ -23,7 +23,9 @@ def documents(n: int, seed: int) -> Documents:
     found = []
     for _ in range(n):
         labels = sorted(rng.sample(LABELS, rng.choice((0, 1, 1, 1, 2, 2))))
-        words = [word for label in labels for word in rng.sample(WORDS[LABELS.index(label)].split(), 2)]
+        words = [
+            word for label in labels for word in rng.sample(WORDS[LABELS.index(label)].split(), 2)
+        ]
         words += rng.sample(["the", "a", "of", "and", "in", "to", "is", "was"], 4)
         rng.shuffle(words)
         found.append((" ".join(words), labels))
@@ -32,13 +34,17 @@ def documents(n: int, seed: int) -> Documents:
 
 def write_jsonl(path: Path, texts: Documents) -> None:
     """Write JSON lines with lists of labels."""
-    path.write_text("".join(json.dumps({"text": text, "label": labels}) + "\n" for text, labels in texts))
+    path.write_text(
+        "".join(json.dumps({"text": text, "label": labels}) + "\n" for text, labels in texts)
+    )
 
 
 def write_csv(path: Path, texts: Documents) -> None:
     """Write a table in whose cells labels are separated."""
     with path.open("w", newline="") as file:
-        csv.writer(file).writerows([("text", "topics"), *((text, " | ".join(labels)) for text, labels in texts)])
+        csv.writer(file).writerows(
+            [("text", "topics"), *((text, " | ".join(labels)) for text, labels in texts)]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +85,9 @@ def test_train_says_so(nbtext: Any, folder: Path) -> None:
     assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
 
 
-def test_texts_that_are_much_shorter_than_the_training_documents(nbtext: Any, tmp_path: Path) -> None:
+def test_texts_that_are_much_shorter_than_the_training_documents(
+    nbtext: Any, tmp_path: Path
+) -> None:
     """A word, or a sentence with a clear word, gets its label from a model of letters of 50 words
     or more.
     """
@@ -90,7 +98,12 @@ def test_texts_that_are_much_shorter_than_the_training_documents(nbtext: Any, tm
     joined: Documents = []
     while letters:
         parts = [letters.pop() for _ in range(min(len(letters), rng.choice((1, 2))))]
-        joined.append((" ".join(path.read_text() for path in parts), sorted({path.parent.name for path in parts})))
+        joined.append(
+            (
+                " ".join(path.read_text() for path in parts),
+                sorted({path.parent.name for path in parts}),
+            )
+        )
     assert min(len(text.split()) for text, _ in joined) >= 50
     write_jsonl(tmp_path / "train.jsonl", joined)
     nbtext("train", "train.jsonl", "-o", "m").ok()
@@ -110,9 +123,14 @@ def test_texts_that_are_much_shorter_than_the_training_documents(nbtext: Any, tm
         "My building permit is late.": ["permits"],
     }
     write_jsonl(tmp_path / "short.jsonl", list(short.items()))
-    assert [each["labels"] for each in records(nbtext, tmp_path, "short.jsonl", "-m", "m")] == list(short.values())
+    assert [each["labels"] for each in records(nbtext, tmp_path, "short.jsonl", "-m", "m")] == list(
+        short.values()
+    )
     write_jsonl(tmp_path / "none.jsonl", [("the", []), ("it is", []), ("zzz", [])])
-    shares = {name: sum(name in labels for _, labels in joined) / len(joined) for (name,) in short.values()}
+    shares = {
+        name: sum(name in labels for _, labels in joined) / len(joined)
+        for (name,) in short.values()
+    }
     # hardly any evidence: the shares of the labels
     for each in records(nbtext, tmp_path, "none.jsonl", "-m", "m"):
         assert each["labels"] == []
@@ -125,15 +143,20 @@ def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
     """
     columns = "columns.csv"
     with (folder / columns).open("w", newline="") as file:
-        rows = [(text, *(int(label in labels) for label in LABELS)) for text, labels in documents(150, 1)]
+        rows = [
+            (text, *(int(label in labels) for label in LABELS))
+            for text, labels in documents(150, 1)
+        ]
         csv.writer(file).writerows([("text", *LABELS), *rows])
     nbtext("train", columns, "--label-fields", ",".join(LABELS), "-o", "w", cwd=folder).ok()
     first = records(nbtext, folder, "test.jsonl", "-m", "m")
     for model in ("c", "w"):
         found = records(nbtext, folder, "test.jsonl", "-m", model)
         assert [record["scores"] for record in found] == [record["scores"] for record in first]
-    evaluated = [nbtext("evaluate", f"test.{kind}", "-m", model, "--to", "json", cwd=folder).out
-                 for kind, model in (("jsonl", "m"), ("csv", "c"))]  # fmt: skip
+    evaluated = [
+        nbtext("evaluate", f"test.{kind}", "-m", model, "--to", "json", cwd=folder).out
+        for kind, model in (("jsonl", "m"), ("csv", "c"))
+    ]
     assert json.loads(evaluated[0]) == json.loads(evaluated[1])
     assert json.loads(evaluated[0])["micro_f1"] > 0.9
     nbtext("evaluate", columns, "-m", "w", cwd=folder).ok()
@@ -144,17 +167,30 @@ def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
     """Several prefixes on a line are several labels, which one late line shows; with one each,
     there is one label.
     """
-    lines = [f"__label__{labels[0].partition(' ')[0]} {text}" for text, labels in documents(150, 1) if len(labels) == 1]
+    lines = [
+        f"__label__{labels[0].partition(' ')[0]} {text}"
+        for text, labels in documents(150, 1)
+        if len(labels) == 1
+    ]
     (folder / "one.txt").write_text("\n".join(lines) + "\n")
-    (folder / "two.txt").write_text("\n".join([*lines, "__label__food __label__animals soup of the cow"]) + "\n")
+    (folder / "two.txt").write_text(
+        "\n".join([*lines, "__label__food __label__animals soup of the cow"]) + "\n"
+    )
     assert "multi-label" not in nbtext("train", "one.txt", "-o", "one", cwd=folder).err
     assert "multi-label" in nbtext("train", "two.txt", "-o", "two", cwd=folder).err
-    found = nbtext("predict", "-", "-m", "two", "--to", "fasttext", input=b"cheese soup dog horse\n", cwd=folder).out
+    found = nbtext(
+        "predict",
+        "-",
+        "-m",
+        "two",
+        "--to",
+        "fasttext",
+        input=b"cheese soup dog horse\n",
+        cwd=folder,
+    ).out
     assert set(found.split()) <= {"__label__food", "__label__animals", "__label__cities"}
     refused = nbtext("train", "two.txt", "--single-label", "-o", "x", cwd=folder).refused(1)
-    said = (
-        f"two.txt:{len(lines) + 1}: the document has 2 labels (food, animals), but exactly one is expected; leave out"
-    )
+    said = f"two.txt:{len(lines) + 1}: the document has 2 labels (food, animals), but exactly one is expected; leave out"
     assert f"{said} --single-label" in refused.err
     assert not (folder / "x").exists()
 
@@ -183,7 +219,12 @@ def test_predictions(nbtext: Any, folder: Path) -> None:
     (folder / "t.txt").write_text("dog cat soup bread\nthe of and\n\nrome\n")
     command = ("t.txt", "--input-format", "lines", "-m", "m")
     found = records(nbtext, folder, *command)
-    assert [set(record["labels"]) for record in found] == [{"animals", "food"}, set(), set(), {"cities & towns"}]
+    assert [set(record["labels"]) for record in found] == [
+        {"animals", "food"},
+        set(),
+        set(),
+        {"cities & towns"},
+    ]
     assert found[2]["reason"] == "the document holds no token"
     for record in found:
         assert list(record)[:3] == ["id", "labels", "probabilities"]
@@ -192,7 +233,9 @@ def test_predictions(nbtext: Any, folder: Path) -> None:
     assert records(nbtext, folder, *command, "--threshold", "auto") == found
     everything = records(nbtext, folder, *command, "--threshold", "0")
     assert [len(record["labels"]) for record in everything] == [3, 3, 0, 3]
-    assert not any(record["labels"] for record in records(nbtext, folder, *command, "--threshold", "1"))
+    assert not any(
+        record["labels"] for record in records(nbtext, folder, *command, "--threshold", "1")
+    )
     one = records(nbtext, folder, *command, "--threshold", "1", "--threshold", "food=0")
     assert [record["labels"] for record in one] == [["food"], ["food"], [], ["food"]]
     minimum = records(nbtext, folder, *command, "--threshold", "1", "--at-least-one")
@@ -215,7 +258,9 @@ def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
     assert set(row[1].split("|")) == {"animals", "food"}
     assert len(row[2].split("|")) == 2
     (folder / "empty.txt").write_text("")
-    empty = nbtext("predict", "empty.txt", "--input-format", "lines", "-m", "c", "--to", "csv", cwd=folder)
+    empty = nbtext(
+        "predict", "empty.txt", "--input-format", "lines", "-m", "c", "--to", "csv", cwd=folder
+    )
     assert empty.out == "id,labels,probabilities\n"
     nbtext(*command, "-m", "m", "--to", "fasttext", cwd=folder).refused(
         2, "the label 'cities & towns' is empty or contains a space"
@@ -233,7 +278,9 @@ def test_added_columns(nbtext: Any, folder: Path) -> None:
     table = nbtext("predict", "test.csv", "-m", "c", "--add-columns", cwd=folder).out
     cells = [row["labels"] for row in csv.DictReader(io.StringIO(table))]
     assert cells == ["|".join(record["labels"]) for record in found]
-    refused = nbtext("predict", "test.csv", "-m", "c", "--add-columns", "--columns", "label", cwd=folder)
+    refused = nbtext(
+        "predict", "test.csv", "-m", "c", "--add-columns", "--columns", "label", cwd=folder
+    )
     assert "the predictions of a multi-label model have no 'label'" in refused.err
 
 
@@ -243,15 +290,19 @@ def test_parquet(nbtext: Any, folder: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     texts = documents(60, 2)
     pq.write_table(
-        pa.table({"text": [t for t, _ in texts], "label": [labels for _, labels in texts]}), folder / "t.parquet"
+        pa.table({"text": [t for t, _ in texts], "label": [labels for _, labels in texts]}),
+        folder / "t.parquet",
     )
     one, other = (
-        nbtext("evaluate", name, "-m", "m", "--to", "json", cwd=folder).out for name in ("t.parquet", "test.jsonl")
+        nbtext("evaluate", name, "-m", "m", "--to", "json", cwd=folder).out
+        for name in ("t.parquet", "test.jsonl")
     )
     assert one == other
     nbtext("predict", "t.parquet", "-m", "m", "--add-columns", "-o", "o.parquet", cwd=folder).ok()
     added = pq.read_table(folder / "o.parquet").column("labels").to_pylist()
-    assert added == [record["labels"] for record in records(nbtext, folder, "test.jsonl", "-m", "m")]
+    assert added == [
+        record["labels"] for record in records(nbtext, folder, "test.jsonl", "-m", "m")
+    ]
 
 
 def test_evaluate(nbtext: Any, folder: Path) -> None:
@@ -259,11 +310,28 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
     escaped.
     """
     done = nbtext(
-        "evaluate", "test.jsonl", "-m", "m", "--to", "json", "--fail-under", "micro_f1=0.8,f1:food=0.5", cwd=folder
+        "evaluate",
+        "test.jsonl",
+        "-m",
+        "m",
+        "--to",
+        "json",
+        "--fail-under",
+        "micro_f1=0.8,f1:food=0.5",
+        cwd=folder,
     ).ok()
     found = done.json
-    for name in ("micro_f1", "macro_f1", "example_f1", "subset_accuracy", "precision_at_1", "precision_at_3",
-                 "precision_at_5", "label_ranking_average_precision", "classwise_calibration_error"):  # fmt: skip
+    for name in (
+        "micro_f1",
+        "macro_f1",
+        "example_f1",
+        "subset_accuracy",
+        "precision_at_1",
+        "precision_at_3",
+        "precision_at_5",
+        "label_ranking_average_precision",
+        "classwise_calibration_error",
+    ):
         assert 0 <= found[name] <= 1
     assert [score["label"] for score in found["per_label"]] == list(LABELS)
     below = ["--threshold", "0.98", "--fail-under", "micro_f1=1,subset_accuracy=1"]
@@ -272,21 +340,32 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
     folds = nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", cwd=folder)
     assert folds.json["documents"] == 150
     assert folds.json["micro_f1"] > 0.9
-    assert nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", "-j", "2", cwd=folder).out == folds.out
+    assert (
+        nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", "-j", "2", cwd=folder).out
+        == folds.out
+    )
     foreign = nbtext("evaluate", "test.jsonl", "-m", "m", "--foreign", "train.jsonl", cwd=folder)
     assert "--foreign: needs a model that gives the likelihood of documents" in foreign.err
 
 
 def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
     """The records of predict give the evaluation of the model, except for its thresholds."""
-    nbtext("predict", "test.jsonl", "-m", "m", "--coverage", "0.9", "-o", "p.jsonl", cwd=folder).ok()
-    found = nbtext("evaluate", "test.jsonl", "--predictions", "p.jsonl", "--to", "json", cwd=folder).ok()
-    model = nbtext("evaluate", "test.jsonl", "-m", "m", "--coverage", "0.9", "--to", "json", cwd=folder).json
+    nbtext(
+        "predict", "test.jsonl", "-m", "m", "--coverage", "0.9", "-o", "p.jsonl", cwd=folder
+    ).ok()
+    found = nbtext(
+        "evaluate", "test.jsonl", "--predictions", "p.jsonl", "--to", "json", cwd=folder
+    ).ok()
+    model = nbtext(
+        "evaluate", "test.jsonl", "-m", "m", "--coverage", "0.9", "--to", "json", cwd=folder
+    ).json
     for name, value in found.json.items():
         if isinstance(value, float):
             assert value == pytest.approx(model[name], abs=1e-5), name
     assert found.json["per_label"][0]["threshold"] is None
-    refused = nbtext("evaluate", "test.jsonl", "--predictions", "p.jsonl", "--threshold", "0.5", cwd=folder)
+    refused = nbtext(
+        "evaluate", "test.jsonl", "--predictions", "p.jsonl", "--threshold", "0.5", cwd=folder
+    )
     assert "cannot be combined with --predictions, whose labels are final" in refused.err
 
 
@@ -296,9 +375,23 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     labels.
     """
     options = ("--label-field", "topics", "--label-separator", "|")
-    (folder / "half.csv").write_text("".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40]))
+    (folder / "half.csv").write_text(
+        "".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40])
+    )
     nbtext("train", "half.csv", *options, "-o", "h", cwd=folder).ok()
-    done = nbtext("compare", "test.csv", "-m", "h", "-m", "c", "--to", "json", "--report", "p.html", cwd=folder).ok()
+    done = nbtext(
+        "compare",
+        "test.csv",
+        "-m",
+        "h",
+        "-m",
+        "c",
+        "--to",
+        "json",
+        "--report",
+        "p.html",
+        cwd=folder,
+    ).ok()
     found = done.json
     expected = nbtext("evaluate", "test.csv", "-m", "h", "--to", "json", cwd=folder).json
     for name in ("micro_f1", "subset_accuracy", "precision_at_1"):
@@ -314,7 +407,11 @@ def test_compare(nbtext: Any, folder: Path) -> None:
 
 def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> None:
     """What compares, merges or calibrates says in one line that it cannot, and what to do."""
-    for arguments in (("diff", "m", model), ("diff", model, "m"), ("merge", "m", model, "-o", "both")):
+    for arguments in (
+        ("diff", "m", model),
+        ("diff", model, "m"),
+        ("merge", "m", model, "-o", "both"),
+    ):
         nbtext(*arguments, cwd=folder).refused(
             1, "one of the models gives documents several labels, and the other gives one"
         )
@@ -331,7 +428,9 @@ def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     write_jsonl(folder / "two.jsonl", [("dog", ["a"]), ("soup", ["a", "c"])])
     nbtext("vectorize", "two.jsonl", "--like", "one", "-o", "x.npz", cwd=folder).ok()
     for source in ("two.jsonl", "x.npz"):
-        nbtext("evaluate", source, "-m", "one", cwd=folder).refused(1, "the document has 2 labels", "two.jsonl:2")
+        nbtext("evaluate", source, "-m", "one", cwd=folder).refused(
+            1, "the document has 2 labels", "two.jsonl:2"
+        )
     write_jsonl(folder / "lists.jsonl", [("dog", ["a"]), ("soup", ["c"])])
     nbtext("evaluate", "lists.jsonl", "-m", "one", cwd=folder).ok()
     nbtext("predict", "test.jsonl", "-m", "one", cwd=folder).ok()
@@ -342,19 +441,34 @@ def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
     """A label is text on the page and on the terminal, never markup or a control sequence."""
     pytest.importorskip("vl_convert")
     bad = "<script>alert(1)</script>\x1b[31m"
-    texts = [(text, [bad if label == "food" else label for label in labels]) for text, labels in documents(80, 3)]
+    texts = [
+        (text, [bad if label == "food" else label for label in labels])
+        for text, labels in documents(80, 3)
+    ]
     write_jsonl(tmp_path / "t.jsonl", texts)
     nbtext("train", "t.jsonl", "-o", "m").ok()
     texts = [
-        (f"{text} <b>", [*labels, bad] if k % 3 == 0 else labels) for k, (text, labels) in enumerate(documents(80, 4))
+        (f"{text} <b>", [*labels, bad] if k % 3 == 0 else labels)
+        for k, (text, labels) in enumerate(documents(80, 4))
     ]
-    write_jsonl(tmp_path / "t.jsonl", [(text, list(dict.fromkeys(labels))) for text, labels in texts])
-    assert "\x1b" not in nbtext("evaluate", "t.jsonl", "-m", "m", "--to", "table", "--report", "p.html").ok().out
+    write_jsonl(
+        tmp_path / "t.jsonl", [(text, list(dict.fromkeys(labels))) for text, labels in texts]
+    )
+    assert (
+        "\x1b"
+        not in nbtext("evaluate", "t.jsonl", "-m", "m", "--to", "table", "--report", "p.html")
+        .ok()
+        .out
+    )
     page = (tmp_path / "p.html").read_text()
     assert "<script>alert" not in page
     assert "\x1b" not in page
     assert "&lt;script&gt;alert(1)" in page
-    for title in ("Labels added or missed", "Reliability of the probabilities", "Documents with the largest errors"):
+    for title in (
+        "Labels added or missed",
+        "Reliability of the probabilities",
+        "Documents with the largest errors",
+    ):
         assert title in page
     nbtext("evaluate", "t.jsonl", "--folds", "3", "--report", "q.html").ok()
     assert "cross-validation keeps documents as counts only" in (tmp_path / "q.html").read_text()

@@ -10,7 +10,10 @@ import pytest
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Documents that all hold the same word, and others that all hold the same two."""
-    rows = [{"label": "ab"[n % 2], "text": f"common {['red', 'blue'][n % 2]} number{n % 5}"} for n in range(20)]
+    rows = [
+        {"label": "ab"[n % 2], "text": f"common {['red', 'blue'][n % 2]} number{n % 5}"}
+        for n in range(20)
+    ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     rows = [{"label": "ab"[n % 2], "text": "same words" + " same" * (n % 3)} for n in range(12)]
     (tmp_path / "same.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -20,15 +23,17 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement"])
 def test_naive_bayes_refuses_them(nbtext: Any, folder: Path, model: str) -> None:
     """The inverse document frequency plus-one of a word in every document is below zero."""
-    nbtext("train", "t.jsonl", "--model", model, "--idf", "plus-one", "-o", "m", cwd=folder).refused(
-        1, "needs weights >= 0"
-    )
+    nbtext(
+        "train", "t.jsonl", "--model", model, "--idf", "plus-one", "-o", "m", cwd=folder
+    ).refused(1, "needs weights >= 0")
 
 
 @pytest.mark.parametrize("model", ["logistic", "nbsvm", "gaussian", "bernoulli"])
 def test_other_models_accept_them(nbtext: Any, folder: Path, model: str) -> None:
     """Bernoulli takes binary counts, whatever the weighting."""
-    result = nbtext("train", "t.jsonl", "--model", model, "--idf", "plus-one", "-o", "m", cwd=folder).ok()
+    result = nbtext(
+        "train", "t.jsonl", "--model", model, "--idf", "plus-one", "-o", "m", cwd=folder
+    ).ok()
     assert "Warning" not in result.err
     found = nbtext("predict", "t.jsonl", "-m", "m", "--to", "jsonl", cwd=folder)
     assert [json.loads(line)["label"] for line in found.out.splitlines()] == ["a", "b"] * 10
@@ -40,19 +45,26 @@ def test_a_matrix_that_holds_them(nbtext: Any, folder: Path) -> None:
     """
     nbtext("vectorize", "t.jsonl", "--idf", "plus-one", "-o", "x.npz", cwd=folder).ok()
     for model in ("multinomial", "dirichlet", "complement"):
-        nbtext("train", "x.npz", "--model", model, "-o", "m", cwd=folder).refused(1, "needs weights >= 0")
+        nbtext("train", "x.npz", "--model", model, "-o", "m", cwd=folder).refused(
+            1, "needs weights >= 0"
+        )
     answers = []
     for source in ("x.npz", "t.jsonl"):
         weighting = ["--idf", "plus-one"] if source == "t.jsonl" else []
-        nbtext("train", source, "--model", "logistic", *weighting, "-o", f"{source}.m", cwd=folder).ok()
+        nbtext(
+            "train", source, "--model", "logistic", *weighting, "-o", f"{source}.m", cwd=folder
+        ).ok()
         answers.append(nbtext("predict", "t.jsonl", "-m", f"{source}.m", cwd=folder).ok().out)
     assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize(
-    "model", ["nbsvm", "logistic", "multinomial", "dirichlet", "complement", "gaussian", "bernoulli"]
+    "model",
+    ["nbsvm", "logistic", "multinomial", "dirichlet", "complement", "gaussian", "bernoulli"],
 )
 def test_no_weights_at_all_are_no_warning(nbtext: Any, folder: Path, model: str) -> None:
     """The plain inverse document frequency of words that all documents hold is 0."""
-    result = nbtext("train", "same.jsonl", "--model", model, "--idf", "plain", "-o", "m", cwd=folder).ok()
+    result = nbtext(
+        "train", "same.jsonl", "--model", model, "--idf", "plain", "-o", "m", cwd=folder
+    ).ok()
     assert "Warning" not in result.err

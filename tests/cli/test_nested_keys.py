@@ -14,12 +14,20 @@ import pytest
 from nbtext import TextClassifier
 
 NESTED = ("--text-field", "data.text", "--label-field", "meta.label", "--id-field", "meta.id")
-LETTERS = [("red round", "apple"), ("long yellow", "banana"), ("red", "apple"), ("yellow", "banana")] * 5
+LETTERS = [
+    ("red round", "apple"),
+    ("long yellow", "banana"),
+    ("red", "apple"),
+    ("yellow", "banana"),
+] * 5
 
 
 def nested_rows() -> list[dict[str, Any]]:
     return [
-        {"data": {"text": text, "n": number}, "meta": {"id": f"d{number}", "label": label, "who": f"w{number % 5}"}}
+        {
+            "data": {"text": text, "n": number},
+            "meta": {"id": f"d{number}", "label": label, "who": f"w{number % 5}"},
+        }
         for number, (text, label) in enumerate(LETTERS)
     ]
 
@@ -47,7 +55,11 @@ def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) ->
     """
     write(tmp_path / name, nested_rows())
     flat = [
-        {"data.text": row["data"]["text"], "meta.label": row["meta"]["label"], "meta.id": row["meta"]["id"]}
+        {
+            "data.text": row["data"]["text"],
+            "meta.label": row["meta"]["label"],
+            "meta.id": row["meta"]["id"],
+        }
         for row in nested_rows()
     ]
     write(tmp_path / "flat.jsonl", flat)
@@ -55,7 +67,11 @@ def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) ->
     nbtext("train", "flat.jsonl", *NESTED, "-o", "flat.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "flat.joblib").read_bytes()
     assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("apple", "banana")
-    predicted = nbtext("predict", name, "-m", "m.joblib", "--id-field", "meta.id", "--to", "jsonl").ok().records
+    predicted = (
+        nbtext("predict", name, "-m", "m.joblib", "--id-field", "meta.id", "--to", "jsonl")
+        .ok()
+        .records
+    )
     assert [(record["id"], record["label"]) for record in predicted] == [
         (f"d{number}", label) for number, (_, label) in enumerate(LETTERS)
     ]
@@ -93,10 +109,14 @@ def test_lines_of_both_kinds(nbtext: Callable[..., Any], tmp_path: Path) -> None
     assert len(set(outputs)) == 1
 
 
-def test_a_nested_label_is_corrected_in_its_place(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_nested_label_is_corrected_in_its_place(
+    nbtext: Callable[..., Any], tmp_path: Path
+) -> None:
     """`review --apply` writes the new label where the old one was."""
     write(tmp_path / "t.jsonl", nested_rows())
-    (tmp_path / "d.jsonl").write_text(json.dumps({"id": "d0", "decision": "relabel", "label": "pear"}) + "\n")
+    (tmp_path / "d.jsonl").write_text(
+        json.dumps({"id": "d0", "decision": "relabel", "label": "pear"}) + "\n"
+    )
     nbtext("review", "t.jsonl", *NESTED, "--apply", "d.jsonl", "-o", "new.jsonl").ok()
     rows = [json.loads(line) for line in (tmp_path / "new.jsonl").read_text().splitlines()]
     expected = nested_rows()
@@ -127,14 +147,18 @@ def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
     elif path.suffix == ".db":
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("create table t (text, label)")
-            connection.executemany("insert into t values (?, ?)", [(row["text"], row["label"]) for row in rows])
+            connection.executemany(
+                "insert into t values (?, ?)", [(row["text"], row["label"]) for row in rows]
+            )
             connection.commit()
     else:
         write(path, rows)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.csv", "t.db", "t.parquet", "t.arrow"])
-def test_documents_without_a_text_are_left_out(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_documents_without_a_text_are_left_out(
+    nbtext: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
     """--skip-empty leaves out what is missing, null or blank, counted, when training and
     evaluating; `predict` gives each row its record.
     """
@@ -149,10 +173,16 @@ def test_documents_without_a_text_are_left_out(nbtext: Callable[..., Any], tmp_p
         assert result.json["documents"] == len(FULL_ROWS)
         assert "skipped 3: without a text (--skip-empty)" in result.err
     predicted = nbtext("predict", name, "-m", "m.joblib", "--to", "jsonl").ok().records
-    assert [record["label"] is None for record in predicted] == [7 <= row < 10 for row in range(len(FULL_ROWS) + 3)]
+    assert [record["label"] is None for record in predicted] == [
+        7 <= row < 10 for row in range(len(FULL_ROWS) + 3)
+    ]
     assert not any("--skip-empty" in record.get("reason", "") for record in predicted)
     if name != "t.csv":  # where a cell is empty, not null
-        for command in (("train", name, "-o", "x.joblib"), ("evaluate", name, "-m", "m.joblib"), ("vectorize", name)):
+        for command in (
+            ("train", name, "-o", "x.joblib"),
+            ("evaluate", name, "-m", "m.joblib"),
+            ("vectorize", name),
+        ):
             nbtext(*command).refused(1, f"{name}:8: `text` is null", "--skip-empty")
 
 
@@ -161,20 +191,38 @@ def test_a_missing_key_is_no_text(nbtext: Callable[..., Any], tmp_path: Path) ->
     enough.
     """
     write(tmp_path / "t.jsonl", [{"label": "apple"}, *FULL_ROWS])
-    nbtext("train", "t.jsonl", "-o", "m.joblib").refused(1, "t.jsonl:1: no key `text`, found label", "--skip-empty")
-    assert "skipped 1: without a text" in nbtext("train", "t.jsonl", "--skip-empty", "-o", "m.joblib").ok().err
-    rows = [{"title": None, "text": None, "label": "apple"}, *({"title": "x", **row} for row in FULL_ROWS)]
+    nbtext("train", "t.jsonl", "-o", "m.joblib").refused(
+        1, "t.jsonl:1: no key `text`, found label", "--skip-empty"
+    )
+    assert (
+        "skipped 1: without a text"
+        in nbtext("train", "t.jsonl", "--skip-empty", "-o", "m.joblib").ok().err
+    )
+    rows = [
+        {"title": None, "text": None, "label": "apple"},
+        *({"title": "x", **row} for row in FULL_ROWS),
+    ]
     write(tmp_path / "t.jsonl", rows)
     fields = ("--text-field", "title,text")
-    assert "skipped 1: without a text" in nbtext("train", "t.jsonl", *fields, "--skip-empty", "-o", "m.joblib").ok().err
+    assert (
+        "skipped 1: without a text"
+        in nbtext("train", "t.jsonl", *fields, "--skip-empty", "-o", "m.joblib").ok().err
+    )
 
 
-def test_documents_without_a_text_in_directories(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_documents_without_a_text_in_directories(
+    nbtext: Callable[..., Any], tmp_path: Path
+) -> None:
     """An empty file is left out, too, and no document at all is an error that says why."""
     for label, text in (("a", "words here"), ("b", "others there")):
         (tmp_path / "d" / label).mkdir(parents=True)
         (tmp_path / "d" / label / "1.txt").write_text(text)
         (tmp_path / "d" / label / "2.txt").write_text("\n")
-    assert "skipped 2: without a text (--skip-empty)" in nbtext("train", "d", "--skip-empty", "-o", "m.joblib").ok().err
+    assert (
+        "skipped 2: without a text (--skip-empty)"
+        in nbtext("train", "d", "--skip-empty", "-o", "m.joblib").ok().err
+    )
     (tmp_path / "e.csv").write_text("text,label\n,a\n ,b\n")
-    nbtext("train", "e.csv", "--skip-empty", "-o", "m.joblib").refused(1, "without a text (--skip-empty)")
+    nbtext("train", "e.csv", "--skip-empty", "-o", "m.joblib").refused(
+        1, "without a text (--skip-empty)"
+    )

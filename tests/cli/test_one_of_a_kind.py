@@ -9,7 +9,8 @@ from nbtext.errors import number_of
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(0, "0 words"), (1, "1 word"), (2000, "2,000 words"), (1.0, "1 word"), (0.25, "0.25 words")]
+    ("number", "said"),
+    [(0, "0 words"), (1, "1 word"), (2000, "2,000 words"), (1.0, "1 word"), (0.25, "0.25 words")],
 )
 def test_a_number_and_its_noun(number: float, said: str) -> None:
     """The noun is singular beside 1 alone."""

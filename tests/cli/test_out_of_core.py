@@ -22,7 +22,9 @@ from nbtext.kernel import HAS_KERNEL
 TOP = Path(__file__).parents[2]
 MEBIBYTE = 1 << 20
 NBTEXT = [sys.executable, "-m", "nbtext"]
-needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel, all documents stay in memory")
+needs_kernel = pytest.mark.skipif(
+    not HAS_KERNEL, reason="without the kernel, all documents stay in memory"
+)
 
 
 def peak(*arguments: str) -> int:
@@ -39,8 +41,12 @@ def peak(*arguments: str) -> int:
 def lines(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[int, Path]:
     """Files of 20 and 80 MB, of the letters over and over, by their megabytes."""
     folder = tmp_path_factory.mktemp("large")
-    labeled = [(path.parent.name, path.read_text()) for path in sorted((letters / "train").glob("*/*"))]
-    once = "".join(f"__label__{label} {' '.join(text.split())}\n" for label, text in labeled).encode()
+    labeled = [
+        (path.parent.name, path.read_text()) for path in sorted((letters / "train").glob("*/*"))
+    ]
+    once = "".join(
+        f"__label__{label} {' '.join(text.split())}\n" for label, text in labeled
+    ).encode()
     for size in (20, 80):
         (folder / f"{size}.txt").write_bytes(once * (size * 1_000_000 // len(once)))
     return {size: folder / f"{size}.txt" for size in (20, 80)}
@@ -72,12 +78,16 @@ blocks.MIN_BLOCKS = 5
 from nbtext.cli.main import main
 main()
 """
-USUAL = {name: value for name, value in os.environ.items() if name != "TMPDIR"} | {"PYTHONPATH": str(TOP)}
+USUAL = {name: value for name, value in os.environ.items() if name != "TMPDIR"} | {
+    "PYTHONPATH": str(TOP)
+}
 
 
 def stored(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", STORED, *arguments]
-    return subprocess.Popen(command, cwd=cwd, text=True, stderr=subprocess.PIPE, **{"env": USUAL, **options})
+    return subprocess.Popen(
+        command, cwd=cwd, text=True, stderr=subprocess.PIPE, **{"env": USUAL, **options}
+    )
 
 
 @needs_kernel
@@ -86,18 +96,35 @@ def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> 
     in memory.
     """
     (tmp_path / "other").mkdir()
-    train = ("train", str(letters / "train"), "--model", "nbsvm", "--tf", "log", "--weighting", "tfidf")
-    for folder, env in ((tmp_path, USUAL), (tmp_path / "other", {**USUAL, "TMPDIR": str(tmp_path / "other")})):
+    train = (
+        "train",
+        str(letters / "train"),
+        "--model",
+        "nbsvm",
+        "--tf",
+        "log",
+        "--weighting",
+        "tfidf",
+    )
+    for folder, env in (
+        (tmp_path, USUAL),
+        (tmp_path / "other", {**USUAL, "TMPDIR": str(tmp_path / "other")}),
+    ):
         with stored(*train, "-o", "model", cwd=tmp_path, env=env) as process:
             said = process.communicate()[1]
-        assert f"the counted documents are too many to be kept in memory, and go to temporary files in {folder}" in said
+        assert (
+            f"the counted documents are too many to be kept in memory, and go to temporary files in {folder}"
+            in said
+        )
         assert sorted(os.listdir(tmp_path)) == ["model", "other"]
         assert re.search(r"\(1 fold, scores of [\d,]+ documents", said)
     subprocess.run([*NBTEXT, *train, "-o", "usual", "-q"], cwd=tmp_path, env=USUAL, check=True)
     evaluated = []
     for model in ("usual", "model"):
         ask = [*NBTEXT, "evaluate", str(letters / "test"), "-m", model, "--to", "json"]
-        done = subprocess.run(ask, cwd=tmp_path, env=USUAL, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ask, cwd=tmp_path, env=USUAL, capture_output=True, text=True, check=True
+        )
         evaluated.append(json.loads(done.stdout)["accuracy"])
     assert evaluated[1] == pytest.approx(evaluated[0], abs=0.005)
 
@@ -121,7 +148,17 @@ def test_a_full_disk_leaves_nothing(n_bytes: int, letters: Path, tmp_path: Path)
 @needs_kernel
 def test_an_interrupt_leaves_nothing(letters: Path, tmp_path: Path) -> None:
     """While documents are stored, or their model is fitted."""
-    train = ("train", str(letters / "train"), "--model", "nbsvm", "--C", "auto", "-o", "model", "--no-progress")
+    train = (
+        "train",
+        str(letters / "train"),
+        "--model",
+        "nbsvm",
+        "--C",
+        "auto",
+        "-o",
+        "model",
+        "--no-progress",
+    )
     with stored(*train, cwd=tmp_path) as process:
         assert process.stderr is not None
         assert "temporary files" in process.stderr.readline()
@@ -136,8 +173,16 @@ def test_a_given_vocabulary(letters: Path, tmp_path: Path) -> None:
     """Some of its words may occur in no document: the stored documents get the columns of the
     others.
     """
-    words = sorted({word for path in (letters / "train").glob("*/*") for word in path.read_text().lower().split()})
-    (tmp_path / "words.txt").write_text("\n".join(["aaaa", *(word for word in words if word.isalpha()), "zzzz"]))
+    words = sorted(
+        {
+            word
+            for path in (letters / "train").glob("*/*")
+            for word in path.read_text().lower().split()
+        }
+    )
+    (tmp_path / "words.txt").write_text(
+        "\n".join(["aaaa", *(word for word in words if word.isalpha()), "zzzz"])
+    )
     train = ("train", str(letters / "train"), "--model", "nbsvm", "--vocabulary", "words.txt")
     with stored(*train, "-o", "stored", cwd=tmp_path) as process:
         assert process.wait() == 0
@@ -162,14 +207,20 @@ def test_a_search_on_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             file.write(json.dumps({"text": words, "label": "abc"[number % 3]}) + "\n")
     train = ["train", str(texts), "--model", "best", "-o", str(tmp_path / "m")]
     monkeypatch.setitem(SAMPLE_SIZES, "bytes", texts.stat().st_size // 3)
-    assert "searched on a sample" not in CliRunner().invoke(cli, train, catch_exceptions=False).stderr
+    assert (
+        "searched on a sample" not in CliRunner().invoke(cli, train, catch_exceptions=False).stderr
+    )
     monkeypatch.setitem(MAX_SIZES, "bytes", texts.stat().st_size // 2)
     said = CliRunner().invoke(cli, train, catch_exceptions=False).stderr
     found = re.search(
-        r"^searched on a sample of ([\d,]+) documents, without models that need all documents in memory", said, re.M
+        r"^searched on a sample of ([\d,]+) documents, without models that need all documents in memory",
+        said,
+        re.M,
     )
     assert found is not None and 900 <= int(found[1].replace(",", "")) <= 1100
     assert "stacked" not in said and "logistic" not in said
     assert load_model(str(tmp_path / "m")).counts_.statistics.n_documents == 3000
     refused = CliRunner().invoke(cli, [*train, "--holdout", "0.2"])
-    assert "--holdout: does not apply: --model best on so much text searches on a sample" in str(refused.exception)
+    assert "--holdout: does not apply: --model best on so much text searches on a sample" in str(
+        refused.exception
+    )

@@ -32,7 +32,9 @@ def words_of(command: str, letters: Path, model: str) -> list[str]:
 @pytest.mark.parametrize("form", FORMATS)
 # which measures seconds
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "compare"])
-def test_every_format(nbtext: Any, letters: Path, model: str, tmp_path: Path, command: str, form: str) -> None:
+def test_every_format(
+    nbtext: Any, letters: Path, model: str, tmp_path: Path, command: str, form: str
+) -> None:
     """-o writes what standard output would show, in every format; without the kernel and by more
     threads, the same.
     """
@@ -42,7 +44,9 @@ def test_every_format(nbtext: Any, letters: Path, model: str, tmp_path: Path, co
     if form in PARSED:
         assert getattr(shown, PARSED[form])
     jobs = ("-j", "3") if command not in ("inspect", "diff", "sample") else ()
-    written = nbtext(*asked, *jobs, "-o", "out", COLUMNS="80", NBTEXT_KERNEL="off", PYTHONHASHSEED="7").ok()
+    written = nbtext(
+        *asked, *jobs, "-o", "out", COLUMNS="80", NBTEXT_KERNEL="off", PYTHONHASHSEED="7"
+    ).ok()
     assert (written.out, written.err) == ("", shown.err)
     assert (tmp_path / "out").read_bytes().decode() == shown.out
 
@@ -56,7 +60,9 @@ def test_headers(nbtext: Any, letters: Path, model: str, command: str) -> None:
     `sample` writes documents for `train`, which takes the names of columns from a header line of
     TSV too.
     """
-    table, tabs = (nbtext(*words_of(command, letters, model), "--to", name).ok() for name in ("csv", "tsv"))
+    table, tabs = (
+        nbtext(*words_of(command, letters, model), "--to", name).ok() for name in ("csv", "tsv")
+    )
     assert "\r" not in table.out + tabs.out
     header, *rows = table.rows
     lines = tabs.out.splitlines()[command == "sample" :]
@@ -79,7 +85,9 @@ def test_evaluate_has_the_same_figures_in_csv(nbtext: Any, letters: Path, model:
 
 def test_scores_of_many_labels_sum_to_one(nbtext: Any, tmp_path: Path) -> None:
     """3,000 labels: rounding adds up to less than 1e-6."""
-    lines = (json.dumps({"text": f"word{k} common", "label": f"label{k}"}) + "\n" for k in range(3000))
+    lines = (
+        json.dumps({"text": f"word{k} common", "label": f"label{k}"}) + "\n" for k in range(3000)
+    )
     (tmp_path / "many.jsonl").write_text("".join(lines))
     nbtext("train", "many.jsonl", "-o", "m", "-q").ok()
     found = nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"word7 common\ncommon\n")

@@ -12,7 +12,9 @@ import pytest
 from nbtext.parallel import available_cpus, parallel_map
 
 
-def test_cpus_where_the_system_does_not_tell_those_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cpus_where_the_system_does_not_tell_those_of_a_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """On macOS and Windows it is the number of CPUs of the machine, and 1 where not even that is
     known.
     """
@@ -24,10 +26,21 @@ def test_cpus_where_the_system_does_not_tell_those_of_a_process(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("jobs", [(), ("-j", "2")])
-def test_a_command_where_the_system_does_not_tell(jobs: tuple[str, ...], letters: Path, tmp_path: Path) -> None:
+def test_a_command_where_the_system_does_not_tell(
+    jobs: tuple[str, ...], letters: Path, tmp_path: Path
+) -> None:
     """Commands with and without -j work there."""
     code = "import os, sys; del os.sched_getaffinity; from nbtext.cli.main import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, "train", str(letters / "train"), "-o", str(tmp_path / "m"), *jobs]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "train",
+        str(letters / "train"),
+        "-o",
+        str(tmp_path / "m"),
+        *jobs,
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, (tmp_path / "m").exists()) == (0, True), result.stderr
 
@@ -53,7 +66,11 @@ def test_an_error_is_raised_in_its_turn() -> None:
     assert [next(results), next(results)] == [2, 3]
     with pytest.raises(ZeroDivisionError):
         next(results)
-    assert not [each for each in threading.enumerate() if each.name.startswith("ThreadPool") and each.is_alive()]
+    assert not [
+        each
+        for each in threading.enumerate()
+        if each.name.startswith("ThreadPool") and each.is_alive()
+    ]
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, ValueError])

@@ -62,13 +62,17 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def run_elsewhere(*arguments: str, input: bytes = b"") -> tuple[int, str, str]:
     """Run a command without what Linux has; return its status and outputs."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], input=input, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], input=input, capture_output=True, check=False
+    )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 @pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_without_what_linux_has(nbtext: Any, folders: dict[str, Path], letters: Path, command: str) -> None:
+def test_a_command_without_what_linux_has(
+    nbtext: Any, folders: dict[str, Path], letters: Path, command: str
+) -> None:
     """Each command has the same status, output, errors and files."""
     results = []
     for name, folder in folders.items():

@@ -23,9 +23,23 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spam")
     top = Path(__file__).parents[2]
     nbtext("train", str(top / "corpora" / "spam"), "-q", "-o", "demo.joblib", cwd=folder)
-    nbtext("sample", "demo.joblib", "-n", "3000", "--length", "30", "--seed", "1", "-o", "all.csv", cwd=folder)
+    nbtext(
+        "sample",
+        "demo.joblib",
+        "-n",
+        "3000",
+        "--length",
+        "30",
+        "--seed",
+        "1",
+        "-o",
+        "all.csv",
+        cwd=folder,
+    )
     documents = list(csv.DictReader(io.StringIO((folder / "all.csv").read_text())))
-    (folder / "train.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents[:1000]))
+    (folder / "train.jsonl").write_text(
+        "".join(json.dumps(each) + "\n" for each in documents[:1000])
+    )
     new = [each for each in documents[1000:] if each["label"] == "ham"][:900]
     new += [each for each in documents[1000:] if each["label"] == "spam"][:100]
     (folder / "new.jsonl").write_text("".join(json.dumps(each) + "\n" for each in new))
@@ -58,9 +72,13 @@ def test_adapted_probabilities(nbtext: Any, spam: Path) -> None:
     right = []
     true = [json.loads(line)["label"] for line in (spam / "new.jsonl").read_text().splitlines()]
     for options in ((), ("--adapt-prior",)):
-        lines = nbtext("predict", "new.jsonl", "-m", "m", "--to", "jsonl", *options, cwd=spam).out.splitlines()
+        lines = nbtext(
+            "predict", "new.jsonl", "-m", "m", "--to", "jsonl", *options, cwd=spam
+        ).out.splitlines()
         records = [json.loads(line) for line in lines]
-        losses.append(-sum(math.log(each["scores"][label]) for each, label in zip(records, true, strict=True)))
+        losses.append(
+            -sum(math.log(each["scores"][label]) for each, label in zip(records, true, strict=True))
+        )
         right.append(sum(each["label"] == label for each, label in zip(records, true, strict=True)))
     assert losses[1] < 0.8 * losses[0]
     assert right[1] > right[0]
@@ -78,10 +96,14 @@ def test_adapted_columns_and_ranks(nbtext: Any, spam: Path) -> None:
     assert sorted(ranked) == sorted(nbtext(*ask, "--to", "jsonl", cwd=spam).out.splitlines())
 
 
-def test_labels_of_the_source_and_threads_change_nothing(nbtext: Any, spam: Path, tmp_path: Path) -> None:
+def test_labels_of_the_source_and_threads_change_nothing(
+    nbtext: Any, spam: Path, tmp_path: Path
+) -> None:
     """The labels are ignored, and the bytes are the same for any number of threads."""
     records = [json.loads(line) for line in (spam / "new.jsonl").read_text().splitlines()]
-    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": each["text"]}) + "\n" for each in records))
+    (tmp_path / "texts.jsonl").write_text(
+        "".join(json.dumps({"text": each["text"]}) + "\n" for each in records)
+    )
     model = str(spam / "m")
     outputs = [
         nbtext("prevalence", str(path), "-m", model, "-j", jobs).out
@@ -94,13 +116,20 @@ def test_labels_of_the_source_and_threads_change_nothing(nbtext: Any, spam: Path
 def test_formats(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """csv, tsv and markdown have a row for each label; the table says how many documents there are."""
     source = str(letters / "test")
-    rows = list(csv.DictReader(io.StringIO(nbtext("prevalence", source, "-m", model, "--to", "csv").out)))
+    rows = list(
+        csv.DictReader(io.StringIO(nbtext("prevalence", source, "-m", model, "--to", "csv").out))
+    )
     assert [row["label"] for row in rows] == LABELS
     assert nbtext("prevalence", source, "-m", model).out.count("\n") == 6
     assert nbtext("prevalence", source, "-m", model, "--to", "table").out.startswith("84 documents")
     nbtext("prevalence", source, "-m", model, "-o", "shares.md")
     assert (tmp_path / "shares.md").read_text().startswith("| label | share |")
-    assert "…" in nbtext("prevalence", "-", "-m", model, "--to", "table", input=b"the bins\nthe noise\n").out
+    assert (
+        "…"
+        in nbtext(
+            "prevalence", "-", "-m", model, "--to", "table", input=b"the bins\nthe noise\n"
+        ).out
+    )
 
 
 def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -120,7 +149,9 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
     """One label, more than 512 labels, or no left-out document: one line says what to do."""
     (tmp_path / "one.tsv").write_text("a\tred round\na\tgreen round\n")
     (tmp_path / "single.tsv").write_text("a\tred round\nb\tyellow long\n")
-    (tmp_path / "many.tsv").write_text("".join(f"l{n}\tred word{n}\nl{n}\tgreen word{n}\n" for n in range(513)))
+    (tmp_path / "many.tsv").write_text(
+        "".join(f"l{n}\tred word{n}\nl{n}\tgreen word{n}\n" for n in range(513))
+    )
     for name, message in (
         ("one", "only one label"),
         ("many", "at most 512 labels"),
@@ -137,16 +168,29 @@ def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     had before.
     """
     folder = tmp_path_factory.mktemp("topics")
-    words = {"fruit": "apple pear plum cherry", "sea": "wave boat tide reef", "tools": "saw nail drill bolt"}
+    words = {
+        "fruit": "apple pear plum cherry",
+        "sea": "wave boat tide reef",
+        "tools": "saw nail drill bolt",
+    }
     for name, share, seed in (("train", 1 / 6, 1), ("new", 0.5, 2)):
         chance = random.Random(seed)
         lines = []
         for _ in range(1000):
-            labels = [label for label, p in (("fruit", 0.4), ("sea", share), ("tools", 0.4)) if chance.random() < p]
+            labels = [
+                label
+                for label, p in (("fruit", 0.4), ("sea", share), ("tools", 0.4))
+                if chance.random() < p
+            ]
             own = [word for label in labels for word in chance.choices(words[label].split(), k=2)]
-            common = chance.choices(["wave", "boat", "apple", "pear", "nail", "drill", "the", "old", "good"], k=6)
+            common = chance.choices(
+                ["wave", "boat", "apple", "pear", "nail", "drill", "the", "old", "good"], k=6
+            )
             lines.append(json.dumps({"text": " ".join(own + common), "label": labels}) + "\n")
-        rare = [json.dumps({"text": f"stone rock x{n} the old", "label": ["rare"]}) + "\n" for n in range(5)]
+        rare = [
+            json.dumps({"text": f"stone rock x{n} the old", "label": ["rare"]}) + "\n"
+            for n in range(5)
+        ]
         lines += rare if name == "train" else []
         (folder / f"{name}.jsonl").write_text("".join(lines))
     nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder).ok()
@@ -171,8 +215,13 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     assert abs(records["sea"]["share"] - 0.5) < 0.5 * abs(records["sea"]["predicted_share"] - 0.5)
     assert (records["rare"]["low"], records["rare"]["high"]) == (0, 1)
     assert "too few training documents, and any share is possible: rare" in result.err
-    assert nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", "-j", "3", cwd=topics).out == result.out
-    nbtext("predict", "new.jsonl", "-m", "m", "--adapt-prior", cwd=topics).refused(2, "--adapt-prior", "several labels")
+    assert (
+        nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", "-j", "3", cwd=topics).out
+        == result.out
+    )
+    nbtext("predict", "new.jsonl", "-m", "m", "--adapt-prior", cwd=topics).refused(
+        2, "--adapt-prior", "several labels"
+    )
 
 
 @pytest.mark.exhaustive
@@ -197,13 +246,17 @@ def test_several_labels_after_an_update(nbtext: Any, topics: Path) -> None:
     nbtext("prevalence", "new.jsonl", "-m", "grown", cwd=topics).ok()
     (topics / "other.jsonl").write_text('{"text": "apple pear", "label": ["pie"]}\n')
     nbtext("update", "m", "other.jsonl", "-q", "-o", "grown2", cwd=topics)
-    result = nbtext("prevalence", "new.jsonl", "-m", "grown2", cwd=topics).refused(1, "train it again")
+    result = nbtext("prevalence", "new.jsonl", "-m", "grown2", cwd=topics).refused(
+        1, "train it again"
+    )
     assert "calibrate" not in result.err
 
 
 def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
     """A label with one document is named, because its errors are not known."""
-    (tmp_path / "t.tsv").write_text("a\tred round\na\tred long\nb\tyellow long\nb\tyellow curved\nc\tstone\n")
+    (tmp_path / "t.tsv").write_text(
+        "a\tred round\na\tred long\nb\tyellow long\nb\tyellow curved\nc\tstone\n"
+    )
     nbtext("train", "t.tsv", "-q", "-o", "m", "--text-field", "2", "--label-field", "1")
     assert "assumed to be 0: c" in nbtext("prevalence", "-", "-m", "m", input=b"red\n").ok().err
 
@@ -224,7 +277,9 @@ def test_targets_do_not_survive_another_prior(nbtext: Any, spam: Path) -> None:
     nbtext("prevalence", "new.jsonl", "-m", "t", cwd=spam).ok()
 
 
-@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm", "logistic"])
+@pytest.mark.parametrize(
+    "name", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm", "logistic"]
+)
 def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
     """Every model whose left-out documents are scored can estimate shares, and adapts to them."""
     # linear models have no counts without it
@@ -238,7 +293,9 @@ def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
 
 def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
     """A model that grows can still estimate; with a new label it must be calibrated first."""
-    nbtext("update", "m", "-", "--label", "spam", "-q", "-o", "m2", cwd=spam, input=b"free prize now\n")
+    nbtext(
+        "update", "m", "-", "--label", "spam", "-q", "-o", "m2", cwd=spam, input=b"free prize now\n"
+    )
     nbtext("prevalence", "new.jsonl", "-m", "m2", cwd=spam).ok()
     nbtext("update", "m", "-", "--label", "other", "-q", "-o", "m3", cwd=spam, input=b"stone\n")
     nbtext("prevalence", "new.jsonl", "-m", "m3", cwd=spam).refused(1, "nbtext calibrate")
@@ -246,10 +303,14 @@ def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
 
 def test_from_python(nbtext: Any, spam: Path) -> None:
     """TextClassifier.prevalence returns what the command prints; no texts are an error."""
-    rows = [json.loads(line) for line in (spam / "new.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (spam / "new.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     classifier = load_model(spam / "m")
     found = classifier.prevalence([row["text"] for row in rows])
-    printed = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", cwd=spam).out.splitlines()
+    printed = nbtext(
+        "prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", cwd=spam
+    ).out.splitlines()
     for place, each in enumerate(map(json.loads, printed)):
         assert each["label"] == found.labels[place]
         assert each["share"] == pytest.approx(found.estimate.shares[place], abs=1e-6)
@@ -293,7 +354,10 @@ def words_by_group(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Pat
     weights = {label: [chance.random() ** 2 + 0.3 for _ in words] for label in ("bad", "good")}
 
     def write(name: str, rows: list[tuple[str, str, list[str]]]) -> None:
-        lines = (json.dumps({"group": g, "label": label, "text": " ".join(own)}) + "\n" for g, label, own in rows)
+        lines = (
+            json.dumps({"group": g, "label": label, "text": " ".join(own)}) + "\n"
+            for g, label, own in rows
+        )
         (folder / name).write_text("".join(lines))
 
     def document(share: float) -> tuple[str, list[str]]:
@@ -310,7 +374,9 @@ def words_by_group(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Pat
             label, own = document(share)
             if kind == "words":
                 own += [word for word in added if chance.random() < 0.5]
-            rows.append((f"{kind} {number:02}", label, own if kind != "strange" else [*own[:3], *added]))
+            rows.append(
+                (f"{kind} {number:02}", label, own if kind != "strange" else [*own[:3], *added])
+            )
     write("new.jsonl", rows)
     nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder)
     return folder
@@ -320,7 +386,17 @@ def test_groups_whose_words_differ(nbtext: Any, words_by_group: Path) -> None:
     """Where words differ, predictions are counted, and nine of ten intervals contain the share; a
     line says so.
     """
-    ran = nbtext("prevalence", "new.jsonl", "-m", "m", "--group-field", "group", "--to", "jsonl", cwd=words_by_group)
+    ran = nbtext(
+        "prevalence",
+        "new.jsonl",
+        "-m",
+        "m",
+        "--group-field",
+        "group",
+        "--to",
+        "jsonl",
+        cwd=words_by_group,
+    )
     rows = [json.loads(line) for line in (words_by_group / "new.jsonl").read_text().splitlines()]
     true: dict[str, list[bool]] = {}
     for row in rows:
@@ -345,7 +421,10 @@ def test_groups_whose_words_differ(nbtext: Any, words_by_group: Path) -> None:
             assert f"group {name}: " in ran.err
     assert "any share is possible" in ran.err
     assert "so the shares are those of the predictions, not corrected" in ran.err
-    assert "allow for as many errors as the probabilities say, and for the effect of these words, not" in ran.err
+    assert (
+        "allow for as many errors as the probabilities say, and for the effect of these words, not"
+        in ran.err
+    )
 
 
 def test_a_group_is_estimated_as_alone(nbtext: Any, words_by_group: Path, tmp_path: Path) -> None:
@@ -354,7 +433,9 @@ def test_a_group_is_estimated_as_alone(nbtext: Any, words_by_group: Path, tmp_pa
     lines = (folder / "new.jsonl").read_text().splitlines(keepends=True)
     asked = ("prevalence", "new.jsonl", "-m", "m", "--group-field", "group")
     nested = nbtext(*asked, "--to", "json", cwd=folder).json["groups"]
-    rows = list(csv.DictReader(io.StringIO(nbtext(*asked, "--to", "csv", "-j", "3", cwd=folder).out)))
+    rows = list(
+        csv.DictReader(io.StringIO(nbtext(*asked, "--to", "csv", "-j", "3", cwd=folder).out))
+    )
     assert [row["group"] for row in rows] == [each["group"] for each in nested for _ in range(2)]
     for name in ("words 03", "only shares 15"):
         (tmp_path / "one.jsonl").write_text("".join(line for line in lines if f'"{name}"' in line))
@@ -369,25 +450,49 @@ def test_a_group_is_estimated_as_alone(nbtext: Any, words_by_group: Path, tmp_pa
     assert " only shares 15 " in table
 
 
-def test_group_fields_that_cannot_be_used(nbtext: Any, words_by_group: Path, tmp_path: Path) -> None:
+def test_group_fields_that_cannot_be_used(
+    nbtext: Any, words_by_group: Path, tmp_path: Path
+) -> None:
     """An empty name, and too many groups, are one line that says what to do."""
-    (tmp_path / "many.jsonl").write_text("".join(f'{{"text": "w001", "g": "{n}"}}\n' for n in range(1001)))
+    (tmp_path / "many.jsonl").write_text(
+        "".join(f'{{"text": "w001", "g": "{n}"}}\n' for n in range(1001))
+    )
     for options, message in (
         (("--group-field", ""), "--group-field: the name of the field is empty"),
-        (("--group-field", "g"), "--group-field: the field has more than 1,000 values; name a field with fewer groups"),
+        (
+            ("--group-field", "g"),
+            "--group-field: the field has more than 1,000 values; name a field with fewer groups",
+        ),
     ):
-        nbtext("prevalence", "many.jsonl", "-m", str(words_by_group / "m"), *options).refused(2, message)
+        nbtext("prevalence", "many.jsonl", "-m", str(words_by_group / "m"), *options).refused(
+            2, message
+        )
 
 
-def test_no_interval_is_narrower_than_that_of_counting(nbtext: Any, spam: Path, tmp_path: Path) -> None:
+def test_no_interval_is_narrower_than_that_of_counting(
+    nbtext: Any, spam: Path, tmp_path: Path
+) -> None:
     """Also of a label that no document has, of each group: a share of n documents is not known
     better than that.
     """
-    ham = [json.loads(line) for line in (spam / "new.jsonl").read_text().splitlines() if '"ham"' in line]
+    ham = [
+        json.loads(line)
+        for line in (spam / "new.jsonl").read_text().splitlines()
+        if '"ham"' in line
+    ]
     sizes = {"one": 3, "two": 40, "three": 400}
     rows = [{"text": ham[i]["text"], "group": name} for name, n in sizes.items() for i in range(n)]
     (tmp_path / "ham.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    asked = ("prevalence", "ham.jsonl", "-m", str(spam / "m"), "--group-field", "group", "--to", "jsonl")
+    asked = (
+        "prevalence",
+        "ham.jsonl",
+        "-m",
+        str(spam / "m"),
+        "--group-field",
+        "group",
+        "--to",
+        "jsonl",
+    )
     found = nbtext(*asked).ok().records
     assert len(found) == 6
     for each in found:

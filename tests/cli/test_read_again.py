@@ -12,7 +12,9 @@ EXACT = ["--smoothing", "0.3", "--no-calibrate", "-q"]
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("weighting", ["counts", "binary"])
 @pytest.mark.parametrize("name", MODELS)
-def test_the_same_answers_as_from_the_texts(nbtext: Any, letters: Path, name: str, weighting: str) -> None:
+def test_the_same_answers_as_from_the_texts(
+    nbtext: Any, letters: Path, name: str, weighting: str
+) -> None:
     """The refitted model predicts as one that was trained on the texts, whichever model had the
     counts.
     """
@@ -24,7 +26,9 @@ def test_the_same_answers_as_from_the_texts(nbtext: Any, letters: Path, name: st
     expected = nbtext("predict", str(letters / "test"), "-m", "wanted", "--to", "tsv").out
     for other in MODELS:
         nbtext("train", other, "--model", name, *EXACT, "-o", "again").ok()
-        assert nbtext("predict", str(letters / "test"), "-m", "again", "--to", "tsv").out == expected
+        assert (
+            nbtext("predict", str(letters / "test"), "-m", "again", "--to", "tsv").out == expected
+        )
 
 
 def test_a_kept_sample_chooses_as_the_texts_do(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -49,10 +53,16 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path) -> None:
     assert f"approximate (fitted before the last change of the documents): {parts};" in same.err
     other = nbtext("train", "model", "--model", "bernoulli", "-o", "other")
     assert (
-        f"smoothing {smoothing}\napproximate (fitted before the last change of the documents): smoothing;" in other.err
+        f"smoothing {smoothing}\napproximate (fitted before the last change of the documents): smoothing;"
+        in other.err
     )
-    assert "not fitted, because there are too few documents: calibration, nonconformity;" in other.err
-    answers = {name: nbtext("predict", str(letters / "test"), "-m", name).out for name in ("model", "same", "other")}
+    assert (
+        "not fitted, because there are too few documents: calibration, nonconformity;" in other.err
+    )
+    answers = {
+        name: nbtext("predict", str(letters / "test"), "-m", name).out
+        for name in ("model", "same", "other")
+    }
     assert answers["model"] == answers["same"] != answers["other"]
 
 
@@ -64,7 +74,9 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path) 
     prior = ["--prior", "1,2,3,4,5,6"]
     nbtext("train", train, "--model", "bernoulli", *prior, "--smoothing", "2", "-o", "a")
     again = nbtext("train", "a", "--smoothing", "0.5", "-o", "b")
-    assert again.err.startswith("bernoulli: 336 documents, 6 labels, 2,803 features; smoothing 0.5\n")
+    assert again.err.startswith(
+        "bernoulli: 336 documents, 6 labels, 2,803 features; smoothing 0.5\n"
+    )
     exact = ["--smoothing", "0.5", "--no-calibrate"]
     nbtext("train", "a", "--model", "complement", *exact, "-o", "c")
     nbtext("train", train, "--model", "complement", *prior, *exact, "-o", "d")
@@ -75,7 +87,9 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path) 
 
 
 @pytest.mark.parametrize("command", ["predict", "train -o m", "evaluate"])
-def test_a_model_among_the_sources_is_refused(nbtext: Any, letters: Path, model: str, command: str) -> None:
+def test_a_model_among_the_sources_is_refused(
+    nbtext: Any, letters: Path, model: str, command: str
+) -> None:
     """A model file among the sources is refused, and the error calls it a model; alone, `train`
     fits it again.
     """

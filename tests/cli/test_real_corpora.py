@@ -16,15 +16,22 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     repairs broken bytes; its page is below 3 MB, and says what is confused most.
     """
     folder = corpora("20news")
-    trained = nbtext("train", str(folder / "train"), "--model", "multinomial", "-o", "m.joblib").ok()
+    trained = nbtext(
+        "train", str(folder / "train"), "--model", "multinomial", "-o", "m.joblib"
+    ).ok()
     assert "invalid bytes in" in trained.err
-    record = nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", "--report", "p.html").json
+    record = nbtext(
+        "evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", "--report", "p.html"
+    ).json
     assert record["documents"] == 7532
     assert record["accuracy"] > 0.80
     assert record["expected_calibration_error"] < 0.04
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert len(page.encode()) < 3_000_000
-    assert "confused most often are <b>comp.os.ms-windows.misc</b> and <b>comp.sys.ibm.pc.hardware</b>" in page
+    assert (
+        "confused most often are <b>comp.os.ms-windows.misc</b> and <b>comp.sys.ibm.pc.hardware</b>"
+        in page
+    )
     assert re.search(r"At a threshold of 0\.\d+, 95&nbsp;% of the predictions are correct", page)
 
 
@@ -47,7 +54,10 @@ def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora) -> None:
     folder = corpora("imdb")
     trained = nbtext("train", str(folder / "train"), "-o", "m.joblib")
     assert "multinomial with binary counts: 25,000 documents" in trained.err
-    assert nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"] >= 0.823
+    assert (
+        nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"]
+        >= 0.823
+    )
 
 
 @pytest.mark.exhaustive
@@ -66,8 +76,12 @@ def test_short_questions_combined(nbtext: Any, corpora: Corpora) -> None:
     """
     folder = corpora("banking77")
     columns = ["--text-field", "text", "--label-field", "category"]
-    nbtext("train", str(folder / "train.csv"), *columns, "--model", "combined", "-o", "m.joblib").ok()
-    record = nbtext("evaluate", str(folder / "test.csv"), *columns, "-m", "m.joblib", "--to", "json").json
+    nbtext(
+        "train", str(folder / "train.csv"), *columns, "--model", "combined", "-o", "m.joblib"
+    ).ok()
+    record = nbtext(
+        "evaluate", str(folder / "test.csv"), *columns, "-m", "m.joblib", "--to", "json"
+    ).json
     assert record["accuracy"] >= 0.900
     inspected = nbtext("inspect", "m.joblib", "--to", "json").json
     assert {part["view"] for part in inspected["parts"]} == {"char_wb:2,5", "word:1", "word:2"}
@@ -82,7 +96,10 @@ def test_long_texts_combined(nbtext: Any, corpora: Corpora, name: str, least: fl
     folder = corpora(name)
     trained = nbtext("train", str(folder / "train"), "--model", "combined", "-o", "m.joblib")
     assert " of word:2; estimated" in trained.err
-    assert nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"] >= least
+    assert (
+        nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"]
+        >= least
+    )
 
 
 def test_short_messages(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
@@ -107,7 +124,9 @@ def test_raw_mail(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     for folder in corpora("spamassassin").resolve().iterdir():
         if folder.is_dir():  # beside them lies a note, which has no label
             (tmp_path / folder.name).symlink_to(folder)
-    result = nbtext("evaluate", str(tmp_path), "--input-format", "mbox", "--folds", "3", "--to", "json")
+    result = nbtext(
+        "evaluate", str(tmp_path), "--input-format", "mbox", "--folds", "3", "--to", "json"
+    )
     record = result.json
     assert record["documents"] == 6046
     assert record["accuracy"] > 0.8
@@ -129,11 +148,16 @@ def test_no_document_is_lost(nbtext: Any, corpora: Corpora, model: str) -> None:
     news = corpora("20news").resolve()
     n_lines = blns.read_bytes().count(b"\n")
     mails = [
-        str(corpora("spamassassin") / name) for name in ("easy-ham-1", "easy-ham-2", "hard-ham-1", "spam-1", "spam-2")
+        str(corpora("spamassassin") / name)
+        for name in ("easy-ham-1", "easy-ham-2", "hard-ham-1", "spam-1", "spam-2")
     ]
     sources: list[tuple[list[str], int, bool]] = [
         (["--input-format", "lines", str(blns)], n_lines, False),
-        (["--input-format", "files", *map(str, sorted(corpora("udhr2").glob("*.txt")))], 388, False),
+        (
+            ["--input-format", "files", *map(str, sorted(corpora("udhr2").glob("*.txt")))],
+            388,
+            False,
+        ),
         (["--input-format", "mbox", *mails], 6046, True),
         (["--input-format", "files", *mails], 6046, True),
         ([str(news / "train"), str(news / "test")], 18_846, True),

@@ -24,7 +24,9 @@ def three_texts(seed: int, n: int = 1500) -> tuple[list[str], list[str]]:
     """Three texts, each with labels of its own shares."""
     random = np.random.default_rng(seed)
     texts = random.choice(list(THREE), n).tolist()
-    return texts, [str(random.choice(["refund", "declined", "delivery"], p=THREE[text])) for text in texts]
+    return texts, [
+        str(random.choice(["refund", "declined", "delivery"], p=THREE[text])) for text in texts
+    ]
 
 
 def write(path: Path, texts: list[str], labels: list[Any]) -> str:
@@ -45,14 +47,21 @@ def test_commands(nbtext: Any, tmp_path: Path) -> None:
     for options, own in (([], "together"), (["--duplicates", "separate"], "separate")):
         record = nbtext("evaluate", source, "--folds", "10", *options, "--to", "json").json
         repeated = record["repeated"]
-        assert (repeated["documents"], repeated["duplicates"], repeated["metric"]) == (1497, own, "accuracy")
+        assert (repeated["documents"], repeated["duplicates"], repeated["metric"]) == (
+            1497,
+            own,
+            "accuracy",
+        )
         assert repeated[own] == pytest.approx(record["accuracy"])
         assert repeated["together"] < 0.4
         assert repeated["separate"] > 0.6
     table = nbtext("evaluate", source, "--folds", "10", "--to", "table").out
     assert "1,497 of them repeat another text; equal texts are in one fold" in table
     assert "for new texts, 0.6" in table
-    rows = dict(line.split("\t")[:2] for line in nbtext("evaluate", source, "--folds", "10").out.splitlines())
+    rows = dict(
+        line.split("\t")[:2]
+        for line in nbtext("evaluate", source, "--folds", "10").out.splitlines()
+    )
     assert rows["duplicates"] == "1497"
     assert float(rows["accuracy_if_repeated"]) > 0.6 > float(rows["accuracy_for_new_texts"])
 
@@ -62,10 +71,16 @@ def test_folds_by_a_search_and_of_several_labels(nbtext: Any, tmp_path: Path) ->
     texts, labels = three_texts(6, 120)
     source = write(tmp_path / "t.csv", texts, labels)
     options = ["--folds", "3", "--model", "best", "--budget", "1s", "--to", "json", "-q"]
-    found = [nbtext("evaluate", source, *options, "--duplicates", how).json for how in ("together", "separate")]
+    found = [
+        nbtext("evaluate", source, *options, "--duplicates", how).json
+        for how in ("together", "separate")
+    ]
     assert [each["repeated"]["duplicates"] for each in found] == ["together", "separate"]
     assert found[0]["accuracy"] < found[1]["accuracy"]
-    lines = [json.dumps({"text": text, "label": [label, "card"]}) for text, label in zip(texts, labels, strict=True)]
+    lines = [
+        json.dumps({"text": text, "label": [label, "card"]})
+        for text, label in zip(texts, labels, strict=True)
+    ]
     (tmp_path / "t.jsonl").write_text("\n".join(lines))
     record = nbtext("evaluate", "t.jsonl", "--folds", "5", "--to", "json").json
     assert record["repeated"]["metric"] == "micro_f1"
@@ -82,7 +97,16 @@ def test_what_cannot_be_combined(nbtext: Any, tmp_path: Path) -> None:
     assert refitted.status != 0
     assert "--duplicates: needs retained documents, and the model has none" in refitted.err
     (tmp_path / "words.csv").write_text("refund,refund\ndeclined,declined\n")
-    arguments = ("train", source, "--keywords", "words.csv", "--duplicates", "separate", "-o", "n.joblib")
+    arguments = (
+        "train",
+        source,
+        "--keywords",
+        "words.csv",
+        "--duplicates",
+        "separate",
+        "-o",
+        "n.joblib",
+    )
     found = nbtext(*arguments)
     assert found.status != 0
     assert "cannot be combined with --keywords" in found.err

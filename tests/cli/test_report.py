@@ -30,11 +30,26 @@ def test_settings_as_they_were_typed(nbtext: Any, letters: Path, tmp_path: Path)
     """
     (tmp_path / "costs.csv").write_text("trash,noise,3\n")
     asked = [
-        "--folds", "2", "--cost", "costs.csv", "--stop-words", "english", "--ngrams", "1,2", "--no-lowercase",
-        "--model", "logistic", "--C", "2",
-    ]  # fmt: skip
+        "--folds",
+        "2",
+        "--cost",
+        "costs.csv",
+        "--stop-words",
+        "english",
+        "--ngrams",
+        "1,2",
+        "--no-lowercase",
+        "--model",
+        "logistic",
+        "--C",
+        "2",
+    ]
     nbtext("evaluate", str(letters / "test"), *asked, "--report", "p.html", "-q", "-j", "2").ok()
-    settings = said(tmp_path / "p.html").rpartition("Settings SOURCE ")[2].partition(" What is not shown")[0]
+    settings = (
+        said(tmp_path / "p.html")
+        .rpartition("Settings SOURCE ")[2]
+        .partition(" What is not shown")[0]
+    )
     assert settings.removeprefix(str(letters / "test")).split() == asked
 
 
@@ -43,27 +58,45 @@ def test_without_the_extra(nbtext: Any, letters: Path, model: str, tmp_path: Pat
     (tmp_path / "vl_convert.py").write_text("raise ImportError")
     top = Path(__file__).parents[2]
     result = nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--report", "page.html", PYTHONPATH=f"{tmp_path}:{top}"
+        "evaluate",
+        str(letters / "test"),
+        "-m",
+        model,
+        "--report",
+        "page.html",
+        PYTHONPATH=f"{tmp_path}:{top}",
     ).refused(1)
-    assert result.err == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
+    assert (
+        result.err
+        == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
+    )
     assert not (tmp_path / "page.html").exists()
 
 
 def test_where_it_cannot_be_written(nbtext: Any, letters: Path, model: str) -> None:
     """One line says so."""
-    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "no/page.html").refused(1)
-    assert result.err.startswith("nbtext: no/page.html: cannot be written: no such file or directory; ")
+    result = nbtext(
+        "evaluate", str(letters / "test"), "-m", model, "--report", "no/page.html"
+    ).refused(1)
+    assert result.err.startswith(
+        "nbtext: no/page.html: cannot be written: no such file or directory; "
+    )
 
 
 def test_not_among_the_figures(nbtext: Any, letters: Path, model: str) -> None:
     """Standard output is theirs."""
     result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "-").refused(2)
-    assert result.err == "nbtext: --report: the page and the result cannot both go to standard output; name a file\n"
+    assert (
+        result.err
+        == "nbtext: --report: the page and the result cannot both go to standard output; name a file\n"
+    )
 
 
 def said(page: Path) -> str:
     """Return the text of a page, without its scripts and markup."""
-    text = re.sub(r"<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())
 
 
@@ -71,15 +104,28 @@ def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     """Accuracy with its interval, what is confused most, the threshold for 95 %, and what was asked
     for.
     """
-    nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "page.html", "--coverage", "0.9").ok()
+    nbtext(
+        "evaluate", str(letters / "test"), "-m", model, "--report", "page.html", "--coverage", "0.9"
+    ).ok()
     text = said(tmp_path / "page.html")
     assert "The predicted label of 90.5 % of the documents is correct" in text
     assert "The labels that are confused most often are noise and permits : 2 documents." in text
     assert "The misleading words are words like sign" in text
     assert "--coverage 0.9" in text
-    threshold = re.search(r"At a threshold of (\S+), 95&nbsp;% of the predictions are correct", text)
+    threshold = re.search(
+        r"At a threshold of (\S+), 95&nbsp;% of the predictions are correct", text
+    )
     assert threshold is not None
-    again = nbtext("evaluate", str(letters / "test"), "-m", model, "--min-probability", threshold[1], "--to", "json")
+    again = nbtext(
+        "evaluate",
+        str(letters / "test"),
+        "-m",
+        model,
+        "--min-probability",
+        threshold[1],
+        "--to",
+        "json",
+    )
     assert again.json["accuracy_among_answered"] >= 0.95
 
 
@@ -87,8 +133,19 @@ def test_common_words_of_a_model_without_counts(nbtext: Any, letters: Path, tmp_
     """A linear model does not tell which words are common, so the page does not say that they are
     added up.
     """
-    nbtext("train", letters / "train", "--model", "svm", "-q", "-o", "svm.joblib", cwd=tmp_path).ok()
-    nbtext("evaluate", letters / "test", "-m", "svm.joblib", "--report", "page.html", "-q", cwd=tmp_path).ok()
+    nbtext(
+        "train", letters / "train", "--model", "svm", "-q", "-o", "svm.joblib", cwd=tmp_path
+    ).ok()
+    nbtext(
+        "evaluate",
+        letters / "test",
+        "-m",
+        "svm.joblib",
+        "--report",
+        "page.html",
+        "-q",
+        cwd=tmp_path,
+    ).ok()
     text = said(tmp_path / "page.html")
     assert "The words with the largest contributions to the wrong label." in text
     assert "common words" not in text.lower()

@@ -23,7 +23,8 @@ FLIPPED = (10, 21, 32)  # documents with another label
 
 def sentence(chance: random.Random, label: str) -> str:
     return " ".join(
-        chance.choices(WORDS[label], k=chance.randint(5, 12)) + chance.choices(COMMON, k=chance.randint(2, 12))
+        chance.choices(WORDS[label], k=chance.randint(5, 12))
+        + chance.choices(COMMON, k=chance.randint(2, 12))
     )
 
 
@@ -87,7 +88,9 @@ def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) ->
         rows.append({"text": text, "label": "bio" if n % 3 == 0 and n < 180 else labels[n % 3]})
     write_rows(tmp_path / "x.jsonl", rows)
     summary = nbtext("review", "x.jsonl").err
-    found = re.search(r"^bio is often really art: about (\d+) documents, ([\d.]+)% of bio$", summary, re.MULTILINE)
+    found = re.search(
+        r"^bio is often really art: about (\d+) documents, ([\d.]+)% of bio$", summary, re.MULTILINE
+    )
     assert found is not None, summary
     assert 30 < int(found[1]) < 75
     assert float(found[2]) == pytest.approx(int(found[1]) / 3.6, abs=0.5)
@@ -106,7 +109,11 @@ def test_a_label_error_is_another_label(nbtext: Any, tmp_path: Path) -> None:
         weights = [4 if word.startswith(labels[n % 3]) else 1 for word in words]
         given = labels[1] if n % 3 == 0 and chance.random() < 0.3 else labels[n % 3]
         rows.append(
-            {"id": str(n), "text": " ".join(chance.choices(words, weights, k=chance.randint(3, 12))), "label": given}
+            {
+                "id": str(n),
+                "text": " ".join(chance.choices(words, weights, k=chance.randint(3, 12))),
+                "label": given,
+            }
         )
     write_rows(tmp_path / "x.jsonl", rows)
     errors = of_kind(review(nbtext, tmp_path), "label_error")
@@ -119,9 +126,18 @@ def test_a_label_error_is_another_label(nbtext: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("n_wrong", "n_given", "is_reported"),
-    [(2.0, 50, True), (1.99, 50, False), (2.0, 100, True), (2.0, 101, False), (7.9, 400, False), (8.0, 400, True)],
+    [
+        (2.0, 50, True),
+        (1.99, 50, False),
+        (2.0, 100, True),
+        (2.0, 101, False),
+        (7.9, 400, False),
+        (8.0, 400, True),
+    ],
 )
-def test_confused_labels_are_two_documents_and_two_percent(n_wrong: float, n_given: int, is_reported: bool) -> None:
+def test_confused_labels_are_two_documents_and_two_percent(
+    n_wrong: float, n_given: int, is_reported: bool
+) -> None:
     """A pair of labels is reported from two expected documents, and from 2 % of the documents of
     the given label.
     """
@@ -129,15 +145,23 @@ def test_confused_labels_are_two_documents_and_two_percent(n_wrong: float, n_giv
     true = np.array([0, 1, 0])
     given = np.array([0, 1, 1])
     expected = np.array([500.0, n_given - n_wrong, n_wrong])
-    noise = LabelNoise(nothing.astype(int), nothing.astype(int), nothing, true, given, expected, 2, nothing)
+    noise = LabelNoise(
+        nothing.astype(int), nothing.astype(int), nothing, true, given, expected, 2, nothing
+    )
     found = [*_find_confused(Judgment(("ham", "spam"), noise, nothing, None))]
-    assert [(each.label, each.true_label, each.documents) for each in found] == [("spam", "ham", n_wrong)] * is_reported
+    assert [(each.label, each.true_label, each.documents) for each in found] == [
+        ("spam", "ham", n_wrong)
+    ] * is_reported
 
 
-def test_near_duplicates_have_the_lowest_similarity_of_their_group(nbtext: Any, tmp_path: Path) -> None:
+def test_near_duplicates_have_the_lowest_similarity_of_their_group(
+    nbtext: Any, tmp_path: Path
+) -> None:
     """Of 20, 19 and 17 common words, the pairs have the similarities 0.95, 0.85 and 0.89."""
     words = [f"word{n}" for n in range(20)]
-    write_rows(tmp_path / "x.jsonl", [{"text": " ".join(words[n:]), "label": "a"} for n in (0, 1, 3)])
+    write_rows(
+        tmp_path / "x.jsonl", [{"text": " ".join(words[n:]), "label": "a"} for n in (0, 1, 3)]
+    )
     (found,) = of_kind(review(nbtext, tmp_path), "near_duplicate")
     assert (len(ids(found)), found["certainty"]) == (3, 0.85)
 
@@ -148,13 +172,18 @@ def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> 
     """
     rows.append(rows[0] | {"id": "copy"})
     rows.append(rows[3] | {"id": "conflict", "label": "fruit"})
-    rows.append(rows[5] | {"id": "near", "text": rows[5]["text"].replace("number5", "number5 please")})
+    rows.append(
+        rows[5] | {"id": "near", "text": rows[5]["text"].replace("number5", "number5 please")}
+    )
     write_rows(tmp_path / "x.jsonl", rows)
     records = review(nbtext, tmp_path)
     (copies,) = of_kind(records, "duplicate")
     assert (ids(copies), copies["certainty"]) == (["d0", "copy"], 1.0)
     (conflict,) = of_kind(records, "conflicting_duplicates")
-    assert [(each["id"], each["label"]) for each in conflict["documents"]] == [("d3", "tools"), ("conflict", "fruit")]
+    assert [(each["id"], each["label"]) for each in conflict["documents"]] == [
+        ("d3", "tools"),
+        ("conflict", "fruit"),
+    ]
     (near,) = of_kind(records, "near_duplicate")
     assert ids(near) == ["d5", "near"]
     assert 0.8 <= near["certainty"] < 1
@@ -174,16 +203,25 @@ def test_leaks(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     leaks = of_kind(review(nbtext, tmp_path, "--against", "y.jsonl"), "leak")
     assert [ids(record) for record in leaks] == [["d7", "same"], ["d9", "close"]]
     assert leaks[0]["documents"][1] == {
-        "id": "same", "file": "y.jsonl", "line": 1, "label": "unknown", "against": True,
-    }  # fmt: skip
+        "id": "same",
+        "file": "y.jsonl",
+        "line": 1,
+        "label": "unknown",
+        "against": True,
+    }
     assert leaks[0]["certainty"] == 1.0 > leaks[1]["certainty"] >= 0.8
     assert of_kind(review(nbtext, tmp_path), "leak") == []
 
 
-def test_documents_that_are_not_text(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_documents_that_are_not_text(
+    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
     """Empty documents, encoded data, and lines that cannot be read."""
     data = base64.encodebytes(random.Random(1).randbytes(2000)).decode()
-    rows += [{"id": "empty", "text": "", "label": "fruit"}, {"id": "data", "text": data, "label": "fruit"}]
+    rows += [
+        {"id": "empty", "text": "", "label": "fruit"},
+        {"id": "data", "text": data, "label": "fruit"},
+    ]
     write_rows(tmp_path / "x.jsonl", rows)
     with (tmp_path / "x.jsonl").open("a") as file:
         file.write("{broken\n")
@@ -196,14 +234,22 @@ def test_documents_that_are_not_text(nbtext: Any, rows: list[dict[str, Any]], tm
 
 def test_outliers(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     """A document of foreign words is an outlier."""
-    rows.append({"id": "foreign", "text": " ".join(f"fremd{n} wort{n}" for n in range(20)), "label": "fruit"})
+    rows.append(
+        {
+            "id": "foreign",
+            "text": " ".join(f"fremd{n} wort{n}" for n in range(20)),
+            "label": "fruit",
+        }
+    )
     write_rows(tmp_path / "x.jsonl", rows)
     found = of_kind(review(nbtext, tmp_path), "outlier")
     assert ids(found[0]) == ["foreign"]
     assert found[0]["certainty"] > 0.99
 
 
-def test_most_certain_first_and_only_some_kinds(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_most_certain_first_and_only_some_kinds(
+    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
     """Records descend by certainty; --only selects kinds; the source is not changed."""
     rows.append(rows[0] | {"id": "copy"})
     rows[10]["label"] = "tools"
@@ -213,7 +259,9 @@ def test_most_certain_first_and_only_some_kinds(nbtext: Any, rows: list[dict[str
     certainties = [record["certainty"] for record in records]
     assert certainties == sorted(certainties, reverse=True)
     only = review(nbtext, tmp_path, "--only", "duplicate", "--only", "label_error")
-    assert only == [record for record in records if record["finding"] in ("duplicate", "label_error")]
+    assert only == [
+        record for record in records if record["finding"] in ("duplicate", "label_error")
+    ]
     assert (tmp_path / "x.jsonl").read_bytes() == before
 
 
@@ -229,7 +277,9 @@ def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> Non
     assert "x.jsonl:1" in table
     assert "x.jsonl:201" in table
     assert "\x1b" not in table
-    (header, row) = csv.reader(io.StringIO(nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "csv").out))
+    (header, row) = csv.reader(
+        io.StringIO(nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "csv").out)
+    )
     assert header == ["finding", "certainty", "label", "likely_label", "ids", "places", "reason"]
     assert row[5] == "x.jsonl:1,x.jsonl:201"
 
@@ -246,7 +296,9 @@ def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path)
     """Documents without labels are searched for duplicates; the message says that no label was
     judged.
     """
-    unlabeled = [{"id": row["id"], "text": row["text"]} for row in [*rows, rows[4] | {"id": "copy"}]]
+    unlabeled = [
+        {"id": row["id"], "text": row["text"]} for row in [*rows, rows[4] | {"id": "copy"}]
+    ]
     write_rows(tmp_path / "x.jsonl", unlabeled)
     result = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "jsonl").ok()
     (record,) = result.records
@@ -258,13 +310,23 @@ def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]]) -> None:
     """A stream has places, too."""
     lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0] | {"id": "copy"}])
     result = nbtext(
-        "review", "-", "--input-format", "jsonl", "--only", "duplicate", "--to", "jsonl", input=lines.encode()
+        "review",
+        "-",
+        "--input-format",
+        "jsonl",
+        "--only",
+        "duplicate",
+        "--to",
+        "jsonl",
+        input=lines.encode(),
     ).ok()
     (record,) = result.records
     assert [document["line"] for document in record["documents"]] == [1, 201]
 
 
-def test_the_page_needs_the_texts_twice(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_the_page_needs_the_texts_twice(
+    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
     """--report writes a page of the findings; standard input cannot be read again for it."""
     write_rows(tmp_path / "x.jsonl", [*rows, rows[0] | {"id": "copy"}])
     nbtext("review", "x.jsonl", "--report", "p.html", "--to", "jsonl").ok()
@@ -272,7 +334,9 @@ def test_the_page_needs_the_texts_twice(nbtext: Any, rows: list[dict[str, Any]],
     assert rows[0]["text"] in page
     assert "default-src &#39;none&#39;" in page
     lines = (tmp_path / "x.jsonl").read_bytes()
-    nbtext("review", "-", "--input-format", "jsonl", "--report", "q.html", input=lines).refused(2, "--report")
+    nbtext("review", "-", "--input-format", "jsonl", "--report", "q.html", input=lines).refused(
+        2, "--report"
+    )
     assert not (tmp_path / "q.html").exists()
 
 
@@ -281,13 +345,15 @@ def test_no_documents(nbtext: Any, content: bytes, tmp_path: Path) -> None:
     """A review of nothing is an error, as for all commands, and writes nothing."""
     (tmp_path / "x.csv").write_bytes(content)
     for source in ("-", "x.csv"):
-        nbtext("review", source, "--input-format", "csv", "-o", "found.jsonl", input=content).refused(
-            1, "SOURCE has no documents to review"
-        )
+        nbtext(
+            "review", source, "--input-format", "csv", "-o", "found.jsonl", input=content
+        ).refused(1, "SOURCE has no documents to review")
         assert not (tmp_path / "found.jsonl").exists()
 
 
-def test_a_file_whose_name_ends_like_a_line(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_a_file_whose_name_ends_like_a_line(
+    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
     """A file of a directory is a whole document, whatever its name is; `--apply` finds it again."""
     for row in [*rows[:20], rows[2] | {"id": "call 10:30"}]:
         folder = tmp_path / "x" / row["label"]
@@ -300,6 +366,10 @@ def test_a_file_whose_name_ends_like_a_line(nbtext: Any, rows: list[dict[str, An
     ]
     decision = {**found[0]["documents"][0], "decision": "remove"}
     (tmp_path / "decisions.jsonl").write_text(json.dumps(decision) + "\n")
-    kept = nbtext("review", "x", "--apply", "decisions.jsonl", "--to", "jsonl", cwd=tmp_path).ok().records
+    kept = (
+        nbtext("review", "x", "--apply", "decisions.jsonl", "--to", "jsonl", cwd=tmp_path)
+        .ok()
+        .records
+    )
     assert "x/fruit/call 10:30" not in {record["id"] for record in kept}
     assert len(kept) == 20

@@ -39,21 +39,30 @@ def test_applies_decisions(nbtext: Any, folder: Path) -> None:
         ],
     )
     before = (folder / "x.jsonl").read_bytes()
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder)
+    result = nbtext(
+        "review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder
+    )
     assert (result.status, result.out) == (0, ""), result.err
-    cleaned = [json.loads(line) for line in (folder / "clean.jsonl").read_text(encoding="utf-8").splitlines()]
+    cleaned = [
+        json.loads(line)
+        for line in (folder / "clean.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert cleaned == [ROWS[0], ROWS[1] | {"label": "tools"}, ROWS[3]]
     assert (folder / "x.jsonl").read_bytes() == before
 
 
 def test_ids_and_labels_that_are_numbers(nbtext: Any, folder: Path) -> None:
     """They stand for their texts, as in documents: the label 2 is the label `2`."""
-    write(folder / "x.jsonl", [{"id": 7, "text": "a", "label": 1}, {"id": 8, "text": "b", "label": 2}])
+    write(
+        folder / "x.jsonl", [{"id": 7, "text": "a", "label": 1}, {"id": 8, "text": "b", "label": 2}]
+    )
     write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": 2}])
     found = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).records
     assert [str(record["label"]) for record in found] == ["2", "2"]
     write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": float("nan")}])
-    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).refused(1, "needs a label")
+    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).refused(
+        1, "needs a label"
+    )
 
 
 def test_never_touches_the_source(nbtext: Any, folder: Path) -> None:
@@ -71,8 +80,13 @@ def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
     nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).refused(
         1, "decisions.jsonl:1: several documents have this id: x.jsonl:1 and x.jsonl:2"
     )
-    write(folder / "decisions.jsonl", [{"id": "a", "file": "x.jsonl", "line": 2, "decision": "remove"}])
-    assert nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).records == [ROWS[0]]
+    write(
+        folder / "decisions.jsonl",
+        [{"id": "a", "file": "x.jsonl", "line": 2, "decision": "remove"}],
+    )
+    assert nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).records == [
+        ROWS[0]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -91,16 +105,18 @@ def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
 def test_wrong_decisions(nbtext: Any, folder: Path, line: str, what: str) -> None:
     """Each is one line that names the place, and nothing is written."""
     (folder / "decisions.jsonl").write_text(line + "\n")
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder).refused(
-        1, "decisions.jsonl:1: ", what
-    )
+    result = nbtext(
+        "review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder
+    ).refused(1, "decisions.jsonl:1: ", what)
     assert result.err.count("\n") == 1
     assert not (folder / "clean.jsonl").exists()
 
 
 @pytest.mark.parametrize("character", list("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\ufeff"), ids=ascii)
 @pytest.mark.parametrize("is_ascii", [True, False])
-def test_characters_that_end_a_line_elsewhere(nbtext: Any, folder: Path, character: str, is_ascii: bool) -> None:
+def test_characters_that_end_a_line_elsewhere(
+    nbtext: Any, folder: Path, character: str, is_ascii: bool
+) -> None:
     """An id and a label may contain them, escaped or not; a byte order mark may come first."""
     name = f"a{character}b"
     label = f"to{character}ols"
@@ -116,7 +132,11 @@ def test_characters_that_end_a_line_elsewhere(nbtext: Any, folder: Path, charact
 def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
     """They are an error unless they have the same result."""
     first = {"id": "a", "decision": "relabel", "label": "tools"}
-    others: list[dict[str, Any]] = [{"label": "fruit"}, {"decision": "keep"}, {"label": ["tools", "fruit"]}]
+    others: list[dict[str, Any]] = [
+        {"label": "fruit"},
+        {"decision": "keep"},
+        {"label": ["tools", "fruit"]},
+    ]
     for other in others:
         write(folder / "d.jsonl", [first, first | other])
         nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).refused(
@@ -124,7 +144,10 @@ def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
         )
         assert not (folder / "y.jsonl").exists()
     both = first | {"label": ["b", "a"]}
-    for same in ([first, first, first | {"label": ["tools"]}], [both, first | {"label": ["a", "b"]}]):
+    for same in (
+        [first, first, first | {"label": ["tools"]}],
+        [both, first | {"label": ["a", "b"]}],
+    ):
         write(folder / "d.jsonl", same)
         nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).ok()
 
@@ -134,15 +157,32 @@ def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None
     with (folder / "x.jsonl").open("a") as file:
         file.write("{broken\n")
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
-    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder).refused(1, "x.jsonl:5")
-    write(folder / "decisions.jsonl", [{"id": "x.jsonl:5", "file": "x.jsonl", "line": 5, "decision": "remove"}])
-    assert len(nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).ok().out.splitlines()) == 4
+    nbtext(
+        "review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder
+    ).refused(1, "x.jsonl:5")
+    write(
+        folder / "decisions.jsonl",
+        [{"id": "x.jsonl:5", "file": "x.jsonl", "line": 5, "decision": "remove"}],
+    )
+    assert (
+        len(
+            nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
+            .ok()
+            .out.splitlines()
+        )
+        == 4
+    )
 
 
 def test_options_that_search(nbtext: Any, folder: Path) -> None:
     """--only and --against have no effect with --apply; the output is JSON lines."""
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
-    for options in (("--only", "duplicate"), ("--against", "x.jsonl"), ("--to", "csv"), ("-o", "clean.csv")):
+    for options in (
+        ("--only", "duplicate"),
+        ("--against", "x.jsonl"),
+        ("--to", "csv"),
+        ("-o", "clean.csv"),
+    ):
         nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", *options, cwd=folder).refused(2)
 
 
@@ -152,9 +192,14 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     """
     write(folder / "y.jsonl", [ROWS[0], ROWS[3]])
     (folder / "ids.txt").write_text("b\nc\nunknown\n")
-    result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
+    result = nbtext(
+        "train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder
+    ).ok()
     assert "skipped 2: listed in --exclude-ids" in result.err
-    assert "--exclude-ids lists 3 ids, and 2 documents had one of them; the first id of the others is a\n" in result.err
+    assert (
+        "--exclude-ids lists 3 ids, and 2 documents had one of them; the first id of the others is a\n"
+        in result.err
+    )
     nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).ok()
     assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
     nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder).refused(
@@ -167,10 +212,20 @@ def test_ids_of_no_document(nbtext: Any, folder: Path) -> None:
     else, none does.
     """
     (folder / "ids.txt").write_text("./x.jsonl\n")
-    result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
-    assert "--exclude-ids lists 1 id, and 0 documents had one of them; the first id of the others is a\n" in result.err
+    result = nbtext(
+        "train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder
+    ).ok()
+    assert (
+        "--exclude-ids lists 1 id, and 0 documents had one of them; the first id of the others is a\n"
+        in result.err
+    )
     (folder / "ids.txt").write_text("b\n")
-    assert "lists" not in nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok().err
+    assert (
+        "lists"
+        not in nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder)
+        .ok()
+        .err
+    )
 
 
 def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> None:
@@ -182,17 +237,24 @@ def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> No
     nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
 
 
-@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.feather", "x.db", "x.mbox"])
+@pytest.mark.parametrize(
+    "name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.feather", "x.db", "x.mbox"]
+)
 def test_documents_with_ids_have_places(nbtext: Any, tmp_path: Path, name: str) -> None:
     """Findings and errors name the file and the line or row, also if documents have ids; and
     --apply knows them.
     """
-    rows = [{"id": f"m{n}", "text": "red round apple", "label": label} for n, label in enumerate(["a", "b", None])]
+    rows = [
+        {"id": f"m{n}", "text": "red round apple", "label": label}
+        for n, label in enumerate(["a", "b", None])
+    ]
     options = ["--label-field", "label"]
     first = 1
     if name.endswith((".parquet", ".feather")):
         pa = pytest.importorskip("pyarrow")
-        write_table = pytest.importorskip("pyarrow.parquet" if name == "x.parquet" else "pyarrow.feather")
+        write_table = pytest.importorskip(
+            "pyarrow.parquet" if name == "x.parquet" else "pyarrow.feather"
+        )
         table = pa.Table.from_pylist(rows)
         (write_table.write_table if name == "x.parquet" else write_table.write_feather)(table, name)
     elif name == "x.db":
@@ -205,20 +267,35 @@ def test_documents_with_ids_have_places(nbtext: Any, tmp_path: Path, name: str) 
             for n, row in enumerate(rows)
         )
         (tmp_path / name).write_text(
-            "".join(f"{mail}\n\nred round apple\n\n" for mail in mails).replace("X-Label: None", "X: y")
+            "".join(f"{mail}\n\nred round apple\n\n" for mail in mails).replace(
+                "X-Label: None", "X: y"
+            )
         )
         options = ["--label-field", "X-Label", "--id-field", "Message-ID"]
     elif name == "x.csv":
         (tmp_path / name).write_text(
-            "id,text,label\n" + "".join(f"{row['id']},{row['text']},{row['label'] or ''}\n" for row in rows)
+            "id,text,label\n"
+            + "".join(f"{row['id']},{row['text']},{row['label'] or ''}\n" for row in rows)
         )
         first = 2
     else:
-        text = json.dumps(rows) if name == "x.json" else "".join(json.dumps(row) + "\n" for row in rows)
+        text = (
+            json.dumps(rows)
+            if name == "x.json"
+            else "".join(json.dumps(row) + "\n" for row in rows)
+        )
         (tmp_path / name).write_text(text)
-    nbtext("train", name, *options, "-o", "m").refused(1, f"{name}:{first + 2}: the document has no label")
-    (found,) = nbtext("review", name, *options, "--only", "conflicting_duplicates", "--to", "jsonl").ok().records
-    places = [(document["id"], document["file"], document["line"]) for document in found["documents"]]
+    nbtext("train", name, *options, "-o", "m").refused(
+        1, f"{name}:{first + 2}: the document has no label"
+    )
+    (found,) = (
+        nbtext("review", name, *options, "--only", "conflicting_duplicates", "--to", "jsonl")
+        .ok()
+        .records
+    )
+    places = [
+        (document["id"], document["file"], document["line"]) for document in found["documents"]
+    ]
     assert places == [(f"m{n}", name, first + n) for n in range(3)]
     write(tmp_path / "d.jsonl", [found["documents"][0] | {"decision": "remove"}])
     kept = nbtext("review", name, *options, "--apply", "d.jsonl", "--to", "jsonl").ok().records
@@ -240,7 +317,9 @@ def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
     nbtext(*command, "-o", "y.csv", cwd=folder).ok()
     assert (folder / "y.csv").read_bytes() == expected
     assert nbtext(*command, cwd=folder).out.encode() == expected
-    piped = nbtext("review", "-", "--input-format", "csv", "--apply", "d.jsonl", input=TABLE, cwd=folder)
+    piped = nbtext(
+        "review", "-", "--input-format", "csv", "--apply", "d.jsonl", input=TABLE, cwd=folder
+    )
     assert piped.out.encode() == expected
     nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
     records = list(map(json.loads, (folder / "y.jsonl").read_text(encoding="utf-8").splitlines()))
@@ -259,9 +338,17 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
     lines = {
         "csv": ["text,label", "", '"hello, dear",spam', "", "", '"b""c",ham', "", "d,ham", ""],
         "tsv": ["text\tlabel", "", "hello, dear\tspam", "", "", 'b"c\tham', "", "d\tham", ""],
-        "jsonl": ["", '{"text": "hello, dear", "label": "spam"}', "", "", '{"text": "b\\"c", "label": "ham"}', "",
-                  '{"text": "d", "label": "ham"}', ""],
-    }[suffix]  # fmt: skip
+        "jsonl": [
+            "",
+            '{"text": "hello, dear", "label": "spam"}',
+            "",
+            "",
+            '{"text": "b\\"c", "label": "ham"}',
+            "",
+            '{"text": "d", "label": "ham"}',
+            "",
+        ],
+    }[suffix]
     first = 2 if suffix == "jsonl" else 3  # line of the first document
     (folder / f"q.{suffix}").write_bytes("".join(line + end for line in lines).encode(codec))
     write(
@@ -274,14 +361,21 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
     )
     command = ("review", f"q.{suffix}", "--apply", "d.jsonl")
     nbtext(*command, "-o", f"y.{suffix}", cwd=folder).ok()
-    kept = [line.replace("ham", "eggs").replace("spam", "ham").replace("seggs", "ham") for line in lines]
+    kept = [
+        line.replace("ham", "eggs").replace("spam", "ham").replace("seggs", "ham") for line in lines
+    ]
     del kept[-3:-1]
-    assert (folder / f"y.{suffix}").read_bytes().decode(codec) == "".join(line + end for line in kept)
+    assert (folder / f"y.{suffix}").read_bytes().decode(codec) == "".join(
+        line + end for line in kept
+    )
     if suffix == "jsonl":
         return
     nbtext(*command, "-o", "z.jsonl", "--to", "jsonl", cwd=folder).ok()
     records = list(map(json.loads, (folder / "z.jsonl").read_text(encoding="utf-8").splitlines()))
-    assert [(each["text"], each["label"]) for each in records] == [("hello, dear", "ham"), ('b"c', "eggs")]
+    assert [(each["text"], each["label"]) for each in records] == [
+        ("hello, dear", "ham"),
+        ('b"c', "eggs"),
+    ]
 
 
 def test_several_sources(nbtext: Any, folder: Path) -> None:
@@ -346,7 +440,9 @@ def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize("label_type", ["string", "dictionary", "list", "int"])
-def test_a_parquet_file_keeps_its_columns_and_types(nbtext: Any, folder: Path, suffix: str, label_type: str) -> None:
+def test_a_parquet_file_keeps_its_columns_and_types(
+    nbtext: Any, folder: Path, suffix: str, label_type: str
+) -> None:
     """It stays a file of its format with the same schema, or becomes JSON lines of all columns."""
     pa = pytest.importorskip("pyarrow")
     from datetime import date
@@ -354,22 +450,35 @@ def test_a_parquet_file_keeps_its_columns_and_types(nbtext: Any, folder: Path, s
 
     from pyarrow import feather, parquet
 
-    types = {"string": pa.string(), "dictionary": pa.dictionary(pa.int8(), pa.string()), "list": pa.list_(pa.string()),
-             "int": pa.int32()}  # fmt: skip
-    labels: dict[str, list[Any]] = {"list": [["fruit"], ["fruit"], ["tools", "fruit"]], "int": [1, 1, 2]}
-    table = pa.table({
-        "id": ["a", "b", "c"],
-        "text": pa.array(["red apple", "a nail", "a saw"], pa.large_string()),
-        "label": pa.array(labels.get(label_type, ["fruit", "fruit", "tools"]), types[label_type]),
-        "day": pa.array([date(2024, 1, 2)] * 3),
-        "price": pa.array([Decimal("1.10")] * 3, pa.decimal128(9, 2)),
-        "nested": [{"x": [1.5, float("nan")]}] * 3,
-    })  # fmt: skip
+    types = {
+        "string": pa.string(),
+        "dictionary": pa.dictionary(pa.int8(), pa.string()),
+        "list": pa.list_(pa.string()),
+        "int": pa.int32(),
+    }
+    labels: dict[str, list[Any]] = {
+        "list": [["fruit"], ["fruit"], ["tools", "fruit"]],
+        "int": [1, 1, 2],
+    }
+    table = pa.table(
+        {
+            "id": ["a", "b", "c"],
+            "text": pa.array(["red apple", "a nail", "a saw"], pa.large_string()),
+            "label": pa.array(
+                labels.get(label_type, ["fruit", "fruit", "tools"]), types[label_type]
+            ),
+            "day": pa.array([date(2024, 1, 2)] * 3),
+            "price": pa.array([Decimal("1.10")] * 3, pa.decimal128(9, 2)),
+            "nested": [{"x": [1.5, float("nan")]}] * 3,
+        }
+    )
     new = {"int": "2", "list": ["tools", "saws"]}.get(label_type, "tools")
     write(folder / "d.jsonl", [DECIDED[0] | {"label": new}, DECIDED[1]])
 
     def store(path: Path) -> None:
-        parquet.write_table(table, path) if suffix == ".parquet" else feather.write_feather(table, str(path))
+        parquet.write_table(table, path) if suffix == ".parquet" else feather.write_feather(
+            table, str(path)
+        )
 
     def load(path: Path) -> Any:
         return parquet.read_table(path) if suffix == ".parquet" else feather.read_table(str(path))
@@ -384,8 +493,14 @@ def test_a_parquet_file_keeps_its_columns_and_types(nbtext: Any, folder: Path, s
     assert str(found.to_pylist()) == str(expected)
     nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
     first = json.loads((folder / "y.jsonl").read_text().splitlines()[0])
-    assert first == {"id": "b", "text": "a nail", "label": new, "day": "2024-01-02", "price": "1.10",
-                     "nested": {"x": [1.5, None]}}  # fmt: skip
+    assert first == {
+        "id": "b",
+        "text": "a nail",
+        "label": new,
+        "day": "2024-01-02",
+        "price": "1.10",
+        "nested": {"x": [1.5, None]},
+    }
     if label_type == "int":
         write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": "two"}])
         nbtext(*command, "-o", f"z{suffix}", cwd=folder).refused(
@@ -417,10 +532,14 @@ def test_a_database_becomes_json_lines_of_all_columns(nbtext: Any, folder: Path)
 
     with closing(sqlite3.connect(folder / "x.db")) as connection:
         connection.execute("create table t (id text, text text, label text, n integer, x real)")
-        connection.executemany("insert into t values (?, ?, ?, ?, ?)", [
-            ("a", "red apple", "fruit", 1, 0.5), ("b", "a nail", "fruit", 10**17 + 1, None),
-            ("c", "saw", "tools", 3, 2.5),
-        ])  # fmt: skip
+        connection.executemany(
+            "insert into t values (?, ?, ?, ?, ?)",
+            [
+                ("a", "red apple", "fruit", 1, 0.5),
+                ("b", "a nail", "fruit", 10**17 + 1, None),
+                ("c", "saw", "tools", 3, 2.5),
+            ],
+        )
         connection.commit()
     before = (folder / "x.db").read_bytes()
     write(folder / "d.jsonl", DECIDED)
@@ -432,9 +551,9 @@ def test_a_database_becomes_json_lines_of_all_columns(nbtext: Any, folder: Path)
     ]
     assert (folder / "x.db").read_bytes() == before
     nbtext(*command, "-o", "y.db", cwd=folder).refused(2, "the documents are written as jsonl")
-    nbtext(*command, "--query", "select id, text, label, x'ff00' as image from t", cwd=folder).refused(
-        1, "JSON cannot hold the value of the column `image`"
-    )
+    nbtext(
+        *command, "--query", "select id, text, label, x'ff00' as image from t", cwd=folder
+    ).refused(1, "JSON cannot hold the value of the column `image`")
 
 
 def test_columns_of_labels_keep_the_other_columns(nbtext: Any, folder: Path) -> None:

@@ -23,7 +23,15 @@ def rows() -> list[dict[str, Any]]:
     """
     chance = random.Random(1)
     names = list(WORDS)
-    sets = [[], ["fruit"], ["tools"], ["sea"], ["fruit", "tools"], ["fruit", "sea"], ["sea", "tools"]]
+    sets = [
+        [],
+        ["fruit"],
+        ["tools"],
+        ["sea"],
+        ["fruit", "tools"],
+        ["fruit", "sea"],
+        ["sea", "tools"],
+    ]
     found = [
         {"id": f"d{n}", "label": list(labels), "text": text_of(chance, labels)}
         for n in range(210)
@@ -54,13 +62,17 @@ def review(nbtext: Any, *arguments: str, cwd: Path) -> tuple[list[dict[str, Any]
     return result.records, result.err
 
 
-def test_labels_to_add_and_to_remove(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_labels_to_add_and_to_remove(
+    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
     """One finding for each pair of a document and a label, most certain first; the summary
     estimates their number.
     """
     write(tmp_path / "x.jsonl", rows)
     found, summary = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
-    pairs = [(each["documents"][0]["id"], each.get("label"), each.get("likely_label")) for each in found]
+    pairs = [
+        (each["documents"][0]["id"], each.get("label"), each.get("likely_label")) for each in found
+    ]
     assert set(pairs) == WRONG
     assert len(pairs) == len(WRONG)
     certainties = [each["certainty"] for each in found]
@@ -73,7 +85,9 @@ def test_labels_to_add_and_to_remove(nbtext: Any, rows: list[dict[str, Any]], tm
     assert "add tools" in table
 
 
-def test_clean_documents_have_no_label_error(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_clean_documents_have_no_label_error(
+    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
     clean = [row for n, row in enumerate(rows) if n not in (4, 5, 13, 15, 20)]
     write(tmp_path / "x.jsonl", clean)
     found, summary = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
@@ -81,7 +95,9 @@ def test_clean_documents_have_no_label_error(nbtext: Any, rows: list[dict[str, A
     assert "estimated share of wrong labels: 0." in summary
 
 
-def test_duplicates_with_other_sets_are_in_conflict(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_duplicates_with_other_sets_are_in_conflict(
+    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
     """The order of labels in a list means nothing; another set, or an empty one, is a conflict."""
     copies = [
         rows[27] | {"id": "same", "label": rows[27]["label"][::-1]},
@@ -93,7 +109,9 @@ def test_duplicates_with_other_sets_are_in_conflict(nbtext: Any, rows: list[dict
     found, _ = review(nbtext, "x.jsonl", "--against", "other.jsonl", cwd=tmp_path)
     by_kind: dict[str, list[list[str]]] = {}
     for each in found:
-        by_kind.setdefault(each["finding"], []).append([document["id"] for document in each["documents"]])
+        by_kind.setdefault(each["finding"], []).append(
+            [document["id"] for document in each["documents"]]
+        )
     assert by_kind["conflicting_duplicates"] == [["d8", "fewer"]]
     assert by_kind["duplicate"] == [["d27", "same"]]
     assert by_kind["leak"] == [["d30", "d30"]]
@@ -112,8 +130,15 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
     ]
     write(tmp_path / "decisions.jsonl", decisions)
     nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl").ok()
-    cleaned = {row["id"]: row for row in map(json.loads, (tmp_path / "clean.jsonl").read_text().splitlines())}
-    assert [cleaned[name]["label"] for name in ("d4", "d15", "d5")] == [["fruit", "tools"], ["fruit"], []]
+    cleaned = {
+        row["id"]: row
+        for row in map(json.loads, (tmp_path / "clean.jsonl").read_text().splitlines())
+    }
+    assert [cleaned[name]["label"] for name in ("d4", "d15", "d5")] == [
+        ["fruit", "tools"],
+        ["fruit"],
+        [],
+    ]
     assert len(cleaned) == len(rows) - 1
     assert cleaned["d1"] == rows[1]
     nbtext("train", "clean.jsonl", "-o", "m.joblib").ok()
@@ -122,10 +147,15 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
 def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     """A table whose labels are joined by a separator gives the same findings."""
     write(tmp_path / "x.jsonl", rows)
-    lines = ["id,label,text", *(f"{row['id']},{'|'.join(row['label'])},{row['text']}" for row in rows)]
+    lines = [
+        "id,label,text",
+        *(f"{row['id']},{'|'.join(row['label'])},{row['text']}" for row in rows),
+    ]
     (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
     expected, _ = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
-    found, _ = review(nbtext, "x.csv", "--label-separator", "|", "--only", "label_error", cwd=tmp_path)
+    found, _ = review(
+        nbtext, "x.csv", "--label-separator", "|", "--only", "label_error", cwd=tmp_path
+    )
     names = ("certainty", "label", "likely_label")
     assert [[each.get(name) for name in names] for each in found] == [
         [each.get(name) for name in names] for each in expected
@@ -139,7 +169,8 @@ def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_pat
 
 
 @pytest.mark.parametrize(
-    "rows", [[], [{"id": "a", "label": [], "text": "one"}], [{"label": ["a", "b"], "text": "three"}]]
+    "rows",
+    [[], [{"id": "a", "label": [], "text": "one"}], [{"label": ["a", "b"], "text": "three"}]],
 )
 def test_too_few_documents(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     write(tmp_path / "x.jsonl", [*rows, {"id": "z", "label": ["a"], "text": "two"}])

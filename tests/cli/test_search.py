@@ -35,11 +35,15 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     of threads.
     """
     for file, jobs in (("a", "1"), ("b", "2")):
-        trained = nbtext("train", str(few / "train"), "-o", file, "--model", "best", "-j", jobs).ok()
+        trained = nbtext(
+            "train", str(few / "train"), "-o", file, "--model", "best", "-j", jobs
+        ).ok()
         assert trained.out == ""
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"tried \d models on \d+ documents in \d+\.\d s\n", trained.err)
-    rows = [re.split(r"\s{2,}", line.strip()) for line in trained.err.splitlines() if line[:1] == " "][2:]
+    rows = [
+        re.split(r"\s{2,}", line.strip()) for line in trained.err.splitlines() if line[:1] == " "
+    ][2:]
     marked = [row for row in rows if row[-1].endswith("◂")]
     assert len(marked) == 1
     # leave-one-out may be above folds
@@ -79,9 +83,17 @@ def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
     """It is refused in one line, as for other linear models; `inspect` shows the parts."""
     source = str(few / "train")
     views = ("--view", "word:1,2", "--view", "char_wb:1,3")
-    nbtext("train", source, "--model", "stacked", *views, "--weighting", "binary-l2", "-o", "m").ok()
-    for command in (["update", source, "-m", "m"], ["forget", source, "-m", "m"], ["merge", "m", "m"]):
-        nbtext(*command, "-o", "n").refused(1, "stacked models, which are not fitted to sums of counts")
+    nbtext(
+        "train", source, "--model", "stacked", *views, "--weighting", "binary-l2", "-o", "m"
+    ).ok()
+    for command in (
+        ["update", source, "-m", "m"],
+        ["forget", source, "-m", "m"],
+        ["merge", "m", "m"],
+    ):
+        nbtext(*command, "-o", "n").refused(
+            1, "stacked models, which are not fitted to sums of counts"
+        )
     shown = nbtext("inspect", "m", "--to", "json").json
     assert {part["view"] for part in shown["parts"]} == {"word:1,2", "char_wb:1,3"}
 
@@ -96,9 +108,12 @@ def test_the_model_is_an_ordinary_one(nbtext: Any, few: Path, tmp_path: Path) ->
     assert (tmp_path / "best").read_bytes() == (tmp_path / "plain").read_bytes()
     nbtext("train", str(few / "train"), "-o", "m", "--model", "best")
     for command in (
-        ["predict", str(few / "test")], ["explain", str(few / "test")], ["inspect"], ["export", "--to", "js"],
+        ["predict", str(few / "test")],
+        ["explain", str(few / "test")],
+        ["inspect"],
+        ["export", "--to", "js"],
         ["evaluate", str(few / "test")],
-    ):  # fmt: skip
+    ):
         model = ["m"] if command[0] in ("inspect", "export") else ["-m", "m"]
         nbtext(command[0], *model, *command[1:]).ok()
 
@@ -110,7 +125,10 @@ def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
     lines = "".join(f'{{"text": "red apple {i}!", "label": "{"ab"[i % 2]}"}}\n' for i in range(40))
     (tmp_path / "x.jsonl").write_text(lines)
     arguments = ("--model", "best", "--input-format", "jsonl")
-    assert "characters" in nbtext("train", "-", *arguments, "-o", "piped", input=lines.encode()).ok().err
+    assert (
+        "characters"
+        in nbtext("train", "-", *arguments, "-o", "piped", input=lines.encode()).ok().err
+    )
     nbtext("train", "x.jsonl", *arguments, "-o", "file").ok()
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     nbtext("train", "x.jsonl.gz", *arguments, "-o", "compressed").ok()
@@ -119,9 +137,23 @@ def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
 
 def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """It says that there was no time for more."""
-    said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), "--model", "best", "--budget", "0s").err
-    assert re.search(r"tried 1 model on 336 documents in .* s; no time \(--budget\) or memory for \d+\s+more", said)
-    assert re.search(r"only the first model was trained; \d+\.\d s of this time was reading the documents", said)
+    said = nbtext(
+        "train",
+        str(letters / "train"),
+        "-o",
+        str(tmp_path / "m"),
+        "--model",
+        "best",
+        "--budget",
+        "0s",
+    ).err
+    assert re.search(
+        r"tried 1 model on 336 documents in .* s; no time \(--budget\) or memory for \d+\s+more",
+        said,
+    )
+    assert re.search(
+        r"only the first model was trained; \d+\.\d s of this time was reading the documents", said
+    )
 
 
 @pytest.mark.exhaustive
@@ -132,9 +164,17 @@ def test_nested_cross_validation(nbtext: Any, tmp_path: Path) -> None:
     nobody else can.
     """
     random = Random(3)
-    secrets = {(group, label): "".join(random.choices("klmnop", k=12)) for group in range(12) for label in "ab"}
+    secrets = {
+        (group, label): "".join(random.choices("klmnop", k=12))
+        for group in range(12)
+        for label in "ab"
+    }
     rows = [
-        {"text": f"{secrets[group, label]} {'filler ' * 5}n{i}", "label": label, "group": str(group)}
+        {
+            "text": f"{secrets[group, label]} {'filler ' * 5}n{i}",
+            "label": label,
+            "group": str(group),
+        }
         for group in range(12)
         for i, label in enumerate("ab" * 4 if group % 2 else "ba" * 4)
     ]
@@ -158,10 +198,25 @@ def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
     )
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     trained = subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "x.jsonl", "--model", "best", "-o", "m", "-j", "1"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "train",
+            "x.jsonl",
+            "--model",
+            "best",
+            "-o",
+            "m",
+            "-j",
+            "1",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
-    )  # fmt: skip
+    )
     assert trained.returncode == 0, trained.stderr
     assert "or memory for" in trained.stderr
 
@@ -172,34 +227,56 @@ def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
         (["这个酒店的服务非常好，房间也很干净", "书的质量太差了，根本没有办法看"], True),
         (["ร้านนี้อร่อยมาก", "บริการแย่มากไม่ไปอีกแล้ว"], True),
         (["この映画はとても面白かったです", "サービスが悪くて残念でした"], True),
-        (["这个 酒店 的 服务 非常 好", "书 的 质量 太 差 了 根本 没有 办法 看"], False),  # segmented already
-        (["이 호텔은 서비스가 아주 좋습니다", "책의 품질이 너무 나빠요"], False),  # Korean has spaces
+        (
+            ["这个 酒店 的 服务 非常 好", "书 的 质量 太 差 了 根本 没有 办法 看"],
+            False,
+        ),  # segmented already
+        (
+            ["이 호텔은 서비스가 아주 좋습니다", "책의 품질이 너무 나빠요"],
+            False,
+        ),  # Korean has spaces
         (["the room was very clean", "the book is of poor quality"], False),
     ],
     ids=["Chinese", "Thai", "Japanese", "segmented", "Korean", "English"],
 )
-def test_texts_without_spaces_get_advice(nbtext: Any, tmp_path: Path, texts: list[str], is_advised: bool) -> None:
+def test_texts_without_spaces_get_advice(
+    nbtext: Any, tmp_path: Path, texts: list[str], is_advised: bool
+) -> None:
     """Whoever trains the default model on them learns of character n-grams, unless they are asked
     for.
     """
-    lines = [{"text": text, "label": label} for text, label in zip(texts, ("good", "bad"), strict=True)] * 3
+    lines = [
+        {"text": text, "label": label} for text, label in zip(texts, ("good", "bad"), strict=True)
+    ] * 3
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     trained = nbtext("train", "texts.jsonl", "-o", "m").ok()
     assert ("% of the words are runs of a script without spaces" in trained.err) == is_advised
     assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
-    for options in (("--analyzer", "char", "--ngrams", "1,3"), ("--ngrams", "1,2"), ("--model", "best"), ("-q",)):
-        assert "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options).err
+    for options in (
+        ("--analyzer", "char", "--ngrams", "1,3"),
+        ("--ngrams", "1,2"),
+        ("--model", "best"),
+        ("-q",),
+    ):
+        assert (
+            "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options).err
+        )
 
 
 def test_documents_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
     """The table and the records name micro F1, which has no interval; nested folds are for one
     label.
     """
-    lines = [{"text": f"{'red' if i % 2 else 'blue'} w{i % 9} x{i}", "label": ["a", "b"][i % 2 :]} for i in range(80)]
+    lines = [
+        {"text": f"{'red' if i % 2 else 'blue'} w{i % 9} x{i}", "label": ["a", "b"][i % 2 :]}
+        for i in range(80)
+    ]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     trained = nbtext("train", "texts.jsonl", "-o", "m", "--model", "best")
     assert (trained.status, "micro F1   estimate" in trained.err) == (0, True), trained.err
-    candidates = nbtext("compare", "texts.jsonl", "--models", "best", "--to", "json").json["candidates"]
+    candidates = nbtext("compare", "texts.jsonl", "--models", "best", "--to", "json").json[
+        "candidates"
+    ]
     assert next(each["micro_f1"] for each in candidates if each["chosen"]) > 0.9
     assert {each["micro_f1_low"] for each in candidates} == {None}
     assert "±" not in nbtext("compare", "texts.jsonl", "--models", "best", "--to", "table").out

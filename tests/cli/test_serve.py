@@ -24,10 +24,15 @@ def test_without_the_extra(nbtext_alone: Any, model: str, tmp_path: Path) -> Non
     """The error names the library and the extra."""
     for name in ("starlette", "prometheus_client", "uvicorn", "httptools"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no', name='{name}')")
-        result = nbtext_alone("serve", "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}")
+        result = nbtext_alone(
+            "serve", "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}"
+        )
         (tmp_path / f"{name}.py").unlink()
         assert result.status == 1
-        assert result.err == f"nbtext: serve needs {name}; install it with: pip install 'nbtext[serve]'\n"
+        assert (
+            result.err
+            == f"nbtext: serve needs {name}; install it with: pip install 'nbtext[serve]'\n"
+        )
 
 
 def test_the_example_works(model: str) -> None:
@@ -35,9 +40,12 @@ def test_the_example_works(model: str) -> None:
     program, *arguments = serve.example.split()
     assert program == "nbtext"
     process = subprocess.Popen(
-        [sys.executable, "-m", "nbtext", *arguments, "--port", "0"], cwd=Path(model).parent, stderr=subprocess.PIPE,
-        text=True, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )  # fmt: skip
+        [sys.executable, "-m", "nbtext", *arguments, "--port", "0"],
+        cwd=Path(model).parent,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
     with process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("serving letters on http://127.0.0.1:")

@@ -48,24 +48,69 @@ merge: one two -o x
 export: joined --to csv -o x | one --to js -o x
 """
 VALUES = {  # that have an effect on these documents; of several values, one must have it
-    "text_field": ("title", "none"), "label_field": ("kind", "none"), "label_fields": ("label,kind",),
-    "label": ("fruit",), "encoding": ("utf-16",), "label_separator": ("r",), "group_field": ("author",),
-    "order_field": ("year",), "input_format": ("lines",), "token_pattern": ("[a-z]{4,}",), "max_features": ("5",),
-    "min_df": ("9",), "max_df": ("0.3",), "select": ("mi:3",), "stop_words": ("stop.txt",), "ngrams": ("1,2",),
-    "vocabulary": ("stop.txt",), "analyzer": ("char",), "id_field": ("author",), "exclude_ids": ("ids.txt",),
-    "max_document_bytes": ("5",), "query": ("SELECT 1",), "top_k": ("1",), "explain": ("1",), "columns": ("known",),
-    "features": ("1",), "keep_sample": ("10",),
-    "hash_bits": ("8",), "id": ("d3",), "seed": ("7", "8", "9"), "documents": ("d.csv",), "sizes": ("20",),
-    "seeds": ("2",), "coverage": ("0.6",), "threshold": ("fruit=0.999", "fruit=0.001"),
-    "min_probability": ("0.999",), "foreign": ("other.csv",), "test": ("other.csv",), "unlabeled": ("other.csv",),
-    "against": ("other.csv",), "exclude": ("*",), "include": ("*.csv",), "only": ("outlier",), "view": ("char:2",),
-    "max_model_bytes": ("2KB",), "em": ("3",), "holdout": ("0.3",), "models": ("bernoulli",),
-    "predictions": ("one.jsonl",), "class_weight": ("balanced",), "prior": ("fruit=0.9,tool=0.1",),
-    "min_recall": ("fruit=0.5", "fruit=0.99"), "min_precision": ("fruit=0.5", "fruit=0.99"),
+    "text_field": ("title", "none"),
+    "label_field": ("kind", "none"),
+    "label_fields": ("label,kind",),
+    "label": ("fruit",),
+    "encoding": ("utf-16",),
+    "label_separator": ("r",),
+    "group_field": ("author",),
+    "order_field": ("year",),
+    "input_format": ("lines",),
+    "token_pattern": ("[a-z]{4,}",),
+    "max_features": ("5",),
+    "min_df": ("9",),
+    "max_df": ("0.3",),
+    "select": ("mi:3",),
+    "stop_words": ("stop.txt",),
+    "ngrams": ("1,2",),
+    "vocabulary": ("stop.txt",),
+    "analyzer": ("char",),
+    "id_field": ("author",),
+    "exclude_ids": ("ids.txt",),
+    "max_document_bytes": ("5",),
+    "query": ("SELECT 1",),
+    "top_k": ("1",),
+    "explain": ("1",),
+    "columns": ("known",),
+    "features": ("1",),
+    "keep_sample": ("10",),
+    "hash_bits": ("8",),
+    "id": ("d3",),
+    "seed": ("7", "8", "9"),
+    "documents": ("d.csv",),
+    "sizes": ("20",),
+    "seeds": ("2",),
+    "coverage": ("0.6",),
+    "threshold": ("fruit=0.999", "fruit=0.001"),
+    "min_probability": ("0.999",),
+    "foreign": ("other.csv",),
+    "test": ("other.csv",),
+    "unlabeled": ("other.csv",),
+    "against": ("other.csv",),
+    "exclude": ("*",),
+    "include": ("*.csv",),
+    "only": ("outlier",),
+    "view": ("char:2",),
+    "max_model_bytes": ("2KB",),
+    "em": ("3",),
+    "holdout": ("0.3",),
+    "models": ("bernoulli",),
+    "predictions": ("one.jsonl",),
+    "class_weight": ("balanced",),
+    "prior": ("fruit=0.9,tool=0.1",),
+    "min_recall": ("fruit=0.5", "fruit=0.99"),
+    "min_precision": ("fruit=0.5", "fruit=0.99"),
     "fail_under": ("accuracy=1", "micro_f1=1"),
-    "table": ("t",), "delimiter": ("|",), "stem": ("english",), "word": ("apple",), "exit_status": ("fruit",),
-    "rank": ("uncertainty",), "held_out": ("held.csv",), "like": ("two",),
-}  # fmt: skip
+    "table": ("t",),
+    "delimiter": ("|",),
+    "stem": ("english",),
+    "word": ("apple",),
+    "exit_status": ("fruit",),
+    "rank": ("uncertainty",),
+    "held_out": ("held.csv",),
+    "like": ("two",),
+}
 # whose effect these documents cannot show in each mode, with the reason
 UNSEEN = {
     "single_label": "a check, which documents of a table without --label-separator always pass",
@@ -80,8 +125,18 @@ def write_documents(folder: Path) -> None:
     for number in range(40):
         words = (TOOL if number % 10 == 0 else (FRUIT, TOOL)[number % 2])[number % 4 :]
         text = " ".join(("The old", *words, *words[: number % 3], f"n{number % 5}", "x"))
-        rows.append((f"d{number}", text, ("fruit", "tool")[number % 2], text[9:], ("fruit", "tool")[number % 3 == 0],
-                     f"a{number % 4}", str(2000 + number), "=1"))  # fmt: skip
+        rows.append(
+            (
+                f"d{number}",
+                text,
+                ("fruit", "tool")[number % 2],
+                text[9:],
+                ("fruit", "tool")[number % 3 == 0],
+                f"a{number % 4}",
+                str(2000 + number),
+                "=1",
+            )
+        )
     special = (
         "Caf\u00e9 pears ripening",
         "cafe ripen\\napple",
@@ -95,8 +150,15 @@ def write_documents(folder: Path) -> None:
         (f"=s\\t{number}", text, "fruit", text, r"too\l", "a1", str(2000 + 5 * number), "")
         for number, text in enumerate(special)
     ]
-    several = [(*row[:2], f"=odd;{row[2]}" if place % 3 else row[2], *row[3:]) for place, row in enumerate(rows)]
-    for name, written in (("d.csv", rows), ("other.csv", rows[:12:3] + rows[40:]), ("several.csv", several)):
+    several = [
+        (*row[:2], f"=odd;{row[2]}" if place % 3 else row[2], *row[3:])
+        for place, row in enumerate(rows)
+    ]
+    for name, written in (
+        ("d.csv", rows),
+        ("other.csv", rows[:12:3] + rows[40:]),
+        ("several.csv", several),
+    ):
         for place, more in (("", []), ("gaps", [("u", "no label", "", "", "", "a1", "2060", "")])):
             (folder / place).mkdir(exist_ok=True)
             with (folder / place / name).open("w", newline="", errors="surrogateescape") as file:
@@ -106,7 +168,9 @@ def write_documents(folder: Path) -> None:
             json.dumps(each, ensure_ascii=False)
             for each in (*(dict(zip(COLUMNS, row, strict=True)) for row in rows), *more)
         ]
-        (folder / place / "d.jsonl").write_text("".join(line + "\n" for line in lines), errors="surrogateescape")
+        (folder / place / "d.jsonl").write_text(
+            "".join(line + "\n" for line in lines), errors="surrogateescape"
+        )
     for number, row in enumerate(rows):
         for place in ("folder", "gaps/folder"):
             (folder / place / row[2]).mkdir(parents=True, exist_ok=True)
@@ -132,11 +196,14 @@ def folder(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "train d.csv --model multinomial --keep-sample 100 -q -o one",
         "train other.csv --model multinomial --keep-sample 100 -q -o two",
         "train several.csv --label-separator ; -q -o several",
-        "train several.csv --model multinomial -q -o joined", "train d.csv --model svm -q -o linear",
+        "train several.csv --model multinomial -q -o joined",
+        "train d.csv --model svm -q -o linear",
         "train folder --model multinomial -q -o folder_model",
-        "vectorize d.csv -q -o d.npz", "vectorize gaps/d.csv -q -o gaps/d.npz", "predict d.csv -m one -q -o one.jsonl",
+        "vectorize d.csv -q -o d.npz",
+        "vectorize gaps/d.csv -q -o gaps/d.npz",
+        "predict d.csv -m one -q -o one.jsonl",
         "predict several.csv -m several -q -o several.jsonl",
-    )  # fmt: skip
+    )
     for command in made:
         nbtext(*command.split(), cwd=path).ok()
     return path
@@ -166,7 +233,9 @@ def tried_options(command: Command, typed: list[str]) -> Iterator[tuple[Option, 
             yield each, [[each.flag, value] for value in VALUES[each.name]]
         elif isinstance(each.type, click.Choice):
             default = each.default_help.partition(" ")[0]
-            others = [choice for choice in reversed(each.type.choices) if choice not in (default, "best")]
+            others = [
+                choice for choice in reversed(each.type.choices) if choice not in (default, "best")
+            ]
             yield each, [[each.flag, choice] for choice in others[:2]]
         else:
             yield each, [option_of(command, each.name or "")]
@@ -174,7 +243,9 @@ def tried_options(command: Command, typed: list[str]) -> Iterator[tuple[Option, 
 
 @pytest.mark.exhaustive(every=14)
 @pytest.mark.parametrize(("command", "typed"), list(modes()))
-def test_no_option_is_ignored(nbtext: Any, folder: Path, command: Command, typed: list[str]) -> None:
+def test_no_option_is_ignored(
+    nbtext: Any, folder: Path, command: Command, typed: list[str]
+) -> None:
     """Each option changes the outputs, the messages or the files, or is refused."""
 
     def run(words: list[str]) -> tuple[Any, dict[str, bytes]]:
@@ -195,9 +266,14 @@ def test_no_option_is_ignored(nbtext: Any, folder: Path, command: Command, typed
         if option.name == "skip_unlabeled":  # of documents of which one has no label
             if any(word.startswith("several") for word in typed):
                 continue  # there, a document without labels has none of them, and is used
-            words = [f"gaps/{word}" if (folder / "gaps" / word).exists() else word for word in typed]
+            words = [
+                f"gaps/{word}" if (folder / "gaps" / word).exists() else word for word in typed
+            ]
             expected = run(words)
-        if option.name == "separate_fields" and run([*typed, "--text-field", "text,title"])[0][0] == 0:
+        if (
+            option.name == "separate_fields"
+            and run([*typed, "--text-field", "text,title"])[0][0] == 0
+        ):
             words = [*typed, "--text-field", "text,title"]
             expected = run(words)
         if all(run([*words, *value]) == expected for value in values):
@@ -208,37 +284,87 @@ def test_no_option_is_ignored(nbtext: Any, folder: Path, command: Command, typed
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("evaluate d.csv --folds 2 --model best --budget 0s --at-least-one", "--at-least-one: cannot be used with"),
-        ("evaluate d.csv --folds 2 --model best --budget 0s --threshold 0.5", "--threshold: cannot be used with"),
+        (
+            "evaluate d.csv --folds 2 --model best --budget 0s --at-least-one",
+            "--at-least-one: cannot be used with",
+        ),
+        (
+            "evaluate d.csv --folds 2 --model best --budget 0s --threshold 0.5",
+            "--threshold: cannot be used with",
+        ),
         ("review d.csv --min-df 9", "--min-df"),
         ("review d.csv --weighting tfidf", "--weighting"),
-        ("review d.csv --apply decisions.jsonl --stop-words stop.txt", "does not apply: --apply searches no findings"),
-        ("review d.csv --apply decisions.jsonl --label fruit", "--label: cannot be combined with --apply"),
-        ("train d.csv --keywords words.toml --label fruit -o x", "--label: does not apply: with --keywords"),
-        ("vectorize d.csv --label fruit -o x.mtx", "--label: does not apply: the format mtx has no labels"),
-        ("train d.csv --exclude *.bak -o x", "--exclude: does not apply: SOURCE is not a directory"),
+        (
+            "review d.csv --apply decisions.jsonl --stop-words stop.txt",
+            "does not apply: --apply searches no findings",
+        ),
+        (
+            "review d.csv --apply decisions.jsonl --label fruit",
+            "--label: cannot be combined with --apply",
+        ),
+        (
+            "train d.csv --keywords words.toml --label fruit -o x",
+            "--label: does not apply: with --keywords",
+        ),
+        (
+            "vectorize d.csv --label fruit -o x.mtx",
+            "--label: does not apply: the format mtx has no labels",
+        ),
+        (
+            "train d.csv --exclude *.bak -o x",
+            "--exclude: does not apply: SOURCE is not a directory",
+        ),
         ("train d.npz --skip-empty -o x", "--skip-empty: does not apply: SOURCE is a matrix"),
-        ("evaluate d.npz -m one --single-label", "--single-label: does not apply: SOURCE is a matrix"),
-        ("evaluate d.npz -m one --label-separator ;", "--label-separator: d.npz has no label field"),
-        ("evaluate d.csv --predictions one.jsonl --separate-fields", "--separate-fields: does not apply"),
-        ("evaluate d.csv --order-field year --seed 7", "--seed: cannot be combined with --order-field"),
+        (
+            "evaluate d.npz -m one --single-label",
+            "--single-label: does not apply: SOURCE is a matrix",
+        ),
+        (
+            "evaluate d.npz -m one --label-separator ;",
+            "--label-separator: d.npz has no label field",
+        ),
+        (
+            "evaluate d.csv --predictions one.jsonl --separate-fields",
+            "--separate-fields: does not apply",
+        ),
+        (
+            "evaluate d.csv --order-field year --seed 7",
+            "--seed: cannot be combined with --order-field",
+        ),
         (
             "evaluate d.csv --label-field label --predicted-field kind --min-probability 0.9",
             "--min-probability: does not apply: the predictions have no probabilities",
         ),
         ("vectorize d.csv --like one --separate-fields -o x", "--separate-fields"),
-        ("review d.csv --apply decisions.jsonl --separate-fields", "--separate-fields: does not apply"),
-        ("review d.csv --apply decisions.jsonl --spreadsheet-safe -o x.csv", "--spreadsheet-safe: does not apply"),
-        ("train folder --text-field title -o x", "--text-field: does not apply: SOURCE has texts without fields"),
-        ("evaluate d.csv --predictions one.jsonl --at-least-one", "cannot be combined with --predictions"),
-        ("evaluate several.csv --label-separator ; --predictions several.jsonl --cost costs.csv", "--cost: cannot be"),
+        (
+            "review d.csv --apply decisions.jsonl --separate-fields",
+            "--separate-fields: does not apply",
+        ),
+        (
+            "review d.csv --apply decisions.jsonl --spreadsheet-safe -o x.csv",
+            "--spreadsheet-safe: does not apply",
+        ),
+        (
+            "train folder --text-field title -o x",
+            "--text-field: does not apply: SOURCE has texts without fields",
+        ),
+        (
+            "evaluate d.csv --predictions one.jsonl --at-least-one",
+            "cannot be combined with --predictions",
+        ),
+        (
+            "evaluate several.csv --label-separator ; --predictions several.jsonl --cost costs.csv",
+            "--cost: cannot be",
+        ),
         (
             "evaluate several.csv --label-separator ; --predictions several.jsonl --min-probability 0.9",
             "--min-probability: cannot be used with",
         ),
     ],
 )
-def test_an_option_without_meaning_for_the_labels(nbtext: Any, folder: Path, command: str, message: str) -> None:
+def test_an_option_without_meaning_for_the_labels(
+    nbtext: Any, folder: Path, command: str, message: str
+) -> None:
     nbtext(*command.split(), "-q", cwd=folder).refused(2, message)
 
 
@@ -247,12 +373,26 @@ def test_a_setting_of_another_source_than_the_first(nbtext: Any, folder: Path) -
     labeled ones.
     """
     unlabeled = ["--unlabeled", "d.csv", "--em", "2", "-q", "-o", "x"]
-    nbtext("train", "folder", "--text-field", "title", "--exclude", "1*", *unlabeled, cwd=folder).ok()
-    nbtext("review", "d.csv", "--against", "folder", "--text-field", "title", "--exclude", "1*", cwd=folder).ok()
+    nbtext(
+        "train", "folder", "--text-field", "title", "--exclude", "1*", *unlabeled, cwd=folder
+    ).ok()
+    nbtext(
+        "review",
+        "d.csv",
+        "--against",
+        "folder",
+        "--text-field",
+        "title",
+        "--exclude",
+        "1*",
+        cwd=folder,
+    ).ok()
     (folder / "x").unlink()
 
 
-def test_a_typed_separator_holds_for_a_model_of_texts_without_fields(nbtext: Any, folder: Path) -> None:
+def test_a_typed_separator_holds_for_a_model_of_texts_without_fields(
+    nbtext: Any, folder: Path
+) -> None:
     evaluated = ["evaluate", "several.csv", "-m", "folder_model", "-q"]
     nbtext(*evaluated, "--label-separator", ";", cwd=folder).refused(1, "the document has 2 labels")
 
@@ -260,4 +400,6 @@ def test_a_typed_separator_holds_for_a_model_of_texts_without_fields(nbtext: Any
 def test_costs_of_labels_that_no_document_has(nbtext: Any, folder: Path) -> None:
     (folder / "wrong.csv").write_text("froot,tool,100\n")
     costs = ["--cost", "wrong.csv", "-q"]
-    nbtext("evaluate", "d.csv", "--predictions", "one.jsonl", *costs, cwd=folder).refused(1, "no label 'froot'")
+    nbtext("evaluate", "d.csv", "--predictions", "one.jsonl", *costs, cwd=folder).refused(
+        1, "no label 'froot'"
+    )

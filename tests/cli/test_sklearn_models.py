@@ -16,9 +16,13 @@ from nbtext import save_model
 from nbtext.export import from_sklearn
 
 TEXTS = [
-    "the bins were not emptied", "a permit for the car", "no bins again, bins", "parking permit", "noise at night",
+    "the bins were not emptied",
+    "a permit for the car",
+    "no bins again, bins",
+    "parking permit",
+    "noise at night",
     "loud noise again, noise",
-] * 3  # fmt: skip
+] * 3
 LABELS = ["trash", "parking", "trash", "parking", "noise", "noise"] * 3
 QUESTIONS = ["bins emptied", "a permit, a car", "noise again and again", "new words"]
 PIPELINES: dict[str, tuple[Any, ...]] = {
@@ -50,7 +54,9 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Pipeline
 
 
 @pytest.mark.exhaustive(every=3)
-def test_commands_give_the_answers_of_the_pipeline(saved: tuple[str, Pipeline], nbtext: Any, tmp_path: Path) -> None:
+def test_commands_give_the_answers_of_the_pipeline(
+    saved: tuple[str, Pipeline], nbtext: Any, tmp_path: Path
+) -> None:
     """`predict`, `evaluate`, `explain`, `inspect`, `diff`, `compare` and every export accept the
     file.
     """
@@ -61,7 +67,10 @@ def test_commands_give_the_answers_of_the_pipeline(saved: tuple[str, Pipeline], 
         assert (result.status, result.err) == (0, ""), arguments
         return str(result.out)
 
-    records = [json.loads(line) for line in run("predict", "t.jsonl", "-m", "m.joblib", "--to", "jsonl").splitlines()]
+    records = [
+        json.loads(line)
+        for line in run("predict", "t.jsonl", "-m", "m.joblib", "--to", "jsonl").splitlines()
+    ]
     expected = pipeline.predict_proba(QUESTIONS)
     found = [[record["scores"][label] for label in pipeline.classes_] for record in records]
     np.testing.assert_allclose(found, expected, atol=1e-6)
@@ -71,7 +80,9 @@ def test_commands_give_the_answers_of_the_pipeline(saved: tuple[str, Pipeline], 
     assert [record["label"] for record in records] == answers
     report = json.loads(run("evaluate", "t.jsonl", "-m", "m.joblib", "--to", "json", "-q"))
     assert (report["accuracy"], report["unanswered"]) == ((1, 0) if answers[-1] else (0.75, 1))
-    assert len(run("explain", "t.jsonl", "-m", "m.joblib", "--to", "jsonl").splitlines()) == len(QUESTIONS)
+    assert len(run("explain", "t.jsonl", "-m", "m.joblib", "--to", "jsonl").splitlines()) == len(
+        QUESTIONS
+    )
     inspected = json.loads(run("inspect", "m.joblib", "--to", "json"))
     assert inspected["documents"] == len(TEXTS)
     run("diff", "m.joblib", "m.joblib")
@@ -79,7 +90,9 @@ def test_commands_give_the_answers_of_the_pipeline(saved: tuple[str, Pipeline], 
     for form in ("js", "csv", "sklearn-json", *(() if name == "characters" else ("c",))):
         run("export", "m.joblib", "--to", form, "-o", f"out.{form}")
     rows = list(csv.reader(io.StringIO((tmp_path / "out.csv").read_text())))
-    assert {row[1] for row in rows if row[0] == "weight"} == set(pipeline[0].get_feature_names_out())
+    assert {row[1] for row in rows if row[0] == "weight"} == set(
+        pipeline[0].get_feature_names_out()
+    )
 
 
 @pytest.mark.exhaustive(every=3)
@@ -103,13 +116,19 @@ def test_what_changes_counts_needs_documents_of_each_word(
         else:
             assert (result.status, result.err.count("\n")) == (1, 1)
             is_refit = command[0] == "train"
-            assert ("lacks the document frequencies" if is_refit else "how many documents contain a word") in result.err
+            assert (
+                "lacks the document frequencies"
+                if is_refit
+                else "how many documents contain a word"
+            ) in result.err
             assert not (tmp_path / command[-1]).exists()
     if name not in ARE_COUNTED:
         return
     # the sums of counts are those of fitting to all documents
     again = make_pipeline(*PIPELINES[name])
-    again.set_params(**{f"{again.steps[0][0]}__vocabulary": pipeline[0].get_feature_names_out().tolist()})
+    again.set_params(
+        **{f"{again.steps[0][0]}__vocabulary": pipeline[0].get_feature_names_out().tolist()}
+    )
     again.fit([*TEXTS, *QUESTIONS], [*LABELS, *pipeline.predict(QUESTIONS).tolist()])
     updated = nbtext("predict", "t.jsonl", "-m", "updated", "--to", "jsonl").out.splitlines()
     found = [[json.loads(line)["scores"][label] for label in pipeline.classes_] for line in updated]

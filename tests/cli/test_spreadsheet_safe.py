@@ -17,7 +17,8 @@ EVIL = ("=1+1", "+cmd", "-cmd|x", "@SUM(A1)", "\ttab", "\rreturn")
 def model(nbtext: Any, tmp_path: Path) -> str:
     """Labels and ids that begin like formulas."""
     lines = [
-        json.dumps({"id": f"{EVIL[n % 6]}{n}", "text": f"word{n % 3} more", "label": EVIL[n % 3]}) + "\n"
+        json.dumps({"id": f"{EVIL[n % 6]}{n}", "text": f"word{n % 3} more", "label": EVIL[n % 3]})
+        + "\n"
         for n in range(24)
     ]
     (tmp_path / "t.jsonl").write_text("".join(lines))
@@ -41,7 +42,9 @@ def test_no_cell_is_a_formula(nbtext: Any, model: str, tmp_path: Path, command: 
     found = []
     for options in ([], ["--spreadsheet-safe"]):
         result = nbtext(*command, "--to", "csv", *options).ok()
-        written = (tmp_path / "out.csv").read_bytes().decode() if "out.csv" in command else result.out
+        written = (
+            (tmp_path / "out.csv").read_bytes().decode() if "out.csv" in command else result.out
+        )
         found.append(list(csv.reader(io.StringIO(written, newline=""))))
     plain, safe = found
     assert len(plain) == len(safe)
@@ -49,7 +52,9 @@ def test_no_cell_is_a_formula(nbtext: Any, model: str, tmp_path: Path, command: 
     for row, shown in zip(plain, safe, strict=True):
         for cell, seen in zip(row, shown, strict=True):
             assert seen in (cell, "'" + cell)
-            if cell.startswith(tuple("=@\t\r")) or (cell.startswith(tuple("+-")) and not is_number(cell)):
+            if cell.startswith(tuple("=@\t\r")) or (
+                cell.startswith(tuple("+-")) and not is_number(cell)
+            ):
                 assert seen == "'" + cell
                 n_escaped += 1
             else:
@@ -74,7 +79,11 @@ def test_exported_weights(nbtext: Any, model: str, tmp_path: Path) -> None:
         ["export", model, "--to", "js", "-o", "x.mjs"],
         ["predict", "t.jsonl", "-m", model, "--to", "tsv"],
     ):
-        assert nbtext(*arguments, "--spreadsheet-safe").refused(2).err.startswith("nbtext: --spreadsheet-safe: ")
+        assert (
+            nbtext(*arguments, "--spreadsheet-safe")
+            .refused(2)
+            .err.startswith("nbtext: --spreadsheet-safe: ")
+        )
     assert not (tmp_path / "x.mjs").exists()
 
 

@@ -11,21 +11,43 @@ from nbtext.kernel import HAS_KERNEL
 
 # what only training, searching, explaining, logging or completing needs
 UNUSED_BY_PREDICT = {
-    "csv", "hashlib", "logging", "shutil", "click.shell_completion", "nbtext.bayes.leave_one_out",
-    "nbtext.bayes.smoothing", "nbtext.cli.training_options", "nbtext.evaluation", "nbtext.linear",
-    "nbtext.model.explanation", "nbtext.model.fitting", "nbtext.model.generation",
-}  # fmt: skip
+    "csv",
+    "hashlib",
+    "logging",
+    "shutil",
+    "click.shell_completion",
+    "nbtext.bayes.leave_one_out",
+    "nbtext.bayes.smoothing",
+    "nbtext.cli.training_options",
+    "nbtext.evaluation",
+    "nbtext.linear",
+    "nbtext.model.explanation",
+    "nbtext.model.fitting",
+    "nbtext.model.generation",
+}
 UNUSED_BY_TRAIN = {
-    "hashlib", "shutil", "click.shell_completion", "nbtext.bayes.binary_relevance", "nbtext.bayes.label_calibration",
-    "nbtext.bayes.unlabeled", "nbtext.evaluation.metrics", "nbtext.evaluation.search",
-    "nbtext.linear", "nbtext.model.several_labels", "nbtext.model.explanation", "nbtext.model.predictor",
-}  # fmt: skip
+    "hashlib",
+    "shutil",
+    "click.shell_completion",
+    "nbtext.bayes.binary_relevance",
+    "nbtext.bayes.label_calibration",
+    "nbtext.bayes.unlabeled",
+    "nbtext.evaluation.metrics",
+    "nbtext.evaluation.search",
+    "nbtext.linear",
+    "nbtext.model.several_labels",
+    "nbtext.model.explanation",
+    "nbtext.model.predictor",
+}
 
 
 def imported(*arguments: str, input: bytes = b"") -> set[str]:
     """The modules that a command imports."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "nbtext", *arguments], input=input, capture_output=True, check=False
+        [sys.executable, "-X", "importtime", "-m", "nbtext", *arguments],
+        input=input,
+        capture_output=True,
+        check=False,
     )
     lines = [line for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip() for line in lines}
@@ -46,10 +68,16 @@ def test_documents_are_read_while_numpy_is_imported(letters: Path, model: str) -
         "def note(thread): print('reads' if 'numpy' not in sys.modules else ''); start(thread)\n"
         "Thread.start = note; run(sys.argv[1:])"
     )
-    for command in (["train", f"{letters}/train", "-o", f"{model}.other"], ["predict", f"{letters}/test", "-m", model]):
+    for command in (
+        ["train", f"{letters}/train", "-o", f"{model}.other"],
+        ["predict", f"{letters}/test", "-m", model],
+    ):
         for jobs, expected in (("2", True), ("1", False)):
             done = subprocess.run(
-                [sys.executable, "-c", program, *command, "-j", jobs], capture_output=True, check=True, text=True
+                [sys.executable, "-c", program, *command, "-j", jobs],
+                capture_output=True,
+                check=True,
+                text=True,
             )
             assert ("reads\n" in done.stdout) == expected
 
@@ -67,17 +95,25 @@ def test_the_library_is_imported_when_it_is_used() -> None:
 
 def python(program: str) -> str:
     """Return what a new Python process prints."""
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    ).stdout
 
 
 def test_completion_imports_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shell completion of a command's name imports neither NumPy nor SciPy."""
-    for name, value in (("_NBTEXT_COMPLETE", "bash_complete"), ("COMP_WORDS", "nbtext tr"), ("COMP_CWORD", "1")):
+    for name, value in (
+        ("_NBTEXT_COMPLETE", "bash_complete"),
+        ("COMP_WORDS", "nbtext tr"),
+        ("COMP_CWORD", "1"),
+    ):
         monkeypatch.setenv(name, value)
     assert not imported() & {"numpy", "scipy", "joblib"}
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices")
+@pytest.mark.skipif(
+    not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices"
+)
 def test_predicting_one_document_imports_little(model: str) -> None:
     """Predicting a line imports neither SciPy, joblib nor rich."""
     found = imported("predict", "-", "-m", model, input=b"parking\n")
@@ -85,7 +121,9 @@ def test_predicting_one_document_imports_little(model: str) -> None:
     assert found & {"scipy", "joblib", "rich", *UNUSED_BY_PREDICT} == set()
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices")
+@pytest.mark.skipif(
+    not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices"
+)
 def test_training_imports_little(letters: Path, tmp_path: Path) -> None:
     """Training on texts imports neither SciPy, joblib nor rich, and nothing that the other commands
     need only.
@@ -106,7 +144,13 @@ def test_training_imports_little(letters: Path, tmp_path: Path) -> None:
     ],
 )
 def test_forked_or_started(
-    nbtext: Any, nbtext_alone: Any, letters: Path, model: str, tmp_path: Path, arguments: str, status: int
+    nbtext: Any,
+    nbtext_alone: Any,
+    letters: Path,
+    model: str,
+    tmp_path: Path,
+    arguments: str,
+    status: int,
 ) -> None:
     """A forked process gives the same results as a new one, in the same folder."""
     (tmp_path / "letters").symlink_to(letters)

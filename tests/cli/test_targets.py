@@ -12,7 +12,10 @@ from scipy.stats import binomtest
 
 from nbtext import TextClassifier
 
-WORDS = {"ham": ["lunch", "meeting", "report", "friend"], "spam": ["prize", "cash", "winner", "loan"]}
+WORDS = {
+    "ham": ["lunch", "meeting", "report", "friend"],
+    "spam": ["prize", "cash", "winner", "loan"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,10 @@ def mails(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(2000):
             label = "spam" if random.random() < 0.35 else "ham"
             other = "ham" if label == "spam" else "spam"
-            words = [str(random.choice(WORDS[label if random.random() < 0.8 else other])) for _ in range(6)]
+            words = [
+                str(random.choice(WORDS[label if random.random() < 0.8 else other]))
+                for _ in range(6)
+            ]
             lines.append(f"{label},{' '.join(words)} word{number % 97} word{number % 89}\n")
         (folder / f"{name}.csv").write_text("".join(lines))
     return folder
@@ -54,9 +60,14 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     assert check["low"] <= check["value"] <= check["high"]
     assert check["high"] > 0.99
     nbtext("evaluate", "test.csv", "-m", "m", "--fail-under", "recall:ham=0.97", cwd=mails).ok()
-    for output_format, words in (("table", "target recall of ham 0.99: "), ("tsv", "target_recall\t0.99"),
-                                 ("markdown", "| recall | ham | 0.99 |")):  # fmt: skip
-        assert words in nbtext("evaluate", "test.csv", "-m", "m", "--to", output_format, cwd=mails).out
+    for output_format, words in (
+        ("table", "target recall of ham 0.99: "),
+        ("tsv", "target_recall\t0.99"),
+        ("markdown", "| recall | ham | 0.99 |"),
+    ):
+        assert (
+            words in nbtext("evaluate", "test.csv", "-m", "m", "--to", output_format, cwd=mails).out
+        )
 
 
 def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
@@ -67,9 +78,16 @@ def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
 
 @pytest.mark.parametrize(
     ("n_correct", "n", "result"),
-    [(947, 1000, "undecided"), (955, 1000, "undecided"), (970, 1000, "met"), (930, 1000, "missed"), (0, 0, "undecided"),
-     (71, 71, "undecided"), (72, 72, "met")],
-)  # fmt: skip
+    [
+        (947, 1000, "undecided"),
+        (955, 1000, "undecided"),
+        (970, 1000, "met"),
+        (930, 1000, "missed"),
+        (0, 0, "undecided"),
+        (71, 71, "undecided"),
+        (72, 72, "met"),
+    ],
+)
 def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str) -> None:
     """An interval that contains the target says neither; the exact interval of SciPy is the judge."""
     from nbtext.bayes.settings import ModelSettings
@@ -86,18 +104,36 @@ def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str
     labels = [(label,) for label in predicted]
     decided = np.array([label == "spam" for label in predicted], np.int64)
     evaluator.add(
-        Predictions("one", ("ham", "spam"), ids, labels, rows, np.ones(n + 1), [None] * (n + 1), true, decided)
+        Predictions(
+            "one",
+            ("ham", "spam"),
+            ids,
+            labels,
+            rows,
+            np.ones(n + 1),
+            [None] * (n + 1),
+            true,
+            decided,
+        )
     )
     evaluation = evaluator.evaluation()
     (check,) = evaluation.targets or ()
     low, high = binomtest(n_correct, n).proportion_ci(0.95, "exact") if n else (0.0, 1.0)
     assert (check.low, check.high) == pytest.approx((low, high))
-    assert check.result == result == ("met" if low >= 0.95 else "missed" if high < 0.95 else "undecided")
-    assert f"target recall of ham 0.95: {result}, " in "".join(format_result(evaluation_result(evaluation), "table"))
+    assert (
+        check.result
+        == result
+        == ("met" if low >= 0.95 else "missed" if high < 0.95 else "undecided")
+    )
+    assert f"target recall of ham 0.95: {result}, " in "".join(
+        format_result(evaluation_result(evaluation), "table")
+    )
     assert f" {result} |" in "".join(format_result(evaluation_result(evaluation), "markdown"))
 
 
-def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: Any, tmp_path: Path) -> None:
+def test_the_default_model_chooses_thresholds_on_all_retained_documents(
+    nbtext: Any, tmp_path: Path
+) -> None:
     """Not only on those that a model without targets is calibrated with: fewer would make them
     stricter than needed.
     """
@@ -105,7 +141,10 @@ def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: 
     lines = ["label,text\n"]
     for number in range(9000):
         label = "spam" if random.random() < 0.3 else "ham"
-        words = random.choice(WORDS["ham"] + WORDS["spam"], 3).tolist() + random.choice(WORDS[label], 4).tolist()
+        words = (
+            random.choice(WORDS["ham"] + WORDS["spam"], 3).tolist()
+            + random.choice(WORDS[label], 4).tolist()
+        )
         lines.append(f"{label},{' '.join(words)} word{number}\n")
     (tmp_path / "t.csv").write_text("".join(lines))
     n_ham = sum(line.startswith("ham") for line in lines)
@@ -113,7 +152,9 @@ def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: 
         trained = nbtext("train", "t.csv", "-o", "m", "--min-recall", "ham=0.99", *options)
         assert f" of {n_ham:,}), at least 0.99" in trained.err
     rows = [line.rstrip("\n").split(",") for line in lines[1:]]
-    classifier = TextClassifier(min_recall={"ham": 0.99}).fit([text for _, text in rows], [label for label, _ in rows])
+    classifier = TextClassifier(min_recall={"ham": 0.99}).fit(
+        [text for _, text in rows], [label for label, _ in rows]
+    )
     assert classifier.fitted_.estimate is not None
     assert classifier.fitted_.estimate.targets[0].documents == n_ham
 
@@ -125,21 +166,35 @@ def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: 
             ["--min-recall", "ham=0.9999"],
             "--min-recall: recall 0.9999 of ham with 0.95 confidence needs at least 29,956",
         ),
-        (["--min-precision", "spam=0.999"], "--min-precision: precision 0.999 of spam cannot be assured"),
+        (
+            ["--min-precision", "spam=0.999"],
+            "--min-precision: precision 0.999 of spam cannot be assured",
+        ),
         (["--min-recall", "hum=0.9"], "--min-recall: there is no label hum; did you mean ham?"),
-        (["--min-recall", "ham=1"], "--min-recall: ham=1 is not a valid value; give a number between 0 and 1"),
+        (
+            ["--min-recall", "ham=1"],
+            "--min-recall: ham=1 is not a valid value; give a number between 0 and 1",
+        ),
         (["--min-recall", "ham=a"], "'ham=a' is not LABEL=P"),
         (["--min-recall", "0.9"], "'0.9' is not LABEL=P"),
-        (["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"], "--min-recall: a label has two targets"),
+        (
+            ["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"],
+            "--min-recall: a label has two targets",
+        ),
         (["--confidence", "0.9"], "--confidence: needs --min-recall or --min-precision"),
-        (["--min-recall", "ham=0.9", "--optimize", "accuracy"], "--optimize: accuracy and the targets"),
+        (
+            ["--min-recall", "ham=0.9", "--optimize", "accuracy"],
+            "--optimize: accuracy and the targets",
+        ),
         (
             ["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"],
             "cannot be reached together with the other targets",
         ),
     ],
 )
-def test_targets_without_a_meaning(nbtext: Any, mails: Path, options: list[str], message: str) -> None:
+def test_targets_without_a_meaning(
+    nbtext: Any, mails: Path, options: list[str], message: str
+) -> None:
     """One line says what is wrong, and no model is written."""
     ran = nbtext("train", "train.csv", "-o", "none", *options, cwd=mails)
     assert ran.status in (1, 2)
@@ -153,7 +208,9 @@ def test_a_growing_model_chooses_again_or_says_that_it_does_not(nbtext: Any, mai
     """With a retained sample, `update` equals training on all; without it, the offsets stay and a
     line says so.
     """
-    (mails / "both.csv").write_text((mails / "train.csv").read_text() + (mails / "test.csv").read_text()[11:])
+    (mails / "both.csv").write_text(
+        (mails / "train.csv").read_text() + (mails / "test.csv").read_text()[11:]
+    )
     target = ("--min-recall", "ham=0.99")
     kept = (*target, "--keep-sample", "10000")
     nbtext("train", "train.csv", "-o", "kept", *kept, cwd=mails).ok()
@@ -181,11 +238,18 @@ def test_thresholds(nbtext: Any, mails: Path) -> None:
             assert record["label"] == ("spam" if record["scores"]["spam"] >= minimum else "ham")
             assert record["probability"] == record["scores"][record["label"]]
     for record in predict("--threshold", "spam=0.9", "--threshold", "ham=0.8"):
-        reached = [label for label, minimum in (("ham", 0.8), ("spam", 0.9)) if record["scores"][label] >= minimum]
+        reached = [
+            label
+            for label, minimum in (("ham", 0.8), ("spam", 0.9))
+            if record["scores"][label] >= minimum
+        ]
         assert record["label"] == (reached[0] if reached else None)
         assert reached or record["reason"] == "no label reaches its threshold"
     by_threshold = evaluate(nbtext, mails, "-m", "t", "--threshold", "spam=0.9")
-    assert by_threshold["per_label"][0]["recall"] > evaluate(nbtext, mails, "-m", "t")["per_label"][0]["recall"]
+    assert (
+        by_threshold["per_label"][0]["recall"]
+        > evaluate(nbtext, mails, "-m", "t")["per_label"][0]["recall"]
+    )
 
 
 def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
@@ -206,12 +270,18 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
         ("predict", ["--threshold", "spam=1.5"], "--threshold: spam=1.5 is not a probability"),
         ("predict", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
         ("evaluate", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
-        ("predict", ["--threshold", "spam=0.5", "--threshold", "spam=0.6"], "--threshold: a label has two thresholds"),
+        (
+            "predict",
+            ["--threshold", "spam=0.5", "--threshold", "spam=0.6"],
+            "--threshold: a label has two thresholds",
+        ),
     ):
         ran = nbtext(command, "test.csv", "-m", "t", *options, cwd=mails)
         assert ran.status != 0
         assert message in ran.err
-    ran = nbtext("evaluate", "test.csv", "--predictions", "p.jsonl", "--threshold", "spam=0.9", cwd=mails)
+    ran = nbtext(
+        "evaluate", "test.csv", "--predictions", "p.jsonl", "--threshold", "spam=0.9", cwd=mails
+    )
     assert "cannot be combined with --predictions, whose labels are final" in ran.err
 
 
@@ -225,7 +295,10 @@ def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:
     assert "--cost: spam is never predicted: that needs a probability of 1" in ran.err
     assert "the calibrated probabilities of this model end at 0.9" in ran.err
     assert "\tspam\t" not in ran.out
-    assert "never predicted" in nbtext("evaluate", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails).err
+    assert (
+        "never predicted"
+        in nbtext("evaluate", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails).err
+    )
     (mails / "low.csv").write_text("ham,spam,2\n")
     ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "low.csv", cwd=mails)
     assert "never" not in ran.err
@@ -244,7 +317,10 @@ def test_the_warning_has_the_right_numbers(nbtext: Any, mails: Path, cost: float
         assert f"needs a probability of {cost / (1 + cost):.6g}" in ran.err
     else:
         sure = " ".join(WORDS["spam"] * 40).encode()
-        assert "\tspam\t" in nbtext("predict", "-", "-m", "t", "--cost", "costs.csv", input=sure, cwd=mails).out
+        assert (
+            "\tspam\t"
+            in nbtext("predict", "-", "-m", "t", "--cost", "costs.csv", input=sure, cwd=mails).out
+        )
 
 
 def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:
@@ -252,7 +328,10 @@ def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:
     for metric in ("accuracy", "macro_f1", "log_loss"):
         err = nbtext("train", "train.csv", "-o", "o", "--optimize", metric, cwd=mails).err
         (line,) = [line for line in err.splitlines() if line.startswith("optimized ")]
-        assert "nothing changed, because no offsets improve it" in line or " without offsets, 0." in line
+        assert (
+            "nothing changed, because no offsets improve it" in line
+            or " without offsets, 0." in line
+        )
 
 
 def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
@@ -269,14 +348,20 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
     assert estimate is not None
     for fitted in (
         replace(model.fitted, model_settings=replace(settings, min_recall=(("eggs", 0.99),))),
-        replace(model.fitted, task=replace(model.fitted.task, estimate=replace(estimate, targets=()))),
+        replace(
+            model.fitted, task=replace(model.fitted.task, estimate=replace(estimate, targets=()))
+        ),
         replace(
             model.fitted,
             task=replace(
-                model.fitted.task, estimate=replace(estimate, targets=(replace(estimate.targets[0], correct=10**9),))
+                model.fitted.task,
+                estimate=replace(estimate, targets=(replace(estimate.targets[0], correct=10**9),)),
             ),
         ),
-        replace(model.fitted, task=replace(model.fitted.task, estimate=replace(estimate, optimized=(0.5, 0.6)))),
+        replace(
+            model.fitted,
+            task=replace(model.fitted.task, estimate=replace(estimate, optimized=(0.5, 0.6))),
+        ),
     ):
         save_model(replace(model, fitted=fitted), mails / "damaged")
         with pytest.raises(ArtifactError):

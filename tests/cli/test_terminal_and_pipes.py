@@ -25,7 +25,9 @@ def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) ->
 
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
-def test_no_bar_runs_through_results(on_a_terminal: Any, letters: Path, model: str, command: str) -> None:
+def test_no_bar_runs_through_results(
+    on_a_terminal: Any, letters: Path, model: str, command: str
+) -> None:
     """There is no progress bar if results are printed on the same terminal, because it would erase
     some of them.
     """
@@ -84,8 +86,12 @@ def test_what_can_be_refused(
         assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("name", ["predict", "evaluate", "inspect", "explain", "compare", "diff", "sample", "train"])
-def test_a_dumb_terminal(on_a_terminal: Any, letters: Path, model: str, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["predict", "evaluate", "inspect", "explain", "compare", "diff", "sample", "train"]
+)
+def test_a_dumb_terminal(
+    on_a_terminal: Any, letters: Path, model: str, tmp_path: Path, name: str
+) -> None:
     """A dumb terminal gets plain text from every command: no escape sequences, no bar, and tables
     that fit.
     """
@@ -107,30 +113,46 @@ def test_a_dumb_terminal(on_a_terminal: Any, letters: Path, model: str, tmp_path
         assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_verbose_says_when_the_kernel_cannot_help(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_verbose_says_when_the_kernel_cannot_help(
+    nbtext: Any, letters: Path, tmp_path: Path
+) -> None:
     """Whether it is compiled, and once for all threads why words are counted in plain Python."""
     arguments = ["train", str(letters / "train"), "-o", str(tmp_path / "m"), "-q", "-v"]
     slow = nbtext(*arguments, "--token-pattern", r"\w+", "--jobs", "3")
     assert slow.err.splitlines()[0].startswith("nbtext: kernel: ")
     assert slow.err.count("counting in plain Python") == 1
     off = nbtext(*arguments, NBTEXT_KERNEL="off")
-    assert "kernel: pure Python (slower); the compiled kernel is switched off by NBTEXT_KERNEL\n" in off.err
-    assert "counting in plain Python, which is slower: the compiled kernel is switched off" in off.err
+    assert (
+        "kernel: pure Python (slower); the compiled kernel is switched off by NBTEXT_KERNEL\n"
+        in off.err
+    )
+    assert (
+        "counting in plain Python, which is slower: the compiled kernel is switched off" in off.err
+    )
 
 
 def test_a_model_does_not_go_to_a_terminal(on_a_terminal: Any, letters: Path) -> None:
     """Without -o and without a pipe, training asks where the model should go."""
-    assert "the result is binary, and standard output is a terminal" in on_a_terminal("train", str(letters / "train"))
+    assert "the result is binary, and standard output is a terminal" in on_a_terminal(
+        "train", str(letters / "train")
+    )
 
 
 def test_a_co_process(model: str) -> None:
     """Each line is predicted as soon as it arrives, before the next one is sent."""
     with subprocess.Popen(
-        [*NBTEXT, "predict", "-", "-m", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        [*NBTEXT, "predict", "-", "-m", model],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        for line, label in (("my trash was not collected", "trash"), ("a parking fine", "parking"), ("", "")):
+        for line, label in (
+            ("my trash was not collected", "trash"),
+            ("a parking fine", "parking"),
+            ("", ""),
+        ):
             process.stdin.write(line.encode() + b"\n")
             assert select.select([process.stdout], [], [], 30)[0], "no answer"
             assert process.stdout.readline().decode().split("\t")[1] == label
@@ -185,7 +207,10 @@ def test_a_model_from_a_pipe(nbtext: Any, model: str, tmp_path: Path, command: s
         typed = command.format(name, model=model, out=tmp_path / "out").split()
         with subprocess.Popen(["cp", model, "pipe"] if name == "pipe" else ["true"]):
             found.append(
-                (nbtext(*typed, input=Path(model).read_bytes()).ok().out, *map(Path.read_bytes, tmp_path.glob("out")))
+                (
+                    nbtext(*typed, input=Path(model).read_bytes()).ok().out,
+                    *map(Path.read_bytes, tmp_path.glob("out")),
+                )
             )
     assert found[0] == found[1] == found[2]
 
@@ -221,7 +246,9 @@ def test_evaluating_predictions_made_before(nbtext: Any, letters: Path, model: s
 def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
     """With --separate-fields, the same word in the subject and in the body are two features."""
     rows = [("free money", "see you at lunch", "spam"), ("lunch", "the soup is free", "ham")] * 3
-    (tmp_path / "mail.csv").write_text("subject,body,label\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    (tmp_path / "mail.csv").write_text(
+        "subject,body,label\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
+    )
     fields = ["--text-field", "subject,body", "--separate-fields"]
     nbtext("vectorize", "mail.csv", *fields, "-o", "m.npz").ok()
     import numpy as np

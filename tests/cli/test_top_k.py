@@ -24,7 +24,9 @@ K = 3
 def texts(tmp_path: Path) -> Path:
     """Documents, of which one has no token and one cannot be read."""
     path = tmp_path / "t.jsonl"
-    path.write_text('{"text": "the bins of my street"}\n{"text": "taxes"}\n{"text": "?"}\n{"text": null}\n')
+    path.write_text(
+        '{"text": "the bins of my street"}\n{"text": "taxes"}\n{"text": "?"}\n{"text": null}\n'
+    )
     return path
 
 
@@ -32,23 +34,38 @@ def texts(tmp_path: Path) -> Path:
 def best(nbtext: Any, model: str, texts: Path) -> list[list[tuple[str, float]]]:
     """The labels of each document by decreasing probability, from the records with all labels."""
     records = nbtext("predict", str(texts), "-m", model, "--to", "jsonl").records
-    return [sorted((each["scores"] or {}).items(), key=lambda pair: -pair[1])[:K] for each in records]
+    return [
+        sorted((each["scores"] or {}).items(), key=lambda pair: -pair[1])[:K] for each in records
+    ]
 
 
-def test_every_format(nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]) -> None:
+def test_every_format(
+    nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]
+) -> None:
     """JSON has them in `scores`, the most probable first; tables have two columns for each."""
 
     def predict(form: str) -> str:
-        return str(nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--to", form).ok().out)
+        return str(
+            nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--to", form).ok().out
+        )
 
     lines = [json.loads(line) for line in predict("jsonl").splitlines()]
     assert [list((each["scores"] or {}).items()) for each in lines] == best
     assert json.loads(predict("json")) == lines
     header, *rows = csv.reader(io.StringIO(predict("csv")))
-    assert header[3:] == ["label_1", "probability_1", "label_2", "probability_2", "label_3", "probability_3"]
+    assert header[3:] == [
+        "label_1",
+        "probability_1",
+        "label_2",
+        "probability_2",
+        "label_3",
+        "probability_3",
+    ]
     assert [row[3::2] for row in rows] == [[name for name, _ in each] or [""] * 3 for each in best]
     for row, each in zip(rows, best, strict=True):
-        assert [float(share) for share in row[4::2] if share] == pytest.approx([share for _, share in each], abs=1e-6)
+        assert [float(share) for share in row[4::2] if share] == pytest.approx(
+            [share for _, share in each], abs=1e-6
+        )
     assert [line.split("\t") for line in predict("tsv").splitlines()] == rows
     assert predict("markdown").splitlines()[2].count("|") == 10
     for line, each in zip(predict("table").splitlines(), best, strict=True):
@@ -58,25 +75,58 @@ def test_every_format(nbtext: Any, model: str, texts: Path, best: list[list[tupl
 
 def test_more_than_there_are_labels(nbtext: Any, model: str, texts: Path) -> None:
     """Columns without a label stay empty, so that their number is what was asked for."""
-    rows = list(csv.reader(io.StringIO(nbtext("predict", str(texts), "-m", model, "--top-k", "8", "--to", "csv").out)))
+    rows = list(
+        csv.reader(
+            io.StringIO(
+                nbtext("predict", str(texts), "-m", model, "--top-k", "8", "--to", "csv").out
+            )
+        )
+    )
     assert {len(row) for row in rows} == {3 + 16}
     assert rows[1][-4:] == [""] * 4 and rows[1][-5] != ""
 
 
-def test_added_columns(nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]) -> None:
+def test_added_columns(
+    nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]
+) -> None:
     """Rows of JSON get `scores`, rows of CSV two columns for each label."""
-    result = nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--add-columns", "--column-prefix", "p_")
+    result = nbtext(
+        "predict",
+        str(texts),
+        "-m",
+        model,
+        "--top-k",
+        str(K),
+        "--add-columns",
+        "--column-prefix",
+        "p_",
+    )
     found = result.records
     assert [list((each["p_scores"] or {}).items()) for each in found] == best
     (texts.parent / "t.csv").write_text("text\nthe bins of my street\n")
-    result = nbtext("predict", "t.csv", "-m", model, "--top-k", "2", "--add-columns", cwd=texts.parent)
+    result = nbtext(
+        "predict", "t.csv", "-m", model, "--top-k", "2", "--add-columns", cwd=texts.parent
+    )
     (row,) = csv.DictReader(io.StringIO(result.out))
-    assert list(row) == ["text", "label", "probability", "label_1", "probability_1", "label_2", "probability_2"]
-    assert (row["label_2"], float(row["probability_2"])) == (best[0][1][0], pytest.approx(best[0][1][1], abs=1e-6))
+    assert list(row) == [
+        "text",
+        "label",
+        "probability",
+        "label_1",
+        "probability_1",
+        "label_2",
+        "probability_2",
+    ]
+    assert (row["label_2"], float(row["probability_2"])) == (
+        best[0][1][0],
+        pytest.approx(best[0][1][1], abs=1e-6),
+    )
 
 
 @pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
-def test_evaluate_reads_them(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
+def test_evaluate_reads_them(
+    nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str
+) -> None:
     """With all labels, the log-loss is that of the model (to six decimals of the probabilities); so
     with sets.
     """
@@ -85,18 +135,31 @@ def test_evaluate_reads_them(nbtext: Any, letters: Path, model: str, tmp_path: P
         asked = ("predict", str(letters / "test"), "-m", model, "--top-k", "6", *sets, "-o", out)
         nbtext(*asked).ok()
         found = nbtext("evaluate", str(letters / "test"), "--predictions", out, "--to", "json").json
-        expected = nbtext("evaluate", str(letters / "test"), "-m", model, *sets, "--to", "json").json
+        expected = nbtext(
+            "evaluate", str(letters / "test"), "-m", model, *sets, "--to", "json"
+        ).json
         for name in ("accuracy", "log_loss"):
             assert found[name] == pytest.approx(expected[name], abs=1e-4)
 
 
-@given(st.integers(1, 12), st.integers(0, 5), st.sampled_from([3, 300]), st.randoms(use_true_random=False))
+@given(
+    st.integers(1, 12),
+    st.integers(0, 5),
+    st.sampled_from([3, 300]),
+    st.randoms(use_true_random=False),
+)
 def test_order_equals_a_stable_sort(k: int, n: int, n_classes: int, random: Any) -> None:
     """With few classes or many, and with ties."""
-    rows = np.array([[random.randrange(4) / 4 for _ in range(n_classes)] for _ in range(n)]).reshape(n, n_classes)
+    rows = np.array(
+        [[random.randrange(4) / 4 for _ in range(n_classes)] for _ in range(n)]
+    ).reshape(n, n_classes)
     none: list[Any] = [None] * n
-    found = Predictions("one", tuple(map(str, range(n_classes))), none, none, rows, np.ones(n), none, none)
-    assert found.most_probable(k) == [sorted(range(n_classes), key=lambda c: -row[c])[:k] for row in rows]
+    found = Predictions(
+        "one", tuple(map(str, range(n_classes))), none, none, rows, np.ones(n), none, none
+    )
+    assert found.most_probable(k) == [
+        sorted(range(n_classes), key=lambda c: -row[c])[:k] for row in rows
+    ]
 
 
 def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -122,7 +185,9 @@ def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
 def test_rank(nbtext: Any, letters: Path, model: str, extra: tuple[str, ...]) -> None:
     """The same records, by falling entropy of the probabilities."""
     ask = ("predict", str(letters / "test"), "-m", model, "--to", "jsonl", *extra)
-    plain, ranked = (nbtext(*ask, *rank).out.splitlines() for rank in ((), ("--rank", "uncertainty", "-j", "2")))
+    plain, ranked = (
+        nbtext(*ask, *rank).out.splitlines() for rank in ((), ("--rank", "uncertainty", "-j", "2"))
+    )
     assert sorted(plain) == sorted(ranked)
     assert plain != ranked
     found = [entropy(json.loads(line)["scores"]) for line in ranked]
@@ -136,8 +201,12 @@ def entropy(scores: dict[str, float]) -> float:
 
 def test_documents_without_known_words_come_last(nbtext: Any, model: str, tmp_path: Path) -> None:
     """Documents without a known word, and those that cannot be read, come last, in their order."""
-    (tmp_path / "a.jsonl").write_text('{"text": ""}\n{"text": \n{"text": "xyzzy"}\n{"text": "the bins, the noise"}\n')
-    records = nbtext("predict", "a.jsonl", "-m", model, "--rank", "uncertainty", "--to", "jsonl").records
+    (tmp_path / "a.jsonl").write_text(
+        '{"text": ""}\n{"text": \n{"text": "xyzzy"}\n{"text": "the bins, the noise"}\n'
+    )
+    records = nbtext(
+        "predict", "a.jsonl", "-m", model, "--rank", "uncertainty", "--to", "jsonl"
+    ).records
     assert records[0]["known"] > 0
     assert len(records) == 4
     assert all(record["known"] == 0 for record in records[1:])

@@ -24,7 +24,11 @@ def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
     rows = []
     for i in range(n):
         label = "tool" if i % 3 == 2 else "fruit"
-        text = " ".join(random.choices(WORDS[label], k=3)) if i % 4 < 2 else ("", f"unheard{i}")[i % 4 - 2]
+        text = (
+            " ".join(random.choices(WORDS[label], k=3))
+            if i % 4 < 2
+            else ("", f"unheard{i}")[i % 4 - 2]
+        )
         rows.append((text, label))
     return rows
 
@@ -36,8 +40,12 @@ def write_csv(path: Path, rows: list[tuple[str, Any]]) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("model", ["auto", "dirichlet", "bernoulli", "complement", "categorical", "svm", "logistic"])
-def test_estimates_agree_on_texts_without_a_known_word(nbtext: Any, tmp_path: Path, model: str) -> None:
+@pytest.mark.parametrize(
+    "model", ["auto", "dirichlet", "bernoulli", "complement", "categorical", "svm", "logistic"]
+)
+def test_estimates_agree_on_texts_without_a_known_word(
+    nbtext: Any, tmp_path: Path, model: str
+) -> None:
     """Half of 240 texts have no known word: `train`, `evaluate --folds` and `evaluate -m` answer
     the other half.
     """
@@ -46,15 +54,24 @@ def test_estimates_agree_on_texts_without_a_known_word(nbtext: Any, tmp_path: Pa
     trained = nbtext("train", data, "--model", model, "-o", out).err
     assert "accuracy 0.5000" in trained and ", 120 unanswered)" in trained
     folds = nbtext("evaluate", data, "--folds", "5", "--model", model, "--to", "json").json
-    new = write_csv(tmp_path / "new.csv", [(text.replace("unheard", "new"), label) for text, label in make_texts(240)])
+    new = write_csv(
+        tmp_path / "new.csv",
+        [(text.replace("unheard", "new"), label) for text, label in make_texts(240)],
+    )
     held_out = nbtext("evaluate", new, "-m", out, "--to", "json").json
     for found in (folds, held_out):
-        assert (found["unanswered"], found["accuracy"], found["accuracy_among_answered"]) == (120, 0.5, 1.0)
+        assert (found["unanswered"], found["accuracy"], found["accuracy_among_answered"]) == (
+            120,
+            0.5,
+            1.0,
+        )
     answer = nbtext("predict", "-", "-m", out, "--to", "jsonl", input=b"zzz\n").json
     assert (answer["label"], answer["reason"]) == (None, "the document holds no known word")
 
 
-def test_several_labels_are_not_given_to_a_text_without_a_known_word(nbtext: Any, tmp_path: Path) -> None:
+def test_several_labels_are_not_given_to_a_text_without_a_known_word(
+    nbtext: Any, tmp_path: Path
+) -> None:
     rows = [{"text": text, "label": [label, "thing"]} for text, label in make_texts(240)]
     data = tmp_path / "t.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -18,7 +18,9 @@ OF_SEVERAL = ("label_ranking_average_precision", "classwise_calibration_error")
 
 
 def write(path: str, rows: list[tuple[str, Any]]) -> str:
-    Path(path).write_text("".join(f"{json.dumps({'text': text, 'label': label})}\n" for text, label in rows))
+    Path(path).write_text(
+        "".join(f"{json.dumps({'text': text, 'label': label})}\n" for text, label in rows)
+    )
     return path
 
 
@@ -41,7 +43,8 @@ def test_a_model(nbtext: Any, corpora: dict[str, str]) -> None:
     """
     nbtext("train", corpora["train"], "-o", "m.joblib").ok()
     known, found = (
-        nbtext("evaluate", corpora[name], "-m", "m.joblib", "--to", "json").ok().json for name in ("known", "all")
+        nbtext("evaluate", corpora[name], "-m", "m.joblib", "--to", "json").ok().json
+        for name in ("known", "all")
     )
     assert "unknown_label" not in known
     assert (found["documents"], found["unknown_label"]) == (10, 2)
@@ -66,13 +69,20 @@ def test_only_such_documents(nbtext: Any, corpora: dict[str, str]) -> None:
     """
     nbtext("train", corpora["train"], "-o", "m.joblib").ok()
     write("other.jsonl", [(text, "animal") for text in OTHERS])
-    found = nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "json", "--report", "page.html").ok().json
+    found = (
+        nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "json", "--report", "page.html")
+        .ok()
+        .json
+    )
     assert (found["accuracy"], found["unknown_label"]) == (0, 2)
     assert not set(OF_PROBABILITIES) & found.keys()
     nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "table").ok()
     refused = nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--fail-under", "log_loss=1")
     assert refused.status == 2
-    assert "log_loss was not measured; each document has a label that the model does not know" in refused.err
+    assert (
+        "log_loss was not measured; each document has a label that the model does not know"
+        in refused.err
+    )
 
 
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
@@ -81,7 +91,9 @@ def test_predictions(nbtext: Any, corpora: dict[str, str], form: str) -> None:
     nbtext("train", corpora["train"], "-o", "m.joblib").ok()
     nbtext("predict", corpora["all"], "-m", "m.joblib", "-o", f"p.{form}").ok()
     by_model = nbtext("evaluate", corpora["all"], "-m", "m.joblib", "--to", "json").ok().json
-    by_file = nbtext("evaluate", corpora["all"], "--predictions", f"p.{form}", "--to", "json").ok().json
+    by_file = (
+        nbtext("evaluate", corpora["all"], "--predictions", f"p.{form}", "--to", "json").ok().json
+    )
     assert by_file["unknown_label"] == by_model["unknown_label"] == 2
     assert by_file["log_loss"] == pytest.approx(by_model["log_loss"], abs=1e-5)
 
@@ -89,7 +101,12 @@ def test_predictions(nbtext: Any, corpora: dict[str, str], form: str) -> None:
 @pytest.mark.parametrize("model", [(), ("--model", "best")])
 def test_folds(nbtext: Any, model: tuple[str, ...]) -> None:
     """The model of a fold does not know a label whose only document is in the fold."""
-    rows = [(f"{text} {word}", label) for label, texts in KNOWN.items() for text in texts for word in ("old", "new")]
+    rows = [
+        (f"{text} {word}", label)
+        for label, texts in KNOWN.items()
+        for text in texts
+        for word in ("old", "new")
+    ]
     write("s.jsonl", [*rows, ("green frog", "animal")])
     found = nbtext("evaluate", "s.jsonl", "--folds", "2", *model, "--to", "json").ok().json
     assert found["unknown_label"] == 1
@@ -99,7 +116,9 @@ def test_folds(nbtext: Any, model: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("options", [(), ("--predictions",)])
 def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
     """A document with such a label, and others, is left out of what probabilities are measured by."""
-    known: list[tuple[str, Any]] = [(text, [label]) for label, texts in KNOWN.items() for text in texts]
+    known: list[tuple[str, Any]] = [
+        (text, [label]) for label, texts in KNOWN.items() for text in texts
+    ]
     known += [("apple and iron", ["fruit", "metal"]), ("bolt and pear", ["metal", "fruit"])]
     write("train.jsonl", known)
     write("known.jsonl", known)
@@ -128,13 +147,24 @@ def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
     nbtext("train", corpora["train"], "-o", "a.joblib").ok()
     nbtext("train", corpora["train"], "more.jsonl", "-o", "b.joblib").ok()
     models = ("-m", "a.joblib", "-m", "b.joblib")
-    known, found = (nbtext("compare", corpora[name], *models, "--to", "json").ok().json for name in ("known", "all"))
+    known, found = (
+        nbtext("compare", corpora[name], *models, "--to", "json").ok().json
+        for name in ("known", "all")
+    )
     assert (known.get("unknown_label"), found["unknown_label"]) == (None, 2)
     for one, other in zip(known["models"], found["models"], strict=True):
         assert one["log_loss"]["value"] == pytest.approx(other["log_loss"]["value"], abs=1e-12)
     assert found["models"][0]["accuracy"]["value"] < known["models"][0]["accuracy"]["value"]
-    assert nbtext("compare", corpora["all"], *models, "--to", "tsv").ok().out.splitlines()[0].endswith("\t2")
-    for form, part in (("csv", ",unknown_label"), ("table", "2 with a label that the model does not know")):
+    assert (
+        nbtext("compare", corpora["all"], *models, "--to", "tsv")
+        .ok()
+        .out.splitlines()[0]
+        .endswith("\t2")
+    )
+    for form, part in (
+        ("csv", ",unknown_label"),
+        ("table", "2 with a label that the model does not know"),
+    ):
         shown = nbtext("compare", corpora["all"], *models, "--to", form).ok().out
         assert part in " ".join(shown.split()) if form == "table" else part in shown
     nbtext("compare", corpora["all"], *models, "--report", "page.html").ok()
@@ -143,10 +173,24 @@ def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
 
 def test_learning_curves(nbtext: Any) -> None:
     """The model of a part does not know the labels that the part lacks."""
-    rows = [(f"{text} {n}", label) for label, texts in KNOWN.items() for text in texts for n in range(5)]
+    rows = [
+        (f"{text} {n}", label) for label, texts in KNOWN.items() for text in texts for n in range(5)
+    ]
     write("s.jsonl", [*rows, ("green frog", "animal"), ("toad", "animal")])
-    write("test.jsonl", [("apple", "fruit"), ("bolt", "metal"), ("frog", "animal"), ("toad", "animal")])
-    how = ("compare", "s.jsonl", "--test", "test.jsonl", "--sizes", "4,42", "--models", "multinomial")
+    write(
+        "test.jsonl",
+        [("apple", "fruit"), ("bolt", "metal"), ("frog", "animal"), ("toad", "animal")],
+    )
+    how = (
+        "compare",
+        "s.jsonl",
+        "--test",
+        "test.jsonl",
+        "--sizes",
+        "4,42",
+        "--models",
+        "multinomial",
+    )
     small, whole = nbtext(*how, "--to", "json").ok().json["points"]
     assert (small["unknown_label"], whole["unknown_label"]) == (2, 0)
     assert small["log_loss"] < 3
@@ -158,6 +202,19 @@ def test_labels_alone(nbtext: Any) -> None:
     to it.
     """
     Path("t.csv").write_text("true,guess,text\na,a,x\nb,a,y\nc,a,z\n")
-    found = nbtext("evaluate", "t.csv", "--label-field", "true", "--predicted-field", "guess", "--to", "json").ok().json
+    found = (
+        nbtext(
+            "evaluate",
+            "t.csv",
+            "--label-field",
+            "true",
+            "--predicted-field",
+            "guess",
+            "--to",
+            "json",
+        )
+        .ok()
+        .json
+    )
     assert "unknown_label" not in found
     assert found["macro_f1"] == pytest.approx((0.5 + 0 + 0) / 3)

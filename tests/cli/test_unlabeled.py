@@ -25,7 +25,9 @@ def corpus(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = path.read_text(encoding="utf-8")
         numbers[label] = numbers.get(label, 0) + 1
         few = numbers[label] <= FEW
-        (labeled if few else others).append(json.dumps({"text": text, "label": label if few else "noise"}) + "\n")
+        (labeled if few else others).append(
+            json.dumps({"text": text, "label": label if few else "noise"}) + "\n"
+        )
     (folder / "few.jsonl").write_text("".join(labeled))
     (folder / "a.jsonl").write_text("".join(others[::2]))
     (folder / "b").mkdir()
@@ -38,7 +40,9 @@ BOTH = ("train", "few.jsonl", "--unlabeled", "a.jsonl", "--unlabeled", "b", "--e
 
 
 def accuracy(nbtext: Any, letters: Path, model: Path) -> float:
-    return float(nbtext("evaluate", str(letters / "test"), "-m", str(model), "--to", "json").json["accuracy"])
+    return float(
+        nbtext("evaluate", str(letters / "test"), "-m", str(model), "--to", "json").json["accuracy"]
+    )
 
 
 @pytest.mark.exhaustive
@@ -51,19 +55,31 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     result = nbtext(*BOTH, "--model", model, "-o", "both.joblib", cwd=corpus)
     assert (result.status, result.out) == (0, "")
     assert re.search(
-        r"^labeled documents alone, smoothing 0\.\d+: accuracy 0\.\d+, log-loss \d\.\d+$", result.err, re.MULTILINE
+        r"^labeled documents alone, smoothing 0\.\d+: accuracy 0\.\d+, log-loss \d\.\d+$",
+        result.err,
+        re.MULTILINE,
     )
     assert (
-        len(re.findall(r"^unlabeled documents weighted [\d.]+, smoothing [\d.]+: accuracy", result.err, re.MULTILINE))
+        len(
+            re.findall(
+                r"^unlabeled documents weighted [\d.]+, smoothing [\d.]+: accuracy",
+                result.err,
+                re.MULTILINE,
+            )
+        )
         >= 3
     )
-    steps = re.findall(r"^step (\d+): penalized log-likelihood (-[\d,.]+)$", result.err, re.MULTILINE)
+    steps = re.findall(
+        r"^step (\d+): penalized log-likelihood (-[\d,.]+)$", result.err, re.MULTILINE
+    )
     assert [int(number) for number, _ in steps] == list(range(len(steps)))
     found = [float(value.replace(",", "")) for _, value in steps]
     assert len(found) > 3
     assert all(after >= before for before, after in pairwise(found))
     assert "(5 folds)" in result.err
-    alone, both = (accuracy(nbtext, letters, corpus / name) for name in ("alone.joblib", "both.joblib"))
+    alone, both = (
+        accuracy(nbtext, letters, corpus / name) for name in ("alone.joblib", "both.joblib")
+    )
     assert both > alone + 0.04
     shown = nbtext("inspect", "both.joblib", "--to", "json", cwd=corpus)
     unlabeled = shown.json["unlabeled"]
@@ -72,7 +88,10 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     assert len(set(priors)) > 1  # those of the labeled documents are equal
     assert (unlabeled["method"], unlabeled["documents"]) == ("em", 312)
     assert unlabeled["log_likelihoods"][-1] == pytest.approx(found[-1], abs=0.06)
-    assert "unlabeled   312 documents by" in nbtext("inspect", "both.joblib", "--to", "table", cwd=corpus).out
+    assert (
+        "unlabeled   312 documents by"
+        in nbtext("inspect", "both.joblib", "--to", "table", cwd=corpus).out
+    )
 
 
 def test_the_same_bytes(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
@@ -84,7 +103,19 @@ def test_the_same_bytes(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
     models = []
     for sources, jobs in ((("a.jsonl", "b"), "1"), (("b", str(backwards)), "3")):
         named = [part for source in sources for part in ("--unlabeled", source)]
-        nbtext("train", "few.jsonl", *named, "--em", "3", "-q", "-j", jobs, "-o", str(tmp_path / jobs), cwd=corpus).ok()
+        nbtext(
+            "train",
+            "few.jsonl",
+            *named,
+            "--em",
+            "3",
+            "-q",
+            "-j",
+            jobs,
+            "-o",
+            str(tmp_path / jobs),
+            cwd=corpus,
+        ).ok()
         models.append((tmp_path / jobs).read_bytes())
     assert models[0] == models[1]
 
@@ -104,10 +135,18 @@ def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
     options = ("--smoothing", "0.5", "--no-calibrate")
     nbtext("train", "both.joblib", *options, "-o", "again.joblib").ok()
     nbtext(
-        "train", "few.jsonl", "--model", "multinomial", *options, "-o", str(tmp_path / "alone.joblib"), cwd=corpus
+        "train",
+        "few.jsonl",
+        "--model",
+        "multinomial",
+        *options,
+        "-o",
+        str(tmp_path / "alone.joblib"),
+        cwd=corpus,
     ).ok()
     asked = [
-        nbtext("predict", str(corpus / "b"), "-m", str(tmp_path / f"{name}.joblib")) for name in ("again", "alone")
+        nbtext("predict", str(corpus / "b"), "-m", str(tmp_path / f"{name}.joblib"))
+        for name in ("again", "alone")
     ]
     assert asked[0].out == asked[1].out != ""
     nbtext("update", "again.joblib", str(corpus / "few.jsonl")).ok()
@@ -119,7 +158,9 @@ def test_unlabeled_documents_that_do_not_help(nbtext: Any, tmp_path: Path) -> No
     """
     (tmp_path / "few.csv").write_text("text,label\n" + "red round,apple\nyellow long,banana\n" * 8)
     (tmp_path / "noise.txt").write_text("red yellow\nround long\nred long yellow round\n" * 30)
-    result = nbtext("train", "few.csv", "--unlabeled", "noise.txt", "--em", "10", "-o", "both.joblib")
+    result = nbtext(
+        "train", "few.csv", "--unlabeled", "noise.txt", "--em", "10", "-o", "both.joblib"
+    )
     assert (result.status, "do not help" in result.err) == (0, True)
     nbtext("train", "few.csv", "--model", "multinomial", "-o", "alone.joblib").ok()
     assert (tmp_path / "both.joblib").read_bytes() == (tmp_path / "alone.joblib").read_bytes()
@@ -129,7 +170,15 @@ def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
     """If no document can be held out, only the labeled documents are used, and a line states why."""
     (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     result = nbtext(
-        "train", "few.csv", "--unlabeled", "-", "--em", "10", "-o", "m", input=b"red sweet\nyellow sour\n"
+        "train",
+        "few.csv",
+        "--unlabeled",
+        "-",
+        "--em",
+        "10",
+        "-o",
+        "m",
+        input=b"red sweet\nyellow sour\n",
     ).ok()
     assert "no label has two documents" in result.err
 
@@ -145,7 +194,9 @@ def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_options_of_features_and_models(nbtext: Any, corpus: Path, tmp_path: Path, options: list[str]) -> None:
+def test_options_of_features_and_models(
+    nbtext: Any, corpus: Path, tmp_path: Path, options: list[str]
+) -> None:
     """The choice of features, hashing, priors and the like go with it; the model can be asked and
     looked into.
     """

@@ -15,7 +15,9 @@ import pytest
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """http://HOST:PORT of a server of the test's folder."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    ) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -28,18 +30,28 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
     """
     for half in ("train", "test"):
         paths = sorted((letters / half).glob("*/*"))
-        lines = [json.dumps({"text": path.read_text(), "label": path.parent.name}) for path in paths]
+        lines = [
+            json.dumps({"text": path.read_text(), "label": path.parent.name}) for path in paths
+        ]
         (tmp_path / f"{half}.jsonl").write_text("\n".join(lines))
-    (tmp_path / "train.jsonl.gz").write_bytes(gzip.compress((tmp_path / "train.jsonl").read_bytes()))
+    (tmp_path / "train.jsonl.gz").write_bytes(
+        gzip.compress((tmp_path / "train.jsonl").read_bytes())
+    )
     nbtext("train", str(letters / "train"), "-o", "files", "-q").ok()
     nbtext("train", "train.jsonl", "-o", "here", "-q").ok()
-    sources = {f"{server}/train.jsonl": "here", f"{server}/train.jsonl.gz": "here", f"file://{letters}/train": "files"}
+    sources = {
+        f"{server}/train.jsonl": "here",
+        f"{server}/train.jsonl.gz": "here",
+        f"file://{letters}/train": "files",
+    }
     for url, same in sources.items():
         there = nbtext("train", url, "-o", "there", "-q")
         assert (there.status, there.out, there.err) == (0, "", "")
         assert (tmp_path / "there").read_bytes() == (tmp_path / same).read_bytes()
     ask = ("-m", "here", "--to", "json")
-    assert nbtext("evaluate", f"{server}/test.jsonl", *ask) == nbtext("evaluate", "test.jsonl", *ask)
+    assert nbtext("evaluate", f"{server}/test.jsonl", *ask) == nbtext(
+        "evaluate", "test.jsonl", *ask
+    )
     here = nbtext("predict", "test.jsonl", *ask)
     there = nbtext("predict", f"{server}/test.jsonl", *ask)
     assert (there.status, there.out.replace(f"{server}/", "")) == (0, here.out)

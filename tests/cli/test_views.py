@@ -15,12 +15,20 @@ from nbtext.artifact.model import load_model, save_model
 VIEWS = ("--view", "word:1,2", "--view", "char_wb:2,4")
 WEIGHTED = ("--view", "word:1:log-tfidf", "--view", "char_wb:3:binary-tfidf")
 PARAMETERS: dict[tuple[str, ...], dict[str, Any]] = {
-    (*VIEWS, "--model", "multinomial"): {"view": ("word:1,2", "char_wb:2,4"), "model": "multinomial"},
-    (*WEIGHTED, "--model", "svm"): {"view": ("word:1:log-tfidf", "char_wb:3:binary-tfidf"), "model": "svm"},
+    (*VIEWS, "--model", "multinomial"): {
+        "view": ("word:1,2", "char_wb:2,4"),
+        "model": "multinomial",
+    },
+    (*WEIGHTED, "--model", "svm"): {
+        "view": ("word:1:log-tfidf", "char_wb:3:binary-tfidf"),
+        "model": "svm",
+    },
 }
 
 
-@pytest.mark.parametrize("options", [*PARAMETERS, VIEWS, (*VIEWS, "--model", "bernoulli")], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [*PARAMETERS, VIEWS, (*VIEWS, "--model", "bernoulli")], ids=" ".join
+)
 def test_training_to_prediction(nbtext: Any, letters: Path, options: tuple[str, ...]) -> None:
     """The bytes of the model do not depend on the threads; what is saved predicts as before, in all
     commands alike.
@@ -34,11 +42,15 @@ def test_training_to_prediction(nbtext: Any, letters: Path, options: tuple[str, 
     save_model(model, "again.joblib")
     assert Path("again.joblib").read_bytes() == Path("1.joblib").read_bytes()
     predicted = nbtext("predict", test, "-m", "1.joblib", "--to", "jsonl").ok().records
-    right = sum(Path(each["id"]).parent.name == each["label"] for each in predicted) / len(predicted)
+    right = sum(Path(each["id"]).parent.name == each["label"] for each in predicted) / len(
+        predicted
+    )
     assert right > 0.8
     assert nbtext("evaluate", test, "-m", "1.joblib", "--to", "json").ok().json["accuracy"] == right
     explained = nbtext("explain", test, "-m", "1.joblib", "--to", "jsonl").ok().records
-    names = {each["feature"].partition("=")[0] for one in explained for each in one["contributions"]}
+    names = {
+        each["feature"].partition("=")[0] for one in explained for each in one["contributions"]
+    }
     assert names == set(model.fitted.feature_settings.view)
     assert [each["label"] for each in explained] == [each["label"] for each in predicted]
 
@@ -48,16 +60,22 @@ def test_the_library_and_the_command(nbtext: Any, letters: Path, options: tuple[
     """TextClassifier with the same views has the same probabilities."""
     files = sorted((letters / "train").rglob("*.txt"))
     texts = [path.read_text(encoding="utf-8") for path in files]
-    classifier = TextClassifier(**PARAMETERS[options]).fit(texts, [path.parent.name for path in files])
+    classifier = TextClassifier(**PARAMETERS[options]).fit(
+        texts, [path.parent.name for path in files]
+    )
     nbtext("train", str(letters / "train"), *options, "-o", "m.joblib").ok()
     typed = nbtext("predict", str(letters / "test"), "-m", "m.joblib", "--to", "jsonl").ok().records
     tests = [Path(each["id"]).read_text(encoding="utf-8") for each in typed]
     for found, each in zip(classifier.predict_proba(tests), typed, strict=True):
-        assert dict(zip(classifier.classes_, found, strict=True)) == pytest.approx(each["scores"], abs=1e-7)
+        assert dict(zip(classifier.classes_, found, strict=True)) == pytest.approx(
+            each["scores"], abs=1e-7
+        )
 
 
 @pytest.mark.parametrize(
-    "options", [VIEWS, (*WEIGHTED, "--model", "complement"), (*VIEWS, "--min-df", "3")], ids=" ".join
+    "options",
+    [VIEWS, (*WEIGHTED, "--model", "complement"), (*VIEWS, "--min-df", "3")],
+    ids=" ".join,
 )
 def test_a_matrix_of_views(nbtext: Any, letters: Path, options: tuple[str, ...]) -> None:
     """Training on the matrix that `vectorize` writes gives the predictions of training on the
@@ -65,16 +83,24 @@ def test_a_matrix_of_views(nbtext: Any, letters: Path, options: tuple[str, ...])
     """
     train = str(letters / "train")
     test = str(letters / "test")
-    model = [each for each in options if each in ("--model", "complement")] or ["--model", "multinomial"]
+    model = [each for each in options if each in ("--model", "complement")] or [
+        "--model",
+        "multinomial",
+    ]
     features = [each for each in options if each not in ("--model", "complement")]
     nbtext("vectorize", train, *features, "-o", "m.npz").ok()
     nbtext("train", "m.npz", *model, "-o", "m.joblib").ok()
     nbtext("train", train, *features, *model, "-o", "t.joblib").ok()
-    found = [nbtext("predict", test, "-m", name, "--to", "jsonl").ok().records for name in ("m.joblib", "t.joblib")]
+    found = [
+        nbtext("predict", test, "-m", name, "--to", "jsonl").ok().records
+        for name in ("m.joblib", "t.joblib")
+    ]
     assert [each["label"] for each in found[0]] == [each["label"] for each in found[1]]
     # a matrix of weights has no lengths of documents, which the calibration uses
     if "complement" not in model:
-        assert [each["probability"] for each in found[0]] == pytest.approx([each["probability"] for each in found[1]])
+        assert [each["probability"] for each in found[0]] == pytest.approx(
+            [each["probability"] for each in found[1]]
+        )
 
 
 def test_counts_of_views_add_and_subtract(nbtext: Any, letters: Path) -> None:
@@ -89,21 +115,43 @@ def test_counts_of_views_add_and_subtract(nbtext: Any, letters: Path) -> None:
     for one, other in (("merged", "ab"), ("updated", "ab"), ("less", "a")):
         assert Path(f"{one}.joblib").read_bytes() == Path(f"{other}.joblib").read_bytes()
     nbtext("train", train, "--view", "word:1,2", "-o", "other.joblib").ok()
-    nbtext("merge", "a.joblib", "other.joblib", "-o", "x").refused(1, "different settings: --view is")
+    nbtext("merge", "a.joblib", "other.joblib", "-o", "x").refused(
+        1, "different settings: --view is"
+    )
 
 
 def test_several_labels(nbtext: Any) -> None:
     """Documents with several labels are counted in views, too."""
-    rows = [{"text": text, "labels": labels} for text, labels in (
-        ("cats purr", ["cat"]), ("dogs bark", ["dog"]), ("cats and dogs", ["cat", "dog"]), ("nothing here", []),
-    )] * 5  # fmt: skip
+    rows = [
+        {"text": text, "labels": labels}
+        for text, labels in (
+            ("cats purr", ["cat"]),
+            ("dogs bark", ["dog"]),
+            ("cats and dogs", ["cat", "dog"]),
+            ("nothing here", []),
+        )
+    ] * 5
     source = "".join(json.dumps(row) + "\n" for row in rows).encode()
     Path("s.jsonl").write_bytes(source)
     for model in ([], ["--model", "svm"]):
         nbtext(
-            "train", "s.jsonl", "--label-field", "labels", "--view", "word:1", "--view", "char:3", *model, "-o", "m"
+            "train",
+            "s.jsonl",
+            "--label-field",
+            "labels",
+            "--view",
+            "word:1",
+            "--view",
+            "char:3",
+            *model,
+            "-o",
+            "m",
         ).ok()
-        found = nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"a cat and a dog\n").ok().records
+        found = (
+            nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"a cat and a dog\n")
+            .ok()
+            .records
+        )
         assert set(found[0]["labels"]) <= {"cat", "dog"}
         assert found[0]["labels"]
 
@@ -125,14 +173,17 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
     nbtext("evaluate", train, *VIEWS, "--folds", "3", "--to", "json").ok()
     nbtext("export", "w.joblib", "--to", "csv", "-o", "w.csv").ok()
     assert (
-        Path("w.csv").read_text(encoding="utf-8").count("\nweight,") == load_model("w.joblib").fitted.scorer.n_features
+        Path("w.csv").read_text(encoding="utf-8").count("\nweight,")
+        == load_model("w.joblib").fitted.scorer.n_features
     )
     nbtext("sample", "m.joblib").refused(1, "a model of n-grams cannot generate documents")
     Path("k.csv").write_text("cat,purr\ndog,bark\n", encoding="utf-8")
     nbtext("train", test, "--keywords", "k.csv", *VIEWS, "-o", "x").refused(
         2, "--view: cannot be combined with --keywords"
     )
-    nbtext("train", train, "--view", "word", "-o", "x").refused(2, "'word' is not ANALYZER:N,N:WEIGHTING")
+    nbtext("train", train, "--view", "word", "-o", "x").refused(
+        2, "'word' is not ANALYZER:N,N:WEIGHTING"
+    )
     nbtext("train", train, "--view", "word:1", "--ngrams", "1,2", "-o", "x").refused(
         2, "--view: cannot be combined with --ngrams"
     )
@@ -140,7 +191,9 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
 
 def test_the_file_holds_each_view(nbtext: Any, letters: Path) -> None:
     """A view's vocabulary is stored without its name, and once, although the counts have it, too."""
-    nbtext("train", str(letters / "train"), "--view", "word:1", "--view", "word:2", "-o", "m.joblib").ok()
+    nbtext(
+        "train", str(letters / "train"), "--view", "word:1", "--view", "word:2", "-o", "m.joblib"
+    ).ok()
     header = json.loads(joblib.load("m.joblib")["header"])
     assert [view["settings"]["view"] for view in header["views"]] == 2 * [["word:1", "word:2"]]
     assert [view["vocabulary"] for view in header["views"]] == header["counts"]["vocabulary"]

@@ -37,7 +37,9 @@ def folder(tmp_path: Path) -> Path:
         ("compare", "t.csv"),
     ],
 )
-def test_every_command_names_entries_that_never_match(nbtext: Any, folder: Path, command: tuple[str, ...]) -> None:
+def test_every_command_names_entries_that_never_match(
+    nbtext: Any, folder: Path, command: tuple[str, ...]
+) -> None:
     stop = nbtext(*command, "--stop-words", "stop")
     assert (
         "--stop-words: 2 of 3 entries can never match: 'The' (texts become lower case), \"isn't\" (its tokens are isn)"
@@ -45,7 +47,10 @@ def test_every_command_names_entries_that_never_match(nbtext: Any, folder: Path,
     )
     if command[0] in ("train", "vectorize"):
         features = nbtext(*command, "--vocabulary", "features")
-        assert "--vocabulary: 2 of 3 entries can never match: ' red' (its tokens are red), 'Red'" in features.err
+        assert (
+            "--vocabulary: 2 of 3 entries can never match: ' red' (its tokens are red), 'Red'"
+            in features.err
+        )
     assert "can never match" not in nbtext(*command, "--stop-words", "english").err
     assert "can never match" not in nbtext(*command, "--stop-words", "stop", "-q").err
 
@@ -59,25 +64,37 @@ def test_separate_fields_begin_features(nbtext: Any, folder: Path) -> None:
     (folder / "f.csv").write_text("title,body,label\nred,car,a\nblue,bike,b\n")
     (folder / "features").write_text("title:red\nbody:car\nblue\n")
     fields = ("--text-field", "title,body", "--separate-fields", "--vocabulary", "features")
-    assert "1 of 3 entries can never match: 'blue' (a feature begins with the name of its field, such as title:)" in (
-        nbtext("train", "f.csv", *fields, "-o", "m").ok().err
+    assert (
+        "1 of 3 entries can never match: 'blue' (a feature begins with the name of its field, such as title:)"
+        in (nbtext("train", "f.csv", *fields, "-o", "m").ok().err)
     )
 
 
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ((), "no document contains a token; by default a token has at least two characters; see --token-pattern"),
+        (
+            (),
+            "no document contains a token; by default a token has at least two characters; see --token-pattern",
+        ),
         (("--stop-words", "list"), "--stop-words removes all others"),
         (("--token-pattern", "Q"), "--token-pattern matches nothing\n"),
-        (("--token-pattern", "and", "--stop-words", "english"), "--token-pattern matches nothing but stop words"),
+        (
+            ("--token-pattern", "and", "--stop-words", "english"),
+            "--token-pattern matches nothing but stop words",
+        ),
         (("--analyzer", "char", "--ngrams", "9"), "no document has 9 characters; lower --ngrams"),
-        (("--view", "char:9", "--view", "char:8,10"), "no document has 8 characters; lower --ngrams"),
+        (
+            ("--view", "char:9", "--view", "char:8,10"),
+            "no document has 8 characters; lower --ngrams",
+        ),
         (("--ngrams", "3"), "no document contains 3 tokens; lower --ngrams"),
     ],
 )
 @pytest.mark.parametrize("command", ["train", "vectorize"])
-def test_the_cause_of_no_feature(nbtext: Any, folder: Path, command: str, options: tuple[str, ...], cause: str) -> None:
+def test_the_cause_of_no_feature(
+    nbtext: Any, folder: Path, command: str, options: tuple[str, ...], cause: str
+) -> None:
     """The message names the option that removes everything."""
     text = "x y" if not options else "and the"
     (folder / "n.csv").write_text(f"text,label\n{text},a\n{text},b\n")
@@ -92,37 +109,59 @@ def test_one_document_holds_no_token(nbtext: Any, folder: Path) -> None:
         nbtext("train", "n.csv", "-o", "m").ok().err
     )
     (folder / "n.csv").write_text(ROWS + "x,a\ny,b\n")
-    assert "2 of 6 documents hold no token: they count for their labels" in nbtext("train", "n.csv", "-o", "m").ok().err
+    assert (
+        "2 of 6 documents hold no token: they count for their labels"
+        in nbtext("train", "n.csv", "-o", "m").ok().err
+    )
 
 
 def write(path: Path, texts: dict[str, list[str]]) -> None:
-    rows = [{"text": text, "label": label} for label, of_label in texts.items() for text in of_label]
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    rows = [
+        {"text": text, "label": label} for label, of_label in texts.items() for text in of_label
+    ]
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+    )
 
 
 def test_words_that_are_cut_at_vowel_signs(nbtext: Any, folder: Path) -> None:
     """The advice can be typed as it is, and keeps the words whole."""
     write(folder / "h.jsonl", HINDI)
     ran = nbtext("train", "h.jsonl", "-o", "m").ok()
-    assert "of the letters are marks, such as vowel signs of Hindi or Tamil, at which words are cut" in ran.err
+    assert (
+        "of the letters are marks, such as vowel signs of Hindi or Tamil, at which words are cut"
+        in ran.err
+    )
     advice = ran.err.partition("cut: ")[2].partition(" keeps")[0]
     whole = nbtext("train", "h.jsonl", "-o", "m", *shlex.split(advice)).ok()
     assert "marks" not in whole.err
-    words = {each["feature"] for each in nbtext("vectorize", "h.jsonl", "-o", "x.npz", *shlex.split(advice)).records}
+    words = {
+        each["feature"]
+        for each in nbtext("vectorize", "h.jsonl", "-o", "x.npz", *shlex.split(advice)).records
+    }
     assert words == set()
     import numpy as np
 
     names = np.load("x.npz")["feature_names"].tobytes().decode()
     assert "बिजली" in names and "अच्छी" in names
-    for options in (("--analyzer", "char_wb", "--ngrams", "2,4"), ("--view", "char:1,3"), ("--model", "best"), ("-q",)):
+    for options in (
+        ("--analyzer", "char_wb", "--ngrams", "2,4"),
+        ("--view", "char:1,3"),
+        ("--model", "best"),
+        ("-q",),
+    ):
         assert "marks" not in nbtext("train", "h.jsonl", "-o", "m", *options).err
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        unicodedata.normalize("NFD", "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm và quyền"),
-        unicodedata.normalize("NFD", "Všichni lidé rodí se svobodní a sobě rovní co do důstojnosti a práv"),
+        unicodedata.normalize(
+            "NFD", "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm và quyền"
+        ),
+        unicodedata.normalize(
+            "NFD", "Všichni lidé rodí se svobodní a sobě rovní co do důstojnosti a práv"
+        ),
         "Ọmọ ènìyàn ni a bí ní òmìnira; iyì àti ẹ̀tọ́ kọ̀ọ̀kan sì dọ́gba",
         "كل البشر يولدون أحرارًا ومتساوين في الكرامة والحقوق",
         "Alle Menschen sind frei und gleich an Würde und Rechten geboren",

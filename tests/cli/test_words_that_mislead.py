@@ -41,8 +41,14 @@ def test_columns_that_stay_empty_are_named(nbtext: Any, table: Path) -> None:
     nbtext("train", "t.csv", "-o", "linear", "--model", "logistic").ok()
     nbtext("train", "t.csv", "-o", "bayes", "--model", "multinomial").ok()
     add = ("--text-field", "text", "--add-columns", "--column-prefix", "p_", "--columns")
-    for columns, verb in (("outlier", "outlier stays"), ("label,typicality,outlier", "outlier and typicality stay")):
-        assert f"so that {verb} empty" in nbtext("predict", "t.csv", "-m", "linear", *add, columns).ok().err
+    for columns, verb in (
+        ("outlier", "outlier stays"),
+        ("label,typicality,outlier", "outlier and typicality stay"),
+    ):
+        assert (
+            f"so that {verb} empty"
+            in nbtext("predict", "t.csv", "-m", "linear", *add, columns).ok().err
+        )
         assert nbtext("predict", "t.csv", "-m", "bayes", *add, columns).ok().err == ""
         assert nbtext("predict", "t.csv", "-m", "linear", *add, columns, "-q").ok().err == ""
     assert nbtext("predict", "t.csv", "-m", "linear", *add, "label").ok().err == ""
@@ -53,7 +59,10 @@ def test_estimates_on_a_part_of_the_documents_are_marked(nbtext: Any, tmp_path: 
     only.
     """
     rows = [
-        {"text": f"word{n % 97} {'xy'[n % 2]}{n % 13}s other{n % 7}", "label": [["a"], ["b"], ["a", "b"]][n % 3]}
+        {
+            "text": f"word{n % 97} {'xy'[n % 2]}{n % 13}s other{n % 7}",
+            "label": [["a"], ["b"], ["a", "b"]][n % 3],
+        }
         for n in range(2100)
     ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -72,16 +81,26 @@ def test_evaluating_says_what_happens_to_evaluated_documents(nbtext: Any, table:
     said = nbtext("evaluate", "e.csv", "-m", "m").ok().err
     assert said == "1 of 2 documents holds no token: a document without a label counts as wrong\n"
     table.with_name("e.csv").write_text("text,label\n?,a\n!,b\n")
-    assert nbtext("evaluate", "e.csv", "-m", "m").ok().err.startswith("2 of 2 documents hold no token: a document")
+    assert (
+        nbtext("evaluate", "e.csv", "-m", "m")
+        .ok()
+        .err.startswith("2 of 2 documents hold no token: a document")
+    )
 
 
 def test_one_column_and_one_word(nbtext: Any, table: Path) -> None:
     nbtext("train", "t.csv", "-o", "m").ok()
     table.with_name("one.csv").write_text("text\na,b\n")
-    assert "expected 1 comma-separated column, found 2" in nbtext("predict", "one.csv", "-m", "m").ok().err
+    assert (
+        "expected 1 comma-separated column, found 2"
+        in nbtext("predict", "one.csv", "-m", "m").ok().err
+    )
     table.with_name("stop").write_text("red\n")
     nbtext("train", "t.csv", "-o", "m", "--stop-words", "stop").ok()
     assert "stop_words=1 word" in nbtext("inspect", "m", "--to", "table").ok().out
     table.with_name("k.csv").write_text("a,blue\nb,10,zzz\n")
     table.with_name("d.txt").write_text("blue zzz\nnothing\n")
-    assert "keywords: 1 of 2 documents contains one" in nbtext("train", "d.txt", "--keywords", "k.csv", "-o", "m").err
+    assert (
+        "keywords: 1 of 2 documents contains one"
+        in nbtext("train", "d.txt", "--keywords", "k.csv", "-o", "m").err
+    )

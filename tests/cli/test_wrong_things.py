@@ -325,7 +325,9 @@ WRONG = """
 
 
 @pytest.fixture(scope="module")
-def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(
+    nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The files of the command lines: sources, models and matrices, and what only looks like them."""
     folder: Path = tmp_path_factory.mktemp("wrong")
     (folder / "empty").mkdir()
@@ -360,7 +362,12 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.Temp
     with zipfile.ZipFile(folder / "letter.docx", "w") as archive:
         archive.writestr("[Content_Types].xml", "<w:t>Dear town hall</w:t>")
     threads = [
-        {"label": path.parent.name, "text": path.read_text(), "thread": path.stem, "day": int(path.stem)}
+        {
+            "label": path.parent.name,
+            "text": path.read_text(),
+            "thread": path.stem,
+            "day": int(path.stem),
+        }
         for path in letters.glob("test/*/*.txt")
     ]
     (folder / "threads.jsonl").write_text("".join(json.dumps(row) + "\n" for row in threads))
@@ -369,14 +376,23 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.Temp
         writer.writeheader()
         writer.writerows(threads)
     (folder / "letters.joblib").write_bytes(Path(model).read_bytes())
-    save_model(TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(folder / "ints.joblib"))
+    save_model(
+        TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2),
+        str(folder / "ints.joblib"),
+    )
     for command in (
-        "vectorize texts.tsv -o matrix.npz", "vectorize t.csv -o t.npz", "train several.jsonl -o several.joblib",
-        "train letters/test --model complement -o complement.joblib", "train letters/train -o a.joblib",
-        "train letters/train --ngrams 1,2 -o c.joblib", "train letters/train --weighting tfidf -o t.joblib",
-        "vectorize letters/train --weighting tfidf -o w.npz", "train w.npz -o w.joblib",
-        "vectorize letters/train --weighting tfidf -o w.svmlight", "train w.svmlight -o s.joblib",
-    ):  # fmt: skip
+        "vectorize texts.tsv -o matrix.npz",
+        "vectorize t.csv -o t.npz",
+        "train several.jsonl -o several.joblib",
+        "train letters/test --model complement -o complement.joblib",
+        "train letters/train -o a.joblib",
+        "train letters/train --ngrams 1,2 -o c.joblib",
+        "train letters/train --weighting tfidf -o t.joblib",
+        "vectorize letters/train --weighting tfidf -o w.npz",
+        "train w.npz -o w.joblib",
+        "vectorize letters/train --weighting tfidf -o w.svmlight",
+        "train w.svmlight -o s.joblib",
+    ):
         nbtext(*command.split(), "-q", cwd=folder).ok()
     return folder
 
@@ -389,13 +405,17 @@ def read_table(table: str) -> Iterator[tuple[int, str, str]]:
 
 
 @pytest.mark.parametrize(("status", "command", "message"), list(read_table(WRONG)))
-def test_one_line_that_helps(nbtext: Any, folder: Path, status: int, command: str, message: str) -> None:
+def test_one_line_that_helps(
+    nbtext: Any, folder: Path, status: int, command: str, message: str
+) -> None:
     """One line on standard error names what is wrong; nothing is written, and no traceback is
     shown.
     """
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()}
     nbtext(*shlex.split(command), cwd=folder).refused(status, message)
-    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()} == before
+    assert {
+        path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()
+    } == before
 
 
 def test_debug_shows_the_traceback(nbtext: Any) -> None:
@@ -411,7 +431,10 @@ def test_a_text_with_invalid_bytes_is_answered(nbtext: Any, model: str, tmp_path
     (tmp_path / "mails" / "a.bin").write_bytes(bytes(range(1, 256)) * 4)
     (tmp_path / "mails" / "b.txt").write_text("parking fine")
     result = nbtext("predict", "mails", "-m", model)
-    assert [line.split("\t")[0] for line in result.out.splitlines()] == ["mails/a.bin", "mails/b.txt"]
+    assert [line.split("\t")[0] for line in result.out.splitlines()] == [
+        "mails/a.bin",
+        "mails/b.txt",
+    ]
     assert "invalid bytes in 1 document" in result.err
 
 
@@ -438,7 +461,10 @@ def test_a_closed_pipe_ends_quietly(model: str, letters: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_full_disk(nbtext: Any, letters: Path, model: str) -> None:
     """Where nothing can be written any more, one line says so."""
-    for command in (["train", str(letters / "train"), "-q"], ["predict", str(letters / "test"), "-m", model]):
+    for command in (
+        ["train", str(letters / "train"), "-q"],
+        ["predict", str(letters / "test"), "-m", model],
+    ):
         result = nbtext(*command, "-o", "/dev/full").refused(1)
         assert (
             result.err.splitlines()[-1]
@@ -470,13 +496,23 @@ def test_a_text_in_place_of_a_file(nbtext: Any, model: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "train {letters}/train -o o", "train {letters}/train -v -o o", "train {letters}/train --model best -o o",
-        "update {model} {letters}/test -o o", "merge {model} {model} -o o", "calibrate {model} {letters}/test -o o",
-        "review {letters}/test -o o", "predict {letters}/test -m {model} -v -o o", "compare {letters}/train -o o",
-        "vectorize {letters}/test -o o", "evaluate {letters}/test -m {model} -o o", "demo o", "train nowhere -o o",
-        "export {model} --to js -o o", "train --nonsense",
+        "train {letters}/train -o o",
+        "train {letters}/train -v -o o",
+        "train {letters}/train --model best -o o",
+        "update {model} {letters}/test -o o",
+        "merge {model} {model} -o o",
+        "calibrate {model} {letters}/test -o o",
+        "review {letters}/test -o o",
+        "predict {letters}/test -m {model} -v -o o",
+        "compare {letters}/train -o o",
+        "vectorize {letters}/test -o o",
+        "evaluate {letters}/test -m {model} -o o",
+        "demo o",
+        "train nowhere -o o",
+        "export {model} --to js -o o",
+        "train --nonsense",
     ],
-)  # fmt: skip
+)
 def test_messages_that_cannot_be_written(
     letters: Path, model: str, tmp_path: Path, command: str, messages: str
 ) -> None:
@@ -484,11 +520,17 @@ def test_messages_that_cannot_be_written(
     found = []
     for folder, target in (("usual", "log"), ("lost", messages)):
         (tmp_path / folder).mkdir()
-        line = f"{sys.executable} -m nbtext {command.format(letters=letters, model=model)} 2>{target}"
-        done = subprocess.run(["bash", "-c", line], cwd=tmp_path / folder, capture_output=True, check=False)
+        line = (
+            f"{sys.executable} -m nbtext {command.format(letters=letters, model=model)} 2>{target}"
+        )
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path / folder, capture_output=True, check=False
+        )
         (tmp_path / folder / "log").unlink(missing_ok=True)
         files = [path for path in (tmp_path / folder).rglob("*") if path.is_file()]
-        found.append((done.returncode, done.stdout, {path.name: path.read_bytes() for path in files}))
+        found.append(
+            (done.returncode, done.stdout, {path.name: path.read_bytes() for path in files})
+        )
     assert found[0] == found[1]
 
 
@@ -535,16 +577,24 @@ LABELED = '{"id": "t-1", "text": "red", "label": "a"}\n'
             LABELED + '{"id": "t-2", "text": "red", "label": "%s"}\n' % ("x" * 1001),
             "x.jsonl:2: the label xxx",
         ),
-        ("x.tsv", "text\tlabel\tid\nred\t%s\tt-1\n" % ("x" * 10_000_000), "x.tsv:2: the label xxxxxxxxxxxxxxxxxxxx"),
+        (
+            "x.tsv",
+            "text\tlabel\tid\nred\t%s\tt-1\n" % ("x" * 10_000_000),
+            "x.tsv:2: the label xxxxxxxxxxxxxxxxxxxx",
+        ),
     ],
 )
-def test_training_names_file_and_line(nbtext: Any, tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_training_names_file_and_line(
+    nbtext: Any, tmp_path: Path, name: str, content: str, message: str
+) -> None:
     """Errors name file and line, also if documents have ids."""
     (tmp_path / name).write_text(content)
     assert len(nbtext("train", name, "-o", "m.joblib").refused(1, message).err) < 400
 
 
-def test_evaluate_says_why_a_document_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
+def test_evaluate_says_why_a_document_cannot_be_read(
+    nbtext: Any, model: str, tmp_path: Path
+) -> None:
     """A document that cannot be read has no label either, but that is not the reason."""
     (tmp_path / "noise").mkdir()
     (tmp_path / "noise" / "1.txt").write_text("loud music, loud music")

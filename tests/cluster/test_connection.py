@@ -26,7 +26,10 @@ KILLED = KilledWorker("count_shard-1", SimpleNamespace(address="tcp://10.0.0.1:1
             ModuleNotFoundError("No module named 'nbtext'"),
             "nbtext is not installed on the workers (No module named 'nbtext')",
         ),
-        (TimeoutError("late"), "does not answer (TimeoutError); check that the scheduler is running and has workers"),
+        (
+            TimeoutError("late"),
+            "does not answer (TimeoutError); check that the scheduler is running and has workers",
+        ),
         (CancelledError("count_shard-1"), "the work failed (CancelledError: count_shard-1)"),
         (ValueError("a\nb"), "the work failed (ValueError: a)"),
     ],
@@ -40,7 +43,9 @@ def test_failures_are_a_line(failure: Exception, said: str) -> None:
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("failure", [InputError("x"), MemoryError(), BrokenPipeError(), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize(
+    "failure", [InputError("x"), MemoryError(), BrokenPipeError(), KeyboardInterrupt()], ids=repr
+)
 def test_other_errors_are_raised_unchanged(failure: BaseException) -> None:
     """Errors of the input, of memory and of a closed pipe are raised unchanged."""
     with pytest.raises(type(failure)) as raised, cluster_errors("tcp://h:1"):

@@ -12,7 +12,15 @@ import pytest
 
 from nbtext.artifact.model import read_counts, write_counts
 from nbtext.cluster.executor import Workers, prediction_task
-from nbtext.cluster.work import TOKEN_VERSIONS, Report, add_counts, count_shard, error_of, predict_shard, report_of
+from nbtext.cluster.work import (
+    TOKEN_VERSIONS,
+    Report,
+    add_counts,
+    count_shard,
+    error_of,
+    predict_shard,
+    report_of,
+)
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -48,9 +56,15 @@ def test_counts_are_sent_as_plain_data(settings: dict[str, Any]) -> None:
     for corpus in (corpus_of_texts("one two two", "é", **settings), corpus_of_texts(**settings)):
         record = write_counts(corpus)
         assert all(isinstance(each, PLAIN) for each in leaves(record))
-        assert not any(each.dtype.hasobject for each in leaves(record) if isinstance(each, np.ndarray))
+        assert not any(
+            each.dtype.hasobject for each in leaves(record) if isinstance(each, np.ndarray)
+        )
         again = read_counts(pickle.loads(pickle.dumps(record)))
-        assert (again.labels, again.vocabulary, again.sample_size) == (corpus.labels, corpus.vocabulary, 2)
+        assert (again.labels, again.vocabulary, again.sample_size) == (
+            corpus.labels,
+            corpus.vocabulary,
+            2,
+        )
         for mine, theirs in zip(again.statistics.entries, corpus.statistics.entries, strict=True):
             assert mine.dtype == theirs.dtype
             np.testing.assert_array_equal(mine, theirs)
@@ -90,13 +104,18 @@ def test_a_worker_of_another_version(tmp_path: Path) -> None:
     for record in (counted, answered):
         said = str(error_of(report_of(record["report"]).problem))  # type: ignore[arg-type]
         assert said.startswith("a worker runs nbtext ")
-        assert said.endswith("and the command runs nbtext 0.0.1, Unicode 1.0; install the same versions")
+        assert said.endswith(
+            "and the command runs nbtext 0.0.1, Unicode 1.0; install the same versions"
+        )
 
 
-def test_the_first_problem_in_the_order_of_the_documents_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_problem_in_the_order_of_the_documents_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Whichever shard fails first, and the work after it is cancelled."""
     reports = [
-        Report(problem=("InputError", "is broken", f"{name}.txt", "") if name in "bd" else None) for name in "abcd"
+        Report(problem=("InputError", "is broken", f"{name}.txt", "") if name in "bd" else None)
+        for name in "abcd"
     ]
     cancelled: list[str] = []
 
@@ -109,7 +128,9 @@ def test_the_first_problem_in_the_order_of_the_documents_is_raised(monkeypatch: 
 
     client = SimpleNamespace(cancel=lambda futures: cancelled.extend(each.key for each in futures))
     for order in ((0, 1, 2, 3), (3, 2, 1, 0), (3, 0, 1, 2)):
-        fake = SimpleNamespace(as_completed=lambda futures, order=order: [futures[place] for place in order])
+        fake = SimpleNamespace(
+            as_completed=lambda futures, order=order: [futures[place] for place in order]
+        )
         monkeypatch.setitem(sys.modules, "distributed", fake)
         with pytest.raises(InputError, match=r"b\.txt: is broken"):
             Workers(client, None)._watch([Future(place) for place in range(4)], None)  # type: ignore[arg-type,misc]

@@ -89,13 +89,17 @@ def test_from_a_folder(store: Path, archives: Path) -> None:
     """An archive NAME.tar.xz becomes the folder NAME; its checksum is recorded, and nothing else is
     left behind.
     """
-    archive = write_tar(archives / "rt-2k.tar.xz", {"rt-2k/neg/a.txt": b"bad\n", "rt-2k/pos/b.txt": b"good\n"})
+    archive = write_tar(
+        archives / "rt-2k.tar.xz", {"rt-2k/neg/a.txt": b"bad\n", "rt-2k/pos/b.txt": b"good\n"}
+    )
     done = run("rt-2k", into=store, archives=archives)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert f"rt-2k: now in {store / 'rt-2k'}" in done.stderr
     assert (store / "rt-2k/pos/b.txt").read_bytes() == b"good\n"
     assert sorted(path.name for path in store.iterdir()) == ["checksums.toml", "rt-2k"]
-    assert fetch.read_checksums(store) == {"rt-2k.tar.xz": hashlib.sha256(archive.read_bytes()).hexdigest()}
+    assert fetch.read_checksums(store) == {
+        "rt-2k.tar.xz": hashlib.sha256(archive.read_bytes()).hexdigest()
+    }
     assert stat.S_IMODE((store / "rt-2k").stat().st_mode) & 0o700 == 0o700
 
 
@@ -121,7 +125,9 @@ def test_changed_archive(store: Path, archives: Path) -> None:
     assert bring(recipe(), store, archives)
     (store / "tiny").rename(store / "old")
     write_tar(archives / "tiny.tar.xz", {"tiny/a/1": b"two"})
-    with pytest.raises(fetch.FetchError, match=r"has SHA-256 [0-9a-f]{64}, not [0-9a-f]{64} as in checksums\.toml"):
+    with pytest.raises(
+        fetch.FetchError, match=r"has SHA-256 [0-9a-f]{64}, not [0-9a-f]{64} as in checksums\.toml"
+    ):
         bring(recipe(), store, archives)
     assert sorted(path.name for path in store.iterdir()) == ["checksums.toml", "old"]
 
@@ -134,12 +140,17 @@ def test_stated_checksum(store: Path, archives: Path) -> None:
     done = run("20news", into=store, archives=archives)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("20news: 20news-bydate.tar.gz has SHA-256 ")
-    assert "not 8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610 as in recipes.toml" in done.stderr
+    assert (
+        "not 8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610 as in recipes.toml"
+        in done.stderr
+    )
     assert done.stderr.count("\n") == 1
     assert list(store.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["../escaped.txt", "/tmp/escaped.txt", "tiny/../../escaped.txt", "tiny\\..\\escaped"])
+@pytest.mark.parametrize(
+    "name", ["../escaped.txt", "/tmp/escaped.txt", "tiny/../../escaped.txt", "tiny\\..\\escaped"]
+)
 def test_path_traversal(store: Path, archives: Path, name: str) -> None:
     """A member that leads out of the folder is refused in a tar and in a zip archive, and nothing
     is written.
@@ -214,7 +225,10 @@ def test_unknown_name(store: Path, archives: Path) -> None:
     """A name that no recipe has is wrong usage, and the line lists the names."""
     done = run("rt-3", into=store, archives=archives)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "rt-3: no corpus of that name; choose from 20news, sms-spam, imdb, rt-2k, rt-s" in done.stderr
+    assert (
+        "rt-3: no corpus of that name; choose from 20news, sms-spam, imdb, rt-2k, rt-s"
+        in done.stderr
+    )
 
 
 def test_wrong_folder_inside(store: Path, archives: Path) -> None:
@@ -225,7 +239,8 @@ def test_wrong_folder_inside(store: Path, archives: Path) -> None:
     (archives / "tiny.tar.xz").unlink()
     write_tar(archives / "tiny.tar.gz", {"other/a/1": b"one"})
     with pytest.raises(
-        fetch.FetchError, match=r"tiny\.tar\.gz holds no raw/a; its layout is not that of recipes\.toml"
+        fetch.FetchError,
+        match=r"tiny\.tar\.gz holds no raw/a; its layout is not that of recipes\.toml",
     ):
         bring(recipe(), store, archives)
 

@@ -27,7 +27,10 @@ LENGTHS = {
 
 
 def texts(folder: str) -> dict[Path, str]:
-    return {path: path.read_bytes().decode("utf-8") for path in sorted((CORPORA / folder).glob("*/*.txt"))}
+    return {
+        path: path.read_bytes().decode("utf-8")
+        for path in sorted((CORPORA / folder).glob("*/*.txt"))
+    }
 
 
 @pytest.mark.parametrize("folder", COUNTS)
@@ -67,8 +70,12 @@ def test_no_duplicates() -> None:
     """
     for folders in (("letters/train", "letters/test"), ("spam", "three-words", "fruit")):
         seen: dict[str, Path] = {}
-        for path, text in itertools.chain.from_iterable(texts(folder).items() for folder in folders):
-            sentences = {" ".join(re.findall(r"\w+", part.lower())) for part in re.split(r"[.!?:\n]", text)}
+        for path, text in itertools.chain.from_iterable(
+            texts(folder).items() for folder in folders
+        ):
+            sentences = {
+                " ".join(re.findall(r"\w+", part.lower())) for part in re.split(r"[.!?:\n]", text)
+            }
             for sentence in sentences:
                 if len(sentence.split()) >= 6:
                     assert sentence not in seen, f"{path} and {seen[sentence]}: {sentence}"
@@ -84,7 +91,9 @@ def test_letters_are_worth_a_demo() -> None:
     train = texts("letters/train")
     test = texts("letters/test")
     vectorizer = text.CountVectorizer()
-    model = naive_bayes.MultinomialNB().fit(vectorizer.fit_transform(train.values()), [p.parent.name for p in train])
+    model = naive_bayes.MultinomialNB().fit(
+        vectorizer.fit_transform(train.values()), [p.parent.name for p in train]
+    )
     accuracy = model.score(vectorizer.transform(test.values()), [p.parent.name for p in test])
     assert 0.85 <= accuracy <= 0.97
     assert f"{accuracy:.3f}" in (CORPORA / "README.md").read_text(encoding="utf-8")
@@ -96,7 +105,11 @@ def test_three_words() -> None:
     """
     counts = {
         label: [
-            sum(phrase in text.lower() for path, text in texts("three-words").items() if path.parent.name == label)
+            sum(
+                phrase in text.lower()
+                for path, text in texts("three-words").items()
+                if path.parent.name == label
+            )
             for phrase in ("free", "caps", "call now")
         ]
         for label in ("ham", "spam")

@@ -34,7 +34,9 @@ def steps(block: str) -> list[tuple[str, str]]:
     return found
 
 
-def printed(command: str, folder: Path, groups: list[int] | None = None, programs: Path | None = None) -> str:
+def printed(
+    command: str, folder: Path, groups: list[int] | None = None, programs: Path | None = None
+) -> str:
     """What a shell prints for a command, on both outputs, as it comes; no blanks at ends of lines.
 
     groups    gets the process group of the command, in which it may have left something running
@@ -42,7 +44,9 @@ def printed(command: str, folder: Path, groups: list[int] | None = None, program
     """
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
-        "PATH": os.pathsep.join(map(str, filter(None, (programs, Path(sys.executable).parent, os.environ["PATH"])))),
+        "PATH": os.pathsep.join(
+            map(str, filter(None, (programs, Path(sys.executable).parent, os.environ["PATH"])))
+        ),
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
     }
@@ -88,7 +92,10 @@ def played(page: str, folder: Path, programs: Path | None = None) -> Iterator[tu
 
 def recorded(page: str, folder: Path) -> str:
     """Return the page with the actual output of its commands."""
-    answers = (f"$ {command}\n".replace("\n", "\n> ")[:-2] + out for command, _, out in played(page, folder))
+    answers = (
+        f"$ {command}\n".replace("\n", "\n> ")[:-2] + out
+        for command, _, out in played(page, folder)
+    )
 
     def block(found: re.Match[str]) -> str:
         if found[2] != "console" or found[1]:
@@ -101,4 +108,6 @@ def recorded(page: str, folder: Path) -> str:
 if __name__ == "__main__":
     for path in map(Path, sys.argv[1:]):
         with tempfile.TemporaryDirectory() as scratch:
-            path.write_text(recorded(path.read_text(encoding="utf-8"), Path(scratch)), encoding="utf-8")
+            path.write_text(
+                recorded(path.read_text(encoding="utf-8"), Path(scratch)), encoding="utf-8"
+            )

@@ -13,11 +13,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 from console import BLOCK, TOP, played
 
 FOREIGN = ("node", "cc", "curl")
-PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md"))]
+PAGES = [
+    "README.md",
+    *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md")),
+]
 
 
 @pytest.mark.exhaustive(every=4)
-@pytest.mark.parametrize("page", [page for page in PAGES if "```console" in (TOP / page).read_text(encoding="utf-8")])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```console" in (TOP / page).read_text(encoding="utf-8")]
+)
 def test_console_blocks(forker: Any, page: str, tmp_path: Path) -> None:
     """The commands of a page, run one after the other in an empty folder beside the corpora, print
     what it shows.
@@ -43,7 +48,9 @@ def lacks_program(command: str) -> bool:
     """Whether it needs a program that nbtext does not ask for, and that is not here; CI has them
     all.
     """
-    lacking = [name for name in FOREIGN if re.search(rf"\b{name} ", command) and shutil.which(name) is None]
+    lacking = [
+        name for name in FOREIGN if re.search(rf"\b{name} ", command) and shutil.which(name) is None
+    ]
     assert not (lacking and "CI" in os.environ), f"CI has {lacking}"
     return bool(lacking)
 
@@ -52,4 +59,6 @@ def lacks_program(command: str) -> bool:
 def test_no_block_is_passed_over(page: str) -> None:
     """Each begins and ends at the beginning of a line, where the test above sees it."""
     text = (TOP / page).read_text(encoding="utf-8")
-    assert text.count("```console") == sum(language == "console" for _, language, _ in BLOCK.findall(text))
+    assert text.count("```console") == sum(
+        language == "console" for _, language, _ in BLOCK.findall(text)
+    )

@@ -19,7 +19,10 @@ TOP = Path(__file__).parents[2]
 GUIDE = TOP / ".github" / "CONTRIBUTING.md"
 EXAMPLES = TOP / ".github" / "examples"
 TESTS = {
-    "event-model": ["tests/bayes/test_poisson.py", "tests/bayes/test_leave_one_out.py::test_equals_refits"],
+    "event-model": [
+        "tests/bayes/test_poisson.py",
+        "tests/bayes/test_leave_one_out.py::test_equals_refits",
+    ],
     "reader": ["tests/documents/test_mallet.py", "tests/cli/test_mallet.py"],
     "weighting": ["tests/features/test_bm25.py", "tests/features/test_weighting.py"],
     "metric": ["tests/cli/test_matthews.py"],
@@ -68,8 +71,14 @@ def tree(tmp_path: Path) -> Path:
 
 def done(tree: Path, *command: str | Path) -> None:
     """Run a command in a folder; it has to succeed."""
-    environment = {**os.environ, "PYTHONPATH": str(tree), "GIT_CEILING_DIRECTORIES": str(tree.parent)}
-    result = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tree),
+        "GIT_CEILING_DIRECTORIES": str(tree.parent),
+    }
+    result = subprocess.run(
+        command, cwd=tree, env=environment, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, f"{command}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
 
 
@@ -84,7 +93,11 @@ def test_each_example_is_told_of() -> None:
 def test_an_example_is_a_commit_that_passes(tree: Path, name: str) -> None:
     """It can be applied, is as ruff wants it, its tests pass, and the house stands."""
     done(tree, "git", "apply", EXAMPLES / f"{name}.patch")
-    touched = re.findall(r"^\+\+\+ b/(.*\.py)$", (EXAMPLES / f"{name}.patch").read_text(encoding="utf-8"), re.MULTILINE)
+    touched = re.findall(
+        r"^\+\+\+ b/(.*\.py)$",
+        (EXAMPLES / f"{name}.patch").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     done(tree, sys.executable, "-m", "ruff", "check", "--quiet", *touched)
     done(tree, sys.executable, "-m", "ruff", "format", "--check", "--quiet", *touched)
     chosen = ["-k", f"{CHOSEN[name]} or house"] if CHOSEN[name] else []
@@ -111,7 +124,11 @@ def refresh(patch: Path, folder: Path) -> None:
     subprocess.run([*git, "commit", "-q", "-m", "before"], check=True)
     subprocess.run([*git, "apply", "-C1", "--index", str(patch)], check=True)
     found = subprocess.run(
-        [*git, "diff", "--cached", "--no-color"], check=True, capture_output=True, text=True, encoding="utf-8"
+        [*git, "diff", "--cached", "--no-color"],
+        check=True,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     lines = (line for line in found.stdout.split("\n") if not line.startswith("index "))
     patch.write_text(head + "\n".join(lines), encoding="utf-8")

@@ -13,7 +13,9 @@ RESULTS = TOP / "tests" / "benchmarks" / "results"
 
 WRITTEN = re.compile(r">([^<]*)</text>")
 TIME = r"[\d.,]+ (?:ms|s)"
-MEASURED = re.compile(rf"(?:(?P<program>[^;|]+?) )?(?P<wall>{TIME})(?:, (?P<memory>[\d.,]+ MB))?(?:; |$)")
+MEASURED = re.compile(
+    rf"(?:(?P<program>[^;|]+?) )?(?P<wall>{TIME})(?:, (?P<memory>[\d.,]+ MB))?(?:; |$)"
+)
 # the section of the results for each row of the table of the guide
 JOBS = {
     "train on 20 Newsgroups, 11,314 files, 22 MB": "Train on 20 Newsgroups: 11,314 files, 20 labels, 22 MB",
@@ -104,7 +106,9 @@ def test_speed() -> None:
             assert each["wall"] == wall, (job, program)
             assert each["memory"] in (memory, None), (job, program)
         assert ratio in {
-            row[3] for row in rows(section(RESULTS / "speed.md", "The thresholds")) if is_same_job(row[0], job)
+            row[3]
+            for row in rows(section(RESULTS / "speed.md", "The thresholds"))
+            if is_same_job(row[0], job)
         }
     assert (RESULTS / "speed.svg").is_file()
 
@@ -115,7 +119,9 @@ def is_same_job(name: str, job: str) -> bool:
 
 
 def test_the_date_of_the_measurements() -> None:
-    date = re.findall(r"^\* date: (\S+)$", (RESULTS / "speed.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    date = re.findall(
+        r"^\* date: (\S+)$", (RESULTS / "speed.md").read_text(encoding="utf-8"), re.MULTILINE
+    )[0]
     assert f"These figures are of {date}:" in section(GUIDES / "benchmarks.md", "Speed")
 
 
@@ -145,7 +151,10 @@ def test_the_search_is_never_much_worse_than_the_default() -> None:
     """Each difference is that of its corpus and number of training documents in the results; none
     is below -0.003.
     """
-    measured = {(row[0], row[1]): row[4] for row in rows(section(RESULTS / "search.md", "Training set sizes"))}
+    measured = {
+        (row[0], row[1]): row[4]
+        for row in rows(section(RESULTS / "search.md", "Training set sizes"))
+    }
     for corpus, default, best, *_ in rows(section(RESULTS / "search.md", "All training documents")):
         measured[corpus, "all"] = f"{float(best) - float(default):+.4f}"
     text = section(GUIDES / "benchmarks.md", "Model search")
@@ -186,9 +195,14 @@ def test_model_search() -> None:
     for name, *cells in (row for row in rows(text) if row[0] in SEARCHED):
         found = measured.pop(SEARCHED[name])
         assert [budget for budget, *_ in found] == ["", *head.split(" | ")]
-        assert cells == [f"{wall} s, {cpu} s, {accuracy}" for _, _, accuracy, cpu, wall, _ in found], name
+        assert cells == [
+            f"{wall} s, {cpu} s, {accuracy}" for _, _, accuracy, cpu, wall, _ in found
+        ], name
         for budget, seconds, *_ in found[1:]:
-            assert float(seconds) <= 1.1 * float(budget[:-1]) * {"s": 1, "m": 60}[budget[-1]], (name, budget)
+            assert float(seconds) <= 1.1 * float(budget[:-1]) * {"s": 1, "m": 60}[budget[-1]], (
+                name,
+                budget,
+            )
     assert not measured
 
 
@@ -198,13 +212,22 @@ def test_models_of_a_limited_size() -> None:
     """
     corpus = ""
     n_figures = 0
-    for name, model, in_full, smaller in rows(section(GUIDES / "benchmarks.md", "Models of a limited size")):
+    for name, model, in_full, smaller in rows(
+        section(GUIDES / "benchmarks.md", "Models of a limited size")
+    ):
         corpus = name or corpus
-        measured = {row[1]: row for row in rows(section(RESULTS / "size.md", corpus)) if row[0] == f"nbtext, {model}"}
+        measured = {
+            row[1]: row
+            for row in rows(section(RESULTS / "size.md", corpus))
+            if row[0] == f"nbtext, {model}"
+        }
         accuracy, size = in_full.split(", ")
         n_bytes = int(measured["in full"][2].replace(",", ""))
         *_, whole, _ = measured["in full"]
-        assert (accuracy, size) == (whole, f"{n_bytes / 1e6:.3g} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.3g} KB")
+        assert (accuracy, size) == (
+            whole,
+            f"{n_bytes / 1e6:.3g} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.3g} KB",
+        )
         for each in smaller.split(", "):
             accuracy, _, size = each.partition(" in ")
             assert measured[size][4] == accuracy, (corpus, model, size)
@@ -222,7 +245,11 @@ def test_the_figures_of_the_text_on_accuracy() -> None:
         for model in ("multinomial", "multinomial (--no-calibrate)"):
             assert measured[corpus, model][0] in text
     worst = {
-        kind: max(ours for (corpus, _), (ours, _) in measured.items() if corpus.endswith(f"random 70:30: {kind}"))
+        kind: max(
+            ours
+            for (corpus, _), (ours, _) in measured.items()
+            if corpus.endswith(f"random 70:30: {kind}")
+        )
         for kind in ("leave-one-out against test accuracy", "coverage against 0.9")
     }
     assert f"within {worst['leave-one-out against test accuracy']} of the test accuracy" in text
@@ -233,7 +260,11 @@ def test_reliability() -> None:
     """Each figure of the table is one of the last run's; those of the texts and of the fuzzers are
     sums of its rows.
     """
-    _, section = (GUIDES / "security.md").read_text(encoding="utf-8").split("`make torture` wrote these figures")
+    _, section = (
+        (GUIDES / "security.md")
+        .read_text(encoding="utf-8")
+        .split("`make torture` wrote these figures")
+    )
     measured = (RESULTS / "reliability.md").read_text(encoding="utf-8")
     texts = re.findall(r"^.{28} +1  crashes 0  ", measured, re.MULTILINE)
     fuzzed = re.findall(r"^\w+ +([\d,]+) +\d+ +\d+ +0$", measured, re.MULTILINE)
@@ -249,7 +280,10 @@ def test_the_picture(tmp_path: Path) -> None:
     """
     script = TOP / "tests" / "docs" / "picture.py"
     subprocess.run([sys.executable, script, tmp_path / "now.svg"], check=True)
-    now, there = (path.read_text(encoding="utf-8") for path in (tmp_path / "now.svg", script.with_name("terminal.svg")))
+    now, there = (
+        path.read_text(encoding="utf-8")
+        for path in (tmp_path / "now.svg", script.with_name("terminal.svg"))
+    )
     assert WRITTEN.findall(now) == WRITTEN.findall(there) != []
 
 
@@ -261,8 +295,14 @@ def test_the_figures_of_the_readme() -> None:
     programs = next(line for line in readme.splitlines() if line.startswith("|")).split("|")[3:-1]
     programs = [each.strip().strip("`") for each in programs]
     corpora = {
-        "test accuracy": ("20 Newsgroups by date", JOBS["train on 20 Newsgroups, 11,314 files, 22 MB"]),
-        "test accuracy on IMDB": ("IMDB, own split", "Train on IMDB as files: 25,000 files, 2 labels, 33 MB"),
+        "test accuracy": (
+            "20 Newsgroups by date",
+            JOBS["train on 20 Newsgroups, 11,314 files, 22 MB"],
+        ),
+        "test accuracy on IMDB": (
+            "IMDB, own split",
+            "Train on IMDB as files: 25,000 files, 2 labels, 33 MB",
+        ),
     }
     for name, ours, *theirs in rows(readme):
         if name in corpora:
@@ -276,5 +316,8 @@ def test_the_figures_of_the_readme() -> None:
             measured = {program.strip("`"): wall for program, (wall, _) in found.items()}
             assert ours == measured["nbtext"], name
         for program, said in zip(programs, theirs, strict=True):
-            assert said.removesuffix(" (one thread)") == measured[program] if said else True, (name, program)
+            assert said.removesuffix(" (one thread)") == measured[program] if said else True, (
+                name,
+                program,
+            )
     assert len(programs) == 4

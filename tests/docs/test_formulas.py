@@ -46,7 +46,9 @@ T = t.sum(axis=1)
 rows, columns = np.nonzero(X)
 indptr = np.searchsorted(rows, np.arange(N + 1)).astype(np.int64)
 counts = X[rows, columns].astype(np.int32)
-sample = DocumentCounts(indptr, columns.astype(np.int32), counts, y.astype(np.int32), np.arange(N, dtype=np.uint64))
+sample = DocumentCounts(
+    indptr, columns.astype(np.int32), counts, y.astype(np.int32), np.arange(N, dtype=np.uint64)
+)
 statistics = count_classes(sample, V, K)
 
 
@@ -54,7 +56,9 @@ def scores(scorer: LinearScorer, indicators: NDArray[np.int64] = X) -> Matrix:
     """Of the documents, by the code."""
     rows, columns = np.nonzero(indicators)
     indptr = np.searchsorted(rows, np.arange(N + 1)).astype(np.int64)
-    return scorer.scores(indptr, columns.astype(np.int32), indicators[rows, columns].astype(np.int32))
+    return scorer.scores(
+        indptr, columns.astype(np.int32), indicators[rows, columns].astype(np.int32)
+    )
 
 
 def equal(found: ArrayLike, expected: ArrayLike) -> None:
@@ -70,7 +74,10 @@ def test_bernoulli() -> None:
     p = (d + alpha) / (n + 2 * alpha)[:, None]
     w = np.log(p / (1 - p))
     b = np.log(1 - p).sum(axis=1)
-    equal(scores(compile_categorical(statistics, smoothing=alpha), (X > 0).astype(np.int64)), (X > 0) @ w.T + b)
+    equal(
+        scores(compile_categorical(statistics, smoothing=alpha), (X > 0).astype(np.int64)),
+        (X > 0) @ w.T + b,
+    )
 
 
 def test_dirichlet() -> None:
@@ -85,7 +92,10 @@ def test_complement(is_normalized: bool) -> None:
     others = t.sum(axis=0) - t
     logs = np.log((others + alpha) / (others.sum(axis=1) + alpha * V)[:, None])
     w = logs / logs.sum(axis=1, keepdims=True) if is_normalized else -logs
-    equal(scores(compile_complement(statistics, smoothing=alpha, normalize_weights=is_normalized)), X @ w.T)
+    equal(
+        scores(compile_complement(statistics, smoothing=alpha, normalize_weights=is_normalized)),
+        X @ w.T,
+    )
 
 
 def test_categorical() -> None:
@@ -93,8 +103,13 @@ def test_categorical() -> None:
     read = np.minimum(X, m - 1)
     # (m, K, V)
     p = np.array([(member @ (read == v) + alpha) / (n + m * alpha)[:, None] for v in range(m)])
-    expected = [[sum(np.log(p[read[i, j], k, j]) for j in range(V)) for k in range(K)] for i in range(N)]
-    equal(scores(compile_categorical(count_values(statistics, sample, n_values=m), smoothing=alpha)), expected)
+    expected = [
+        [sum(np.log(p[read[i, j], k, j]) for j in range(V)) for k in range(K)] for i in range(N)
+    ]
+    equal(
+        scores(compile_categorical(count_values(statistics, sample, n_values=m), smoothing=alpha)),
+        expected,
+    )
 
 
 def test_gaussian() -> None:
@@ -102,14 +117,19 @@ def test_gaussian() -> None:
     mean = t / n[:, None]
     variance = member @ X**2 / n[:, None] - mean**2 + epsilon * X.var(axis=0).max()
     expected = norm.logpdf(X[:, None, :], mean, np.sqrt(variance)).sum(axis=2)
-    equal(scores(compile_gaussian(compute_moments(statistics, sample), smoothing=epsilon)), expected)
+    equal(
+        scores(compile_gaussian(compute_moments(statistics, sample), smoothing=epsilon)), expected
+    )
 
 
 def test_log_count_ratios() -> None:
     m = T.sum() / len(rows)
     p = alpha * m + t[0]
     q = alpha * m + t[1:].sum(axis=0)
-    equal(log_count_ratios(t[0], t[1:].sum(axis=0), pseudo_count=alpha * m), np.log((p / p.sum()) / (q / q.sum())))
+    equal(
+        log_count_ratios(t[0], t[1:].sum(axis=0), pseudo_count=alpha * m),
+        np.log((p / p.sum()) / (q / q.sum())),
+    )
 
 
 def test_prior_and_posterior() -> None:
@@ -129,7 +149,11 @@ def test_term_frequencies(tf: str) -> None:
 
 def test_inverse_document_frequencies() -> None:
     df = (X > 0).sum(axis=0)
-    formulas = {"plain": np.log(N / df), "plus-one": np.log(N / (df + 1)), "smooth": np.log((1 + N) / (1 + df)) + 1}
+    formulas = {
+        "plain": np.log(N / df),
+        "plus-one": np.log(N / (df + 1)),
+        "smooth": np.log((1 + N) / (1 + df)) + 1,
+    }
     for idf, expected in formulas.items():
         equal(inverse_document_frequencies(df, n_documents=N, idf=idf), expected)
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).parents[2]
-PAGES = sorted(page for folder in (".", ".github", "corpora") for page in (TOP / folder).glob("*.md"))
+PAGES = sorted(
+    page for folder in (".", ".github", "corpora") for page in (TOP / folder).glob("*.md")
+)
 PAGES += sorted((TOP / "nbtext").rglob("*.md"))
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 
@@ -20,7 +22,12 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))
 def test_links_lead_somewhere(page: Path) -> None:
     """Each relative link to a file that there is, and to a heading that it has."""
-    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^```.*?^```$|`[^`\n]*`",
+        "",
+        page.read_text(encoding="utf-8"),
+        flags=re.MULTILINE | re.DOTALL,
+    )
     for path, anchor in LINK.findall(text):
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), path

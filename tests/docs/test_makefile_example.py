@@ -16,7 +16,12 @@ def make(folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
-        ["make"], cwd=folder, env={**environment, "PATH": path}, capture_output=True, text=True, check=False
+        ["make"],
+        cwd=folder,
+        env={**environment, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -24,7 +29,9 @@ def make(folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_makefile_example(tmp_path: Path) -> None:
     """It trains once, again when a text has changed and only then, and fails under its bar."""
     (block,) = re.findall(
-        r"^```make\n(.*?)^```$", (TOP / "nbtext/guides/reference.md").read_text(), re.MULTILINE | re.DOTALL
+        r"^```make\n(.*?)^```$",
+        (TOP / "nbtext/guides/reference.md").read_text(),
+        re.MULTILINE | re.DOTALL,
     )
     (tmp_path / "Makefile").write_text(block)
     shutil.copytree(TOP / "corpora" / "letters", tmp_path / "letters")

@@ -9,10 +9,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from console import BLOCK, TOP
 
-PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md"))]
+PAGES = [
+    "README.md",
+    *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md")),
+]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in (TOP / page).read_text(encoding="utf-8")])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```python" in (TOP / page).read_text(encoding="utf-8")]
+)
 def test_python_blocks(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its assertions hold."""
     monkeypatch.chdir(tmp_path)

@@ -16,12 +16,16 @@ from nbtext.cli.main import cli
 
 TOP = Path(__file__).parents[2]
 pytestmark = pytest.mark.exhaustive
-LOADED = re.compile(r'<(?:script|img|iframe|source)[^>]* src="([^"]*)"|<link[^>]* rel="stylesheet"[^>]* href="([^"]*)"')
+LOADED = re.compile(
+    r'<(?:script|img|iframe|source)[^>]* src="([^"]*)"|<link[^>]* rel="stylesheet"[^>]* href="([^"]*)"'
+)
 
 
 def build(target: Path, top: Path = TOP) -> subprocess.CompletedProcess[str]:
     script = top / ".github" / "site" / "build.py"
-    return subprocess.run([sys.executable, script, target], capture_output=True, text=True, cwd=top, check=False)
+    return subprocess.run(
+        [sys.executable, script, target], capture_output=True, text=True, cwd=top, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +44,11 @@ def test_each_option_is_in_the_reference(site: Path) -> None:
         page = (site / "reference" / name / "index.html").read_text(encoding="utf-8")
         command = cli.get_command(context, name)
         assert command is not None
-        missing = [each.flag for each in command.params if isinstance(each, Option) and each.flag not in page]
+        missing = [
+            each.flag
+            for each in command.params
+            if isinstance(each, Option) and each.flag not in page
+        ]
         assert missing == []
 
 
@@ -60,7 +68,9 @@ def test_each_page_is_in_the_navigation(site: Path) -> None:
     for guide in (TOP / "nbtext" / "guides").glob("*.md"):
         assert guide.stem == "README" or f'href="guides/{guide.stem}/"' in home, guide.name
     assert "pip install" in (site / "install" / "index.html").read_text(encoding="utf-8")
-    assert "nbtext demo" in re.sub("<[^>]*>", "", (site / "quick-start" / "index.html").read_text(encoding="utf-8"))
+    assert "nbtext demo" in re.sub(
+        "<[^>]*>", "", (site / "quick-start" / "index.html").read_text(encoding="utf-8")
+    )
 
 
 def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
@@ -72,14 +82,26 @@ def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
 def test_a_dead_link_is_an_error(tmp_path: Path) -> None:
     """A link to a heading that does not exist fails the build."""
     pytest.importorskip("mkdocstrings")
-    for name in (".github", "nbtext", "corpora", "tests/docs", "tests/benchmarks/results", "README.md", "CHANGELOG.md"):
+    for name in (
+        ".github",
+        "nbtext",
+        "corpora",
+        "tests/docs",
+        "tests/benchmarks/results",
+        "README.md",
+        "CHANGELOG.md",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         if (TOP / name).is_dir():
-            shutil.copytree(TOP / name, tmp_path / name, ignore=shutil.ignore_patterns("*.c", "__pycache__"))
+            shutil.copytree(
+                TOP / name, tmp_path / name, ignore=shutil.ignore_patterns("*.c", "__pycache__")
+            )
         else:
             shutil.copy(TOP / name, tmp_path / name)
     guide = tmp_path / "nbtext" / "guides" / "tour.md"
-    guide.write_text(guide.read_text(encoding="utf-8") + "\n[nowhere](reference.md#nowhere)\n", encoding="utf-8")
+    guide.write_text(
+        guide.read_text(encoding="utf-8") + "\n[nowhere](reference.md#nowhere)\n", encoding="utf-8"
+    )
     done = build(tmp_path / "site", tmp_path)
     assert done.returncode != 0
     assert "nowhere" in done.stderr

@@ -20,7 +20,9 @@ def rows_of(batches: Iterable[Batch]) -> list[Row]:
     return [
         (identity, texts, label)
         for batch in batches
-        for identity, texts, label in zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
+        for identity, texts, label in zip(
+            batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True
+        )
     ]
 
 
@@ -30,7 +32,9 @@ def opened() -> Callable[..., Source]:
 
     def opened(*paths: Path | str, byte_range: Any = None, **settings: Any) -> Source:
         if byte_range is not None:
-            return open_shard(Shard("file", (str(paths[0]),), (None,), byte_range), InputSettings(**settings))
+            return open_shard(
+                Shard("file", (str(paths[0]),), (None,), byte_range), InputSettings(**settings)
+            )
         return open_source([str(path) for path in paths], InputSettings(**settings))
 
     return opened
@@ -56,7 +60,9 @@ def problems(opened: Callable[..., Source]) -> Callable[..., list[str]]:
 
     def problems(*paths: Path | str, **settings: Any) -> list[str]:
         return [
-            str(batch.problems[row]) for batch in opened(*paths, **settings).batches() for row in sorted(batch.problems)
+            str(batch.problems[row])
+            for batch in opened(*paths, **settings).batches()
+            for row in sorted(batch.problems)
         ]
 
     return problems
@@ -67,7 +73,9 @@ def stream_of() -> Callable[..., ByteStream]:
     """A stream that gives its content in pieces of a size."""
 
     def stream_of(content: bytes, size: int, path: str = "x") -> ByteStream:
-        pieces: Iterator[bytes] = (content[start : start + size] for start in range(0, len(content), size))
+        pieces: Iterator[bytes] = (
+            content[start : start + size] for start in range(0, len(content), size)
+        )
         return ByteStream(path, lambda: next(pieces, b""), size=None, close=lambda: None)
 
     return stream_of

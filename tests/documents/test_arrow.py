@@ -69,7 +69,11 @@ def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
     table = pa.table({"n": [1, 2], "text": ["a", ""], "label": ["x", None], "id": [7, 8]})
     path = write(table)
     assert read(path) == [("7", ("a",), "x"), ("8", ("",), None)]
-    assert read(path, id_field="n", label_field="text", text_field=("label", "n"))[0] == ("1", ("x\n1",), "a")
+    assert read(path, id_field="n", label_field="text", text_field=("label", "n"))[0] == (
+        "1",
+        ("x\n1",),
+        "a",
+    )
     path = write(table.drop_columns(["id", "label"]))
     assert read(path) == [(f"{path}:1", ("a",), None), (f"{path}:2", ("",), None)]
 
@@ -80,14 +84,22 @@ def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
         (pa.array(["ä", "b"], pa.large_string()), ["ä", "b"]),
         (pa.array(["ä", "b"], pa.string_view()), ["ä", "b"]),
         (pa.array(["ä", "ä"]).dictionary_encode(), ["ä", "ä"]),
-        (pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.uint32()), pa.array(["ä"], pa.string_view())), ["ä", "ä"]),
+        (
+            pa.DictionaryArray.from_arrays(
+                pa.array([0, 0], pa.uint32()), pa.array(["ä"], pa.string_view())
+            ),
+            ["ä", "ä"],
+        ),
         (pa.DictionaryArray.from_arrays([0, 0], pa.array([b"b"], pa.binary_view())), ["b", "b"]),
         (pa.array(["ä".encode(), b"b"]), ["ä", "b"]),
         (pa.array([1, -2], pa.int8()), ["1", "-2"]),
         (pa.array([True, False]), ["True", "False"]),
         (pa.array([1.5, 2.0]), ["1.5", "2.0"]),
         (pa.array([0.1, 2e16], pa.float32()), ["0.1", "2e+16"]),
-        (pa.array([datetime.datetime(2024, 1, 2, 3)] * 2, pa.timestamp("ns")), ["2024-01-02 03:00:00"] * 2),
+        (
+            pa.array([datetime.datetime(2024, 1, 2, 3)] * 2, pa.timestamp("ns")),
+            ["2024-01-02 03:00:00"] * 2,
+        ),
         (pa.array([decimal.Decimal("1.20"), decimal.Decimal("-3")]), ["1.20", "-3.00"]),
         (pa.array([datetime.date(2024, 1, 2)] * 2), ["2024-01-02"] * 2),
     ],
@@ -117,12 +129,19 @@ def test_lists_of_labels(tmp_path: Path, kind: Any, of_list: Callable[[Any], Any
 
 
 @pytest.mark.parametrize(("n", "n_shards"), [(3210, 50), (20, 400)])
-def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows, n: int, n_shards: int) -> None:
+def test_many_rows_in_shards(
+    write: Callable[[Any], Path], rows: Rows, n: int, n_shards: int
+) -> None:
     """The shards of a file have all its rows, each once, with the numbers of the file; so have its
     blocks.
     """
     path = write(
-        pa.table({"text": [f"word{k} " * (k % 50) for k in range(n)], "label": [f"l{k % 7}" for k in range(n)]})
+        pa.table(
+            {
+                "text": [f"word{k} " * (k % 50) for k in range(n)],
+                "label": [f"l{k % 7}" for k in range(n)],
+            }
+        )
     )
     source = open_source([str(path)], InputSettings())
     expected = [(f"{path}:{k + 1}", (f"word{k} " * (k % 50),), f"l{k % 7}") for k in range(n)]
@@ -131,7 +150,9 @@ def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows, n: int, n
     for size in (path.stat().st_size // 5, path.stat().st_size // n_shards, path.stat().st_size):
         shards = source.shards(size)
         numbered = number_lines(shards, [count_lines(shard, source.settings) for shard in shards])
-        found = [row for shard in numbered for row in rows(open_shard(shard, source.settings).batches())]
+        found = [
+            row for shard in numbered for row in rows(open_shard(shard, source.settings).batches())
+        ]
         assert found == expected
 
 
@@ -142,10 +163,13 @@ def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> No
     table = pa.table({"body": ["a"], "o": [{"x": 1}]})
     path = write(table)
     with pytest.raises(
-        InputError, match=r"no column `text`; the columns are: body, o; name the column with --text-field"
+        InputError,
+        match=r"no column `text`; the columns are: body, o; name the column with --text-field",
     ):
         read(path)
-    with pytest.raises(InputError, match=r"`o` is struct<x: int64>, expected a string; name a column of strings"):
+    with pytest.raises(
+        InputError, match=r"`o` is struct<x: int64>, expected a string; name a column of strings"
+    ):
         read(path, text_field=("o",))
     path = write(pa.table([["a"], ["b"]], names=["text", "text"]))
     with pytest.raises(InputError, match="2 columns are called `text`"):
@@ -168,9 +192,17 @@ def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
     array = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
     write_arrow(pa.table({"text": array}), tmp_path / "t.arrow")
     (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
-    assert (batch.columns, batch.repaired_documents, batch.repaired_bytes) == ((["a", "b\ufffd"],), 1, 1)
-    (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings(encoding_errors="strict")).batches()
-    assert list(batch.problems) == [1] and "byte 0xff at 1 is not valid utf-8" in str(batch.problems[1])
+    assert (batch.columns, batch.repaired_documents, batch.repaired_bytes) == (
+        (["a", "b\ufffd"],),
+        1,
+        1,
+    )
+    (batch,) = open_source(
+        [str(tmp_path / "t.arrow")], InputSettings(encoding_errors="strict")
+    ).batches()
+    assert list(batch.problems) == [1] and "byte 0xff at 1 is not valid utf-8" in str(
+        batch.problems[1]
+    )
 
 
 @pytest.mark.parametrize("name", list(WRITERS))
@@ -180,7 +212,10 @@ def test_broken_files_give_one_line(name: str, tmp_path: Path) -> None:
     """
     path = tmp_path / name
     table = pa.table(
-        {"text": [f"word{k}" for k in range(40)], "label": pa.array(list("abab") * 10).dictionary_encode()}
+        {
+            "text": [f"word{k}" for k in range(40)],
+            "label": pa.array(list("abab") * 10).dictionary_encode(),
+        }
     )
     WRITERS[name](table, path)
     content = path.read_bytes()
@@ -192,10 +227,14 @@ def test_broken_files_give_one_line(name: str, tmp_path: Path) -> None:
             del broken[chance.randrange(len(content)) :]
         else:
             for _ in range(chance.choice([1, 1, 4, 30])):
-                broken[chance.randrange(8, len(broken))] = chance.choice([0, 1, 127, 255, chance.randrange(256)])
+                broken[chance.randrange(8, len(broken))] = chance.choice(
+                    [0, 1, 127, 255, chance.randrange(256)]
+                )
         path.write_bytes(broken)
         try:
-            for batch in open_source([str(path)], InputSettings(keeps_rows=bool(number % 2))).batches():
+            for batch in open_source(
+                [str(path)], InputSettings(keeps_rows=bool(number % 2))
+            ).batches():
                 str(batch.ids), str(batch.labels)
         except NbtextError as error:
             n_refused += 1
@@ -208,7 +247,10 @@ def test_compressed_as_a_whole(tmp_path: Path) -> None:
 
     write_parquet(pa.table({"text": ["a"]}), tmp_path / "t.parquet")
     (tmp_path / "t.parquet.gz").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
-    with pytest.raises(InputError, match="is compressed as a whole with gzip, which is not supported; unpack it first"):
+    with pytest.raises(
+        InputError,
+        match="is compressed as a whole with gzip, which is not supported; unpack it first",
+    ):
         read(tmp_path / "t.parquet.gz")
 
 
@@ -220,7 +262,9 @@ def test_a_folder_of_parts(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("text")
     source = open_source([str(tmp_path)], InputSettings())
     assert sum(len(batch) for batch in source.batches()) == 1
-    assert dict(source.skipped) == {"Parquet file (name the file itself, or give --input-format)": 3}
+    assert dict(source.skipped) == {
+        "Parquet file (name the file itself, or give --input-format)": 3
+    }
 
 
 def test_elsewhere(tmp_path: Path) -> None:
@@ -281,14 +325,18 @@ def test_a_small_file_of_long_texts_takes_little(tmp_path: Path, name: str, kind
 @pytest.mark.parametrize("codec", ["zstd", "lz4"])
 @pytest.mark.parametrize("place", ["column", "dictionary", "dictionaries"])
 @pytest.mark.parametrize("name", ["t.arrow", "t.arrows"])
-def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, name: str, place: str, codec: str) -> None:
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    tmp_path: Path, name: str, place: str, codec: str
+) -> None:
     """A record batch, or the dictionaries together, that unpack to 400 MB from 2 MB or less."""
     n = 400 if place == "column" else 100
     texts = pa.array(["x" * 1_000_000 for _ in range(n)], pa.large_string())
     columns = {"text": texts}
     if place != "column":
         indices = pa.array([0] * n, pa.int32())
-        columns = {f"{number}": pa.DictionaryArray.from_arrays(indices, texts) for number in range(4)}
+        columns = {
+            f"{number}": pa.DictionaryArray.from_arrays(indices, texts) for number in range(4)
+        }
         columns["text"] = pa.array(["word"] * n)
     if place == "dictionary":
         columns = {"text": pa.DictionaryArray.from_arrays(indices, pa.concat_arrays([texts] * 4))}
@@ -303,9 +351,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, name: str, plac
     assert (tmp_path / name).stat().st_size < 2_000_000
     pool = pa.default_memory_pool()
     before = pool.bytes_allocated()
-    message = (
-        r"(a record batch|its dictionaries) of [0-9,]+ bytes would unpack to [34]0\d,\d{3},\d{3} bytes; write it again"
-    )
+    message = r"(a record batch|its dictionaries) of [0-9,]+ bytes would unpack to [34]0\d,\d{3},\d{3} bytes; write it again"
     with pytest.raises(InputError, match=message):
         for block in open_source([str(tmp_path / name)], InputSettings()).blocks():
             block.batch()
@@ -317,31 +363,47 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, name: str, plac
 def test_usual_compressed_files_are_read(tmp_path: Path, name: str, codec: str | None) -> None:
     """With dictionaries, nulls, nested columns and buffers that are not smaller when compressed."""
     labels = pa.array(["a", None, "b"] * 500).dictionary_encode()
-    table = pa.table({"text": [f"word{n}" for n in range(1500)], "label": labels, "more": [[{"x": 1}], None, []] * 500})
+    table = pa.table(
+        {
+            "text": [f"word{n}" for n in range(1500)],
+            "label": labels,
+            "more": [[{"x": 1}], None, []] * 500,
+        }
+    )
     options = ipc.IpcWriteOptions(compression=codec)
     with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(
         tmp_path / name, table.schema, options=options
     ) as file:
         file.write_table(table, max_chunksize=400)
-    rows = [row for batch in open_source([str(tmp_path / name)], InputSettings()).batches() for row in batch.columns[0]]
+    rows = [
+        row
+        for batch in open_source([str(tmp_path / name)], InputSettings()).batches()
+        for row in batch.columns[0]
+    ]
     assert rows == table["text"].to_pylist()
 
 
 def test_damaged_compressed_files(tmp_path: Path) -> None:
     """Each gives its rows or one line."""
-    table = pa.table({"text": ["some words"] * 20, "label": pa.array(["a", "b"] * 10).dictionary_encode()})
+    table = pa.table(
+        {"text": ["some words"] * 20, "label": pa.array(["a", "b"] * 10).dictionary_encode()}
+    )
     rng = random.Random(5)
     for name in ("t.arrow", "t.arrows"):
         options = ipc.IpcWriteOptions(compression="lz4")
         path = tmp_path / name
-        with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(path, table.schema, options=options) as file:
+        with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(
+            path, table.schema, options=options
+        ) as file:
             file.write_table(table)
         content = path.read_bytes()
         for _ in range(150):
             damaged = bytearray(content)
             for _ in range(rng.randint(1, 3)):
                 damaged[rng.randrange(len(damaged))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF])
-            path.write_bytes(damaged[: rng.choice([len(damaged)] * 3 + [rng.randrange(len(damaged))])])
+            path.write_bytes(
+                damaged[: rng.choice([len(damaged)] * 3 + [rng.randrange(len(damaged))])]
+            )
             try:
                 list(open_source([str(path)], InputSettings()).batches())
             except InputError as error:

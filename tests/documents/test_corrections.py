@@ -28,7 +28,9 @@ def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -
     parts = []
     for batch in open_source((str(path),), chosen).batches():
         assert batch.rows is not None
-        own = {row - first: label for row, label in labels.items() if first <= row < first + len(batch)}
+        own = {
+            row - first: label for row, label in labels.items() if first <= row < first + len(batch)
+        }
         parts.append(ChangedRows(batch.rows, labels=own))
         first += len(batch)
 
@@ -41,22 +43,47 @@ def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -
 
 
 def labels_of(path: Path, **options: Any) -> list[Any]:
-    return [list(each or ()) for batch in open_source((str(path),), InputSettings(**options)).batches()
-            for each in batch.list_labels()]  # fmt: skip
+    return [
+        list(each or ())
+        for batch in open_source((str(path),), InputSettings(**options)).batches()
+        for each in batch.list_labels()
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "before", "label", "after"),
     [
-        ("x.jsonl", '{"n": 1.0, "label": "a" , "text": "t", "k":[ 1 ]}', "b",
-         '{"n": 1.0, "label": "b" , "text": "t", "k":[ 1 ]}'),
-        ("x.jsonl", '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"}}', "b",
-         '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"},"label":"b"}'),
-        ("x.jsonl", '  {"l\\u0061bel": ["a"], "text": "t" }\t', "b", '  {"l\\u0061bel": ["b"], "text": "t" }\t'),
-        ("x.jsonl", '{"text": "t", "label": ["a"]}', ["b", "c"], '{"text": "t", "label": ["b", "c"]}'),
+        (
+            "x.jsonl",
+            '{"n": 1.0, "label": "a" , "text": "t", "k":[ 1 ]}',
+            "b",
+            '{"n": 1.0, "label": "b" , "text": "t", "k":[ 1 ]}',
+        ),
+        (
+            "x.jsonl",
+            '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"}}',
+            "b",
+            '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"},"label":"b"}',
+        ),
+        (
+            "x.jsonl",
+            '  {"l\\u0061bel": ["a"], "text": "t" }\t',
+            "b",
+            '  {"l\\u0061bel": ["b"], "text": "t" }\t',
+        ),
+        (
+            "x.jsonl",
+            '{"text": "t", "label": ["a"]}',
+            ["b", "c"],
+            '{"text": "t", "label": ["b", "c"]}',
+        ),
         ("x.jsonl", '{"text": "t", "label": null}', "ü", '{"text": "t", "label": "ü"}'),
-        ("x.csv", 'id,label,text,more\n1,"a, b","t ""q"", \n u", z ', "b",
-         'id,label,text,more\n1,b,"t ""q"", \n u", z '),
+        (
+            "x.csv",
+            'id,label,text,more\n1,"a, b","t ""q"", \n u", z ',
+            "b",
+            'id,label,text,more\n1,b,"t ""q"", \n u", z ',
+        ),
         ("x.csv", "label;text;more\na;t;", 'b;"c', 'label;text;more\n"b;""c";t;'),
         ("x.csv", '"text","label"\r\n"t","1"\r\n', "b", '"text","label"\r\n"t","b"\r\n'),
         ("x.csv", "sep=;\ntext;label\nt, u;1", "b", "sep=;\ntext;label\nt, u;b"),
@@ -66,8 +93,10 @@ def labels_of(path: Path, **options: Any) -> list[Any]:
         ("x.txt", "__label__a __label__c t", ["b", "d"], "__label__b __label__d t"),
         ("x.txt", "__label__a t __label__c u", "b", "__label__b t u"),
     ],
-)  # fmt: skip
-def test_only_the_label_changes(tmp_path: Path, name: str, before: str, label: Any, after: str) -> None:
+)
+def test_only_the_label_changes(
+    tmp_path: Path, name: str, before: str, label: Any, after: str
+) -> None:
     """All other bytes of a usual file stay: blanks, escapes, the order of keys, other columns and
     line ends.
     """
@@ -87,7 +116,9 @@ def test_only_the_label_changes(tmp_path: Path, name: str, before: str, label: A
         ("x.tsv", 'text\tlabel\n" """\ta\n"\n"\ta', "b", 'text\tlabel\n" """\tb\n"\n"\ta'),
     ],
 )
-def test_unusual_files_keep_their_values(tmp_path: Path, name: str, before: str, label: str, after: str) -> None:
+def test_unusual_files_keep_their_values(
+    tmp_path: Path, name: str, before: str, label: str, after: str
+) -> None:
     """Quotes are written where they are needed."""
     path = tmp_path / name
     path.write_bytes(before.encode())
@@ -98,7 +129,9 @@ def test_equal_keys_are_refused(tmp_path: Path) -> None:
     """Readers differ in which of the values they take."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"label":"x","text":"t"}\n{"label":"a","text":"t","l\\u0061bel":"c"}')
-    with pytest.raises(InputError, match=r"x\.jsonl:2: the object has several keys `label`; give each value a key"):
+    with pytest.raises(
+        InputError, match=r"x\.jsonl:2: the object has several keys `label`; give each value a key"
+    ):
         correct(path, {0: "b"})
 
 
@@ -115,24 +148,38 @@ def files(draw: st.DrawFn) -> Any:
     lines = []
     for text, label in rows:
         if name == "x.jsonl":
-            lines.append(json.dumps({"text": text, "label": label, "more": text}, ensure_ascii=draw(st.booleans())))
+            lines.append(
+                json.dumps(
+                    {"text": text, "label": label, "more": text}, ensure_ascii=draw(st.booleans())
+                )
+            )
         elif name == "x.txt":
             lines.append(f"__label__{label} {text.replace('_', '')}".strip() + " end")
         else:
             separator = "," if name == "x.csv" else "\t"
-            cells = ['"' + text.replace('"', '""') + draw(st.sampled_from(["", "\n"])) + '"', label, "z"]
+            cells = [
+                '"' + text.replace('"', '""') + draw(st.sampled_from(["", "\n"])) + '"',
+                label,
+                "z",
+            ]
             lines.append(separator.join(cells))
     if name in ("x.csv", "x.tsv"):
-        lines.insert(0, lines[0][:0] + ("text,label,more" if name == "x.csv" else "text\tlabel\tmore"))
+        lines.insert(
+            0, lines[0][:0] + ("text,label,more" if name == "x.csv" else "text\tlabel\tmore")
+        )
     elif name == "x.jsonl" and draw(st.booleans()):
         lines.insert(draw(st.integers(0, len(lines))), "")
     content = draw(st.sampled_from(["\n", "\r\n"])).join(lines) + draw(st.sampled_from(["", "\n"]))
     n = len(rows)
-    labels = draw(st.dictionaries(st.integers(0, n - 1), st.sampled_from([None, "c", "ä-d"]), max_size=n))
+    labels = draw(
+        st.dictionaries(st.integers(0, n - 1), st.sampled_from([None, "c", "ä-d"]), max_size=n)
+    )
     return name, content, [label for _, label in rows], labels
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(file=files())
 def test_the_corrected_file_has_the_new_labels(tmp_path: Path, file: Any) -> None:
     """It has the same documents with the new labels; a file that was written so before stays as it
@@ -143,7 +190,9 @@ def test_the_corrected_file_has_the_new_labels(tmp_path: Path, file: Any) -> Non
     path.write_bytes(content.encode())
     documents = [each.text for each in open_source((str(path),), InputSettings()).documents()]
     path.write_bytes(correct(path, {}))
-    assert [each.text for each in open_source((str(path),), InputSettings()).documents()] == documents
+    assert [
+        each.text for each in open_source((str(path),), InputSettings()).documents()
+    ] == documents
     assert correct(path, {}) == path.read_bytes()
     path.write_bytes(correct(path, labels))
     kept = [row for row in range(len(given_labels)) if labels.get(row, "") is not None]
@@ -172,7 +221,10 @@ def test_columns_of_labels(tmp_path: Path) -> None:
     """--label-fields: the columns of 0 and 1 change; --label-separator joins labels."""
     path = tmp_path / "x.csv"
     path.write_text("text,a,b\nt,1,0\nu,0,1\n")
-    assert correct(path, {0: ["b"], 1: ["a", "b"]}, label_fields=("a", "b")) == b"text,a,b\nt,0,1\nu,1,1\n"
+    assert (
+        correct(path, {0: ["b"], 1: ["a", "b"]}, label_fields=("a", "b"))
+        == b"text,a,b\nt,0,1\nu,1,1\n"
+    )
     with pytest.raises(InputError, match=r"x\.csv:3: the label 'c' has no column"):
         correct(path, {1: "c"}, label_fields=("a", "b"))
     path.write_text("text,label\nt,a|b\n")
@@ -186,11 +238,14 @@ def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
         correct(tmp_path / "x.csv", {0: ["a", "b"]})
     (tmp_path / "x.txt").write_text("__label__a t\n")
     with pytest.raises(
-        InputError, match=r"x\.txt:1: the label .* contains a space, which the fastText format does not allow"
+        InputError,
+        match=r"x\.txt:1: the label .* contains a space, which the fastText format does not allow",
     ):
         correct(tmp_path / "x.txt", {0: "a b"})
     (tmp_path / "y.csv").write_bytes(b"text,label\n\xfc,a\n")
-    with pytest.raises(InputError, match=r"y\.csv:2: 'ł' cannot be written in the encoding of the file"):
+    with pytest.raises(
+        InputError, match=r"y\.csv:2: 'ł' cannot be written in the encoding of the file"
+    ):
         correct(tmp_path / "y.csv", {0: "łódź"}, encoding="latin-1")
 
 
@@ -218,7 +273,9 @@ def test_an_arrow_file_of_several_blocks(tmp_path: Path, kind: str, n: int) -> N
         new = {row: label and [label, "b"] for row, label in new.items()}
     found = pa.ipc.open_file(pa.BufferReader(correct(path, new))).read_all()
     assert found.schema.equals(table.schema)
-    changed = [each | {"label": new.get(row, each["label"])} for row, each in enumerate(table.to_pylist())]
+    changed = [
+        each | {"label": new.get(row, each["label"])} for row, each in enumerate(table.to_pylist())
+    ]
     assert found.to_pylist() == [each for each in changed if each["label"] is not None]
 
 
@@ -244,5 +301,8 @@ def test_arrow_files_whose_dictionaries_differ(tmp_path: Path) -> None:
         return list(found["text"].to_pylist())
 
     assert join(["x", "y"], ["z", "x"]) == ["x", "y", "z", "x"]
-    with pytest.raises(InputError, match=r"1\.arrows: the column `label` has too many values for its type, dictionary"):
+    with pytest.raises(
+        InputError,
+        match=r"1\.arrows: the column `label` has too many values for its type, dictionary",
+    ):
         join([f"a{n}" for n in range(100)], [f"b{n}" for n in range(100)])

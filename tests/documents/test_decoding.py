@@ -30,7 +30,9 @@ TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
     ],
 )
 @pytest.mark.parametrize("name", ["x.csv", "tree"])
-def test_a_byte_order_mark_wins(read: Callable[..., Any], tmp_path: Path, mark: bytes, codec: str, name: str) -> None:
+def test_a_byte_order_mark_wins(
+    read: Callable[..., Any], tmp_path: Path, mark: bytes, codec: str, name: str
+) -> None:
     """A file with a byte order mark is read as it says, whatever --encoding says, and the mark is
     not text.
     """
@@ -41,13 +43,19 @@ def test_a_byte_order_mark_wins(read: Callable[..., Any], tmp_path: Path, mark: 
         assert [texts for _, texts, _ in read(tmp_path / name, encoding="latin-1")] == [(TEXT,)]
     else:
         (tmp_path / name).write_bytes(content)
-        documents = [(texts, label) for _, texts, label in read(tmp_path / name, encoding="latin-1")]
+        documents = [
+            (texts, label) for _, texts, label in read(tmp_path / name, encoding="latin-1")
+        ]
         assert documents == [(("“free” Ω ß ✓",), "spam"), (("noon",), "ham")]
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt", "x.jsonl"])
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-32-be", "latin-1", "cp037", "utf-8-sig"])
-def test_any_encoding_may_be_named(read: Callable[..., Any], tmp_path: Path, name: str, encoding: str) -> None:
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-le", "utf-32", "utf-32-be", "latin-1", "cp037", "utf-8-sig"]
+)
+def test_any_encoding_may_be_named(
+    read: Callable[..., Any], tmp_path: Path, name: str, encoding: str
+) -> None:
     """Every format is read in the encoding that is named."""
     lines = {
         "x.csv": "text,label\nß é,a\nü,b\n",
@@ -62,8 +70,12 @@ def test_any_encoding_may_be_named(read: Callable[..., Any], tmp_path: Path, nam
     ]
 
 
-@pytest.mark.parametrize("name", ["klingon", "hex", "rot13", "idna", "undefined", "utf-8\0", "", "unicode_escape"])
-def test_an_unknown_encoding_is_refused(opened: Callable[..., Any], tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["klingon", "hex", "rot13", "idna", "undefined", "utf-8\0", "", "unicode_escape"]
+)
+def test_an_unknown_encoding_is_refused(
+    opened: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
     """What is not an encoding of text is wrong usage, said before anything is read."""
     (tmp_path / "x.txt").write_text("a")
     with pytest.raises(SettingsError) as caught:
@@ -96,7 +108,12 @@ def test_invalid_bytes_are_replaced_and_counted(opened: Callable[..., Any], tmp_
     ],
 )
 def test_strict_decoding_names_the_document(
-    problems: Callable[..., Any], opened: Callable[..., Any], tmp_path: Path, name: str, content: bytes, where: str
+    problems: Callable[..., Any],
+    opened: Callable[..., Any],
+    tmp_path: Path,
+    name: str,
+    content: bytes,
+    where: str,
 ) -> None:
     """With --encoding-errors strict the document is a problem that names file and line; without, it
     is counted.
@@ -141,7 +158,9 @@ def converted(data: bytes, codec: str, size: int) -> bytes:
     st.booleans(),
     st.integers(1, 9),
 )
-def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed: bool, size: int) -> None:
+def test_lines_are_those_of_the_text(
+    lines: list[str], codec: str, has_last_feed: bool, size: int
+) -> None:
     """Lines are those of the text, in encodings of wide characters too."""
     text = "\n".join(lines) + "\n" * has_last_feed
     expected = text.split("\n")[:-1] if text.endswith("\n") or not text else text.split("\n")
@@ -152,7 +171,9 @@ def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.binary(), st.sampled_from(["utf-16-le", "utf-16-be", "cp1252", "cp1253", "ascii", "latin-1"]), st.integers(1, 9)
+    st.binary(),
+    st.sampled_from(["utf-16-le", "utf-16-be", "cp1252", "cp1253", "ascii", "latin-1"]),
+    st.integers(1, 9),
 )
 def test_invalid_bytes_of_any_encoding(data: bytes, codec: str, size: int) -> None:
     """They are replaced as Python replaces them, each sequence is counted once, and written as they
@@ -165,7 +186,9 @@ def test_invalid_bytes_of_any_encoding(data: bytes, codec: str, size: int) -> No
     found = decode_lines(converted(data, codec, size), encoding)
     expected = data.decode(codec, "replace")
     assert "".join(found.texts) == expected
-    assert sum(found.repaired.values()) == expected.count("\ufffd") - data.decode(codec, "ignore").count("\ufffd")
+    assert sum(found.repaired.values()) == expected.count("\ufffd") - data.decode(
+        codec, "ignore"
+    ).count("\ufffd")
     assert encoding.encode(encoding.decode_exactly(converted(data, codec, size))) == data
     strict = decode_lines(converted(data, codec, size), Encoding(codec, is_strict=True))
     assert bool(strict.problems) == bool(found.repaired)
@@ -173,7 +196,9 @@ def test_invalid_bytes_of_any_encoding(data: bytes, codec: str, size: int) -> No
         with pytest.raises(UnicodeDecodeError) as caught:
             data.decode(codec)
         place = caught.value.start
-        assert f"byte 0x{data[place]:02x} at {place} is not valid {codec}" in str(strict.problems[0])
+        assert f"byte 0x{data[place]:02x} at {place} is not valid {codec}" in str(
+            strict.problems[0]
+        )
 
 
 def test_an_invalid_line_leaves_the_others_alone() -> None:
@@ -184,7 +209,9 @@ def test_an_invalid_line_leaves_the_others_alone() -> None:
     assert (strict.texts, list(strict.problems)) == (["one", "", "three"], [1])
 
 
-def test_the_newsgroups_hold_73_broken_documents(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
+def test_the_newsgroups_hold_73_broken_documents(
+    corpora: Callable[[str], Path], opened: Callable[..., Any]
+) -> None:
     """All 18,846 documents of 20 Newsgroups are read; 73 of them are not valid UTF-8, and none is
     in Latin-1.
     """
@@ -194,4 +221,6 @@ def test_the_newsgroups_hold_73_broken_documents(corpora: Callable[[str], Path],
     assert sum(batch.repaired_documents for half in halves for batch in half) == 73
     assert not any(batch.problems for half in halves for batch in half)
     assert len({label for batch in halves[0] for label in batch.labels}) == 20
-    assert not any(batch.repaired_bytes for batch in opened(folder / "test", encoding="latin-1").batches())
+    assert not any(
+        batch.repaired_bytes for batch in opened(folder / "test", encoding="latin-1").batches()
+    )

@@ -58,7 +58,9 @@ def test_every_format_reads_the_same_when_compressed(
     expected = [(identity.replace(str(plain), ""), *rest) for identity, *rest in read(plain)]
     assert len(expected) == (1 if name == "y.eml" else 2)
     for path in (packed, misnamed_error):
-        assert [(identity.replace(str(path), ""), *rest) for identity, *rest in read(path)] == expected
+        assert [
+            (identity.replace(str(path), ""), *rest) for identity, *rest in read(path)
+        ] == expected
 
 
 def test_zstd_frames_that_are_skipped(read: Callable[..., Any], tmp_path: Path) -> None:
@@ -69,7 +71,9 @@ def test_zstd_frames_that_are_skipped(read: Callable[..., Any], tmp_path: Path) 
     skipped = b"\x50\x2a\x4d\x18\x04\0\0\0size"
     parts = (COMPRESSORS[".zst"](part) for part in (data[:50], data[50:]))
     (tmp_path / "x.jsonl.zst").write_bytes(b"".join(skipped + part for part in parts))
-    assert [texts for _, texts, _ in read(tmp_path / "x.jsonl.zst")] == [(text,) for _, text in TEXTS]
+    assert [texts for _, texts, _ in read(tmp_path / "x.jsonl.zst")] == [
+        (text,) for _, text in TEXTS
+    ]
 
 
 @suffixes
@@ -79,7 +83,9 @@ def test_files_in_trees_are_unpacked(read: Callable[..., Any], tmp_path: Path, s
     packed = COMPRESSORS[suffix]("free “money”".encode())
     (tmp_path / "spam" / f"1.txt{suffix}").write_bytes(packed)
     (tmp_path / "spam" / "2").write_bytes(packed)
-    (tmp_path / "spam" / f"3.eml{suffix}").write_bytes(COMPRESSORS[suffix](b"Subject: free\n\nmoney"))
+    (tmp_path / "spam" / f"3.eml{suffix}").write_bytes(
+        COMPRESSORS[suffix](b"Subject: free\n\nmoney")
+    )
     assert [(texts, label) for _, texts, label in read(tmp_path)] == [
         (("free “money”",), "spam"),
         (("free “money”",), "spam"),
@@ -88,7 +94,9 @@ def test_files_in_trees_are_unpacked(read: Callable[..., Any], tmp_path: Path, s
 
 
 @suffixes
-def test_a_truncated_file_is_an_error(read: Callable[..., Any], tmp_path: Path, suffix: str) -> None:
+def test_a_truncated_file_is_an_error(
+    read: Callable[..., Any], tmp_path: Path, suffix: str
+) -> None:
     """A compressed file that ends early is never taken for a whole one, wherever it ends."""
     packed = COMPRESSORS[suffix](FILES["y.txt"].encode())
     path = tmp_path / f"y.txt{suffix}"
@@ -111,11 +119,15 @@ def test_a_damaged_file_in_a_tree_is_a_problem_of_its_document(
     ]
 
 
-def test_a_wrong_suffix_is_said(read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_wrong_suffix_is_said(
+    read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path
+) -> None:
     """A file that is not compressed as its name says is refused, an empty one too."""
     for content in (b"plain text", b""):
         (tmp_path / "x.txt.gz").write_bytes(content)
-        with pytest.raises(InputError, match=r"x\.txt\.gz: the suffix is that of gzip, but the content is not gzip"):
+        with pytest.raises(
+            InputError, match=r"x\.txt\.gz: the suffix is that of gzip, but the content is not gzip"
+        ):
             read(tmp_path / "x.txt.gz")
         assert len(problems(tmp_path)) == 1
 
@@ -136,7 +148,9 @@ def test_streams_may_follow_one_another(suffix: str) -> None:
 
 @pytest.mark.usefixtures("hang_guard")
 @suffixes
-def test_many_short_streams_take_linear_time(read: Callable[..., Any], tmp_path: Path, suffix: str) -> None:
+def test_many_short_streams_take_linear_time(
+    read: Callable[..., Any], tmp_path: Path, suffix: str
+) -> None:
     """A file of half a megabyte whose streams have two bytes each."""
     member = COMPRESSORS[suffix](b"a\n")
     n_members = 500_000 // len(member)
@@ -145,8 +159,15 @@ def test_many_short_streams_take_linear_time(read: Callable[..., Any], tmp_path:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.binary(max_size=3000), st.sampled_from(sorted(COMPRESSORS)), st.integers(1, 200), st.integers(1, 4000))
-def test_blocks_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int, block_bytes: int) -> None:
+@given(
+    st.binary(max_size=3000),
+    st.sampled_from(sorted(COMPRESSORS)),
+    st.integers(1, 200),
+    st.integers(1, 4000),
+)
+def test_blocks_of_any_size_unpack_the_same(
+    data: bytes, suffix: str, size: int, block_bytes: int
+) -> None:
     """However the compressed bytes arrive and however much is unpacked at a time, the result is the
     same.
     """

@@ -54,7 +54,9 @@ def test_the_format_files_has_no_labels(read: Callable[..., Any], tmp_path: Path
     assert read(tmp_path / "b" / "1", input_format="files") == [(f"{tmp_path}/b/1", ("b/1",), None)]
 
 
-def test_ids_are_paths_as_typed(read: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_are_paths_as_typed(
+    read: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An id is SOURCE as typed, joined with the relative path of the file."""
     plant(tmp_path, "d/l/1")
     monkeypatch.chdir(tmp_path)
@@ -62,14 +64,16 @@ def test_ids_are_paths_as_typed(read: Callable[..., Any], tmp_path: Path, monkey
         assert [identity for identity, _, _ in read(typed)] == [expected]
 
 
-names = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=3).filter(
-    lambda name: not name.startswith(".")
-)
+names = st.text(
+    st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=3
+).filter(lambda name: not name.startswith("."))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.sets(st.lists(names, min_size=1, max_size=3).map(tuple), max_size=8))
-def test_the_order_is_that_of_the_names(tmp_path_factory: pytest.TempPathFactory, paths: set[tuple[str, ...]]) -> None:
+def test_the_order_is_that_of_the_names(
+    tmp_path_factory: pytest.TempPathFactory, paths: set[tuple[str, ...]]
+) -> None:
     """Paths are sorted by the code points of their components, however the file system lists them."""
     root = tmp_path_factory.mktemp("tree")
     planted = set()
@@ -123,7 +127,9 @@ def test_links_are_followed_but_not_around(
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_tree_without_files_is_an_error(opened: Callable[..., Any], tmp_path: Path, hidden: bool) -> None:
+def test_a_tree_without_files_is_an_error(
+    opened: Callable[..., Any], tmp_path: Path, hidden: bool
+) -> None:
     """An empty directory, or one of hidden files alone, is refused by name."""
     (tmp_path / "empty").mkdir()
     if hidden:
@@ -136,13 +142,17 @@ def test_a_tree_without_files_is_an_error(opened: Callable[..., Any], tmp_path: 
 
 def test_a_missing_path_is_an_error(opened: Callable[..., Any], tmp_path: Path) -> None:
     """A path that is not there is said at once, with what would help."""
-    with pytest.raises(InputError, match="cannot be read: No such file or directory; check the path"):
+    with pytest.raises(
+        InputError, match="cannot be read: No such file or directory; check the path"
+    ):
         opened(tmp_path / "missing")
     with pytest.raises(InputError, match="a path cannot contain a NUL character"):
         opened("a\0b")
 
 
-def test_a_file_that_vanishes_is_a_problem_of_its_row(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_file_that_vanishes_is_a_problem_of_its_row(
+    opened: Callable[..., Any], tmp_path: Path
+) -> None:
     """A file that is gone when it is read keeps its place, with an empty text and the reason."""
     plant(tmp_path, "a/1", "a/2", "a/3")
     source = opened(tmp_path)
@@ -158,7 +168,9 @@ def test_a_file_that_vanishes_is_a_problem_of_its_row(opened: Callable[..., Any]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_is_forbidden_is_said(opened: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_is_forbidden_is_said(
+    opened: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path
+) -> None:
     """A forbidden file is a problem of its document; a forbidden folder is counted."""
     plant(tmp_path, "a/1", "a/2", "b/3")
     (tmp_path / "a" / "1").chmod(0)
@@ -170,7 +182,9 @@ def test_what_is_forbidden_is_said(opened: Callable[..., Any], problems: Callabl
         (tmp_path / "b").chmod(0o700)
 
 
-def test_files_are_bounded(problems: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
+def test_files_are_bounded(
+    problems: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
+) -> None:
     """A file with more than --max-document-bytes is a problem; one with exactly as many is a
     document.
     """
@@ -193,7 +207,9 @@ def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Pat
     assert (texts, os.fsencode(label)) == (("text",), b"caf\xe9")
 
 
-def test_files_of_several_folders_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_several_folders_are_read_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Files are opened relative to their folder: whatever the paths are, the content is that of the
     plain version.
     """
@@ -232,7 +248,9 @@ def test_files_of_several_folders_are_read_alike(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("read_files", [read_files, read_files_plainly], ids=["installed", "plain"])
-def test_reading_files_gives_content_or_the_error(read_files: Callable[..., Any], tmp_path: Path) -> None:
+def test_reading_files_gives_content_or_the_error(
+    read_files: Callable[..., Any], tmp_path: Path
+) -> None:
     """The one function that reads files, and its plain version: bytes, or an error number; a pipe
     blocks neither.
     """
@@ -271,7 +289,9 @@ def test_many_files_come_in_order_by_hundreds(opened: Callable[..., Any], tmp_pa
         (tmp_path / f"{number:04}").touch()
     blocks = list(opened(tmp_path).blocks())
     assert [block.size for block in blocks] == [256, 256, 256, 232]
-    assert [path[-4:] for block in blocks for path in block.batch().ids] == [f"{number:04}" for number in range(1000)]
+    assert [path[-4:] for block in blocks for path in block.batch().ids] == [
+        f"{number:04}" for number in range(1000)
+    ]
 
 
 def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path) -> None:
@@ -298,7 +318,9 @@ def test_contents_are_read_until_they_have_enough_bytes(tmp_path: Path) -> None:
     assert contents.take(1, 2) == [errno.ENOENT]
     many = Contents(paths * 200, 100)
     many.read(1 << 30)
-    assert many.take(0, 300) + many.take(300, 511) + many.take(511, 900) == read_files_plainly(paths * 200, 100)
+    assert many.take(0, 300) + many.take(300, 511) + many.take(511, 900) == read_files_plainly(
+        paths * 200, 100
+    )
     stopped = Contents(paths, 100)
     stopped.stop()
     stopped.read(100)
@@ -371,7 +393,12 @@ def test_reading_ahead_changes_nothing(
     ahead has stopped.
     """
     monkeypatch.setattr(files, "AHEAD_BYTES", n_bytes)
-    plant(tmp_path / "a", *(f"{label}/{number:03}" for label in "xyz" for number in range(300)), "README", ".hidden")
+    plant(
+        tmp_path / "a",
+        *(f"{label}/{number:03}" for label in "xyz" for number in range(300)),
+        "README",
+        ".hidden",
+    )
     (tmp_path / "a/x/007").write_bytes(b"caf\xe9")
     (tmp_path / "a/x/008").write_bytes(b"\x7fELF\0")
     (tmp_path / "a/y/large").write_text("y" * 1000)
@@ -383,7 +410,9 @@ def test_reading_ahead_changes_nothing(
     paths = [str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a")]
     outputs = ("-", str(tmp_path / "a/x/006"))
     ahead = ReadAhead(paths, settings, outputs)
-    found, expected = (open_source(paths, settings, outputs=outputs, ahead=each) for each in (ahead, None))
+    found, expected = (
+        open_source(paths, settings, outputs=outputs, ahead=each) for each in (ahead, None)
+    )
     # it can be read again
     assert all(describe(source) == describe(expected) for source in (found, found))
     assert found.skipped == expected.skipped
@@ -418,7 +447,9 @@ def test_what_cannot_be_read_ahead_is_read_later(tmp_path: Path) -> None:
 
 
 @needs_contents
-def test_large_files_read_ahead_make_small_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_read_ahead_make_small_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Blocks of files that have been read have the size of others, and all bytes together are
     limited.
     """
@@ -429,12 +460,16 @@ def test_large_files_read_ahead_make_small_blocks(tmp_path: Path, monkeypatch: p
     ahead = ReadAhead([str(tmp_path)], InputSettings(), ())
     ahead._thread.join()
     assert len(ahead._contents) == 6
-    sizes = [block.size for block in open_source([str(tmp_path)], InputSettings(), ahead=ahead).blocks()]
+    sizes = [
+        block.size for block in open_source([str(tmp_path)], InputSettings(), ahead=ahead).blocks()
+    ]
     assert sizes == [3, 3, *[2] * 17]
 
 
 @pytest.mark.exhaustive
-def test_movie_reviews_are_all_there(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
+def test_movie_reviews_are_all_there(
+    corpora: Callable[[str], Path], opened: Callable[..., Any]
+) -> None:
     """IMDB: 25,000 documents of two labels in either half."""
     folder = corpora("imdb")
     for half in ("train", "test"):

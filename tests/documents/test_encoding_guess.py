@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents.recognition import BINARY, find_utf_16, guess_codecs, guess_encodings, guess_utf_16
+from nbtext.documents.recognition import (
+    BINARY,
+    find_utf_16,
+    guess_codecs,
+    guess_encodings,
+    guess_utf_16,
+)
 
 pytest.importorskip("charset_normalizer")
 
@@ -37,19 +43,53 @@ def test_each_language_has_its_encoding(codec: str) -> None:
 
 # of the Universal Declaration of Human Rights, with encodings in which their texts still occur
 LANGUAGES = {
-    "fra": "cp1252", "deu_1901": "cp1252", "spa": "cp1252", "por_PT": "cp1252", "ita": "cp1252", "swe": "cp1252",
-    "dan": "cp1252", "fin": "cp1252", "isl": "cp1252", "pol": "iso8859-2 cp1250", "ces": "iso8859-2 cp1250",
-    "hun": "iso8859-2 cp1250", "ron": "iso8859-2 cp1250", "slk": "iso8859-2 cp1250", "hrv": "iso8859-2 cp1250",
-    "slv": "iso8859-2 cp1250", "rus": "cp1251 koi8-r", "ukr": "cp1251 koi8-u", "bul": "cp1251",
-    "ell_monotonic": "cp1253 iso8859-7", "tur": "cp1254 iso8859-9", "heb": "cp1255 iso8859-8", "arb": "cp1256",
-    "tha": "cp874", "jpn": "shift_jis euc_jp", "cmn_hans": "gb18030 gbk", "cmn_hant": "big5", "kor": "euc_kr cp949",
-}  # fmt: skip
-RARE = {"cp1257", "cp1258", "iso8859-10", "iso8859-13", "iso8859-14", "mac-latin2", "cp852", "kz1048", "shift-jis-2004"}
+    "fra": "cp1252",
+    "deu_1901": "cp1252",
+    "spa": "cp1252",
+    "por_PT": "cp1252",
+    "ita": "cp1252",
+    "swe": "cp1252",
+    "dan": "cp1252",
+    "fin": "cp1252",
+    "isl": "cp1252",
+    "pol": "iso8859-2 cp1250",
+    "ces": "iso8859-2 cp1250",
+    "hun": "iso8859-2 cp1250",
+    "ron": "iso8859-2 cp1250",
+    "slk": "iso8859-2 cp1250",
+    "hrv": "iso8859-2 cp1250",
+    "slv": "iso8859-2 cp1250",
+    "rus": "cp1251 koi8-r",
+    "ukr": "cp1251 koi8-u",
+    "bul": "cp1251",
+    "ell_monotonic": "cp1253 iso8859-7",
+    "tur": "cp1254 iso8859-9",
+    "heb": "cp1255 iso8859-8",
+    "arb": "cp1256",
+    "tha": "cp874",
+    "jpn": "shift_jis euc_jp",
+    "cmn_hans": "gb18030 gbk",
+    "cmn_hant": "big5",
+    "kor": "euc_kr cp949",
+}
+RARE = {
+    "cp1257",
+    "cp1258",
+    "iso8859-10",
+    "iso8859-13",
+    "iso8859-14",
+    "mac-latin2",
+    "cp852",
+    "kz1048",
+    "shift-jis-2004",
+}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("size", [60, 300, 6000])
-def test_the_encoding_is_among_those_that_are_named(corpora: Callable[[str], Path], language: str, size: int) -> None:
+def test_the_encoding_is_among_those_that_are_named(
+    corpora: Callable[[str], Path], language: str, size: int
+) -> None:
     """Of a short text up to three encodings in wide use; one of them gives the text."""
     text = (corpora("udhr2") / f"{language}.txt").read_text("utf-8")[800 : 800 + size]
     for codec in LANGUAGES[language].split():
@@ -64,7 +104,9 @@ def is_decoded(content: bytes, codec: str, guess: str) -> bool:
     """Whether an encoding gives the same text; of Greek, two encodings differ in one accented
     letter.
     """
-    return content.decode(guess, "replace").replace("’", "Ά") == content.decode(codec).replace("’", "Ά")
+    return content.decode(guess, "replace").replace("’", "Ά") == content.decode(codec).replace(
+        "’", "Ά"
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +144,9 @@ def test_any_bytes(content: bytes) -> None:
     assert found is None
 
 
-def test_only_files_that_are_not_utf_8_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_files_that_are_not_utf_8_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without the library, nothing is named."""
     (tmp_path / "d/a").mkdir(parents=True)
     (tmp_path / "d/a/good.txt").write_text("größe", encoding="utf-8")

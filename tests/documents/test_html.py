@@ -52,7 +52,8 @@ def test_any_text_is_html(html: str) -> None:
 
 @pytest.mark.usefixtures("hang_guard")
 @pytest.mark.parametrize(
-    "piece", ["<", "<!", "<!--", "<a ", "<a b='", '<a b="', "<script>", "&", "&#", "<a =' =\" ", "</"]
+    "piece",
+    ["<", "<!", "<!--", "<a ", "<a b='", '<a b="', "<script>", "&", "&#", "<a =' =\" ", "</"],
 )
 def test_broken_html_takes_linear_time(piece: str) -> None:
     """100,000 pieces that never end are read in a moment (html.parser takes minutes)."""
@@ -82,7 +83,9 @@ def as_bytes(markup: str, name: str, codec: str) -> bytes:
 
 @pytest.mark.parametrize("name", ["windows-1251", "koi8-r", "x-mac-cyrillic", "cp-866"])
 @pytest.mark.parametrize("markup", DECLARED)
-def test_a_page_declares_its_encoding(read: Callable[..., Any], tmp_path: Path, markup: str, name: str) -> None:
+def test_a_page_declares_its_encoding(
+    read: Callable[..., Any], tmp_path: Path, markup: str, name: str
+) -> None:
     """`<meta>` or `<?xml` names the encoding, in files and in parts of mails, whatever is written
     around it.
     """
@@ -108,15 +111,24 @@ def test_what_decides_the_encoding_of_a_page(read: Callable[..., Any], tmp_path:
     for start in ("", head):
         marked = codecs.BOM_UTF8 + as_bytes(META, "cp1251", "utf-8")
         assert text(start, marked, encoding="cp866") == RUSSIAN
-        assert text(start, codecs.BOM_UTF16_BE + as_bytes(META, "cp1251", "utf-16-be"), encoding="cp866") == RUSSIAN
+        assert (
+            text(
+                start, codecs.BOM_UTF16_BE + as_bytes(META, "cp1251", "utf-16-be"), encoding="cp866"
+            )
+            == RUSSIAN
+        )
         assert text(start, as_bytes(META, "cp1251", "cp866"), encoding="cp866") == RUSSIAN
-        assert text(start, as_bytes(META, "cp1251", "cp1251"), encoding="utf-8").count("\ufffd") == 9
+        assert (
+            text(start, as_bytes(META, "cp1251", "cp1251"), encoding="utf-8").count("\ufffd") == 9
+        )
     assert text(head, as_bytes(META, "cp1251", "koi8-r")) == RUSSIAN
     assert text(head.replace("koi8-r", "klingon"), as_bytes(META, "cp1251", "cp1251")) == RUSSIAN
     assert text("", as_bytes(META, "cp1251", "cp1251")) == RUSSIAN
     assert text("", as_bytes(META, "klingon", "utf-8")) == RUSSIAN
     assert text("", as_bytes("", "", "utf-8")) == RUSSIAN
-    assert text("", as_bytes(META, "utf-16", "utf-8")) == RUSSIAN, "a page that names UTF-16 in ASCII is not UTF-16"
+    assert text("", as_bytes(META, "utf-16", "utf-8")) == RUSSIAN, (
+        "a page that names UTF-16 in ASCII is not UTF-16"
+    )
     assert text("", as_bytes("<body>" + META, "cp1251", "utf-8")) == RUSSIAN, "not in the body"
 
 

@@ -17,21 +17,34 @@ from nbtext.errors import InputError
 
 texts = st.text('ab"[]{}, \\\n\u00e9\U0001f600', max_size=12)
 records = st.lists(
-    st.fixed_dictionaries({"text": texts}, optional={"label": texts, "other": st.lists(texts)}), max_size=6
+    st.fixed_dictionaries({"text": texts}, optional={"label": texts, "other": st.lists(texts)}),
+    max_size=6,
 )
 
 
 @settings(max_examples=100, deadline=None)
-@given(records, st.sampled_from([None, 2]), st.integers(1, 30), st.sampled_from(["utf-8", "utf-16-le"]))
+@given(
+    records, st.sampled_from([None, 2]), st.integers(1, 30), st.sampled_from(["utf-8", "utf-16-le"])
+)
 def test_any_array_is_read(
-    stream_of: Callable[..., Any], rows: Callable[..., Any], items: list[Any], indent: int | None, size: int, codec: str
+    stream_of: Callable[..., Any],
+    rows: Callable[..., Any],
+    items: list[Any],
+    indent: int | None,
+    size: int,
+    codec: str,
 ) -> None:
     """An array on one line or many, in blocks of any size, gives its items."""
     content = json.dumps(items, indent=indent, ensure_ascii=False).encode(codec)
     settings = InputSettings(encoding=codec)
     stream = stream_of(content, size)
-    blocks = list(read_json_array(stream, ReadOptions(stream.decode(encoding_of(settings)), settings)))
-    expected = [(f"x:{n}", (item["text"],), item.get("label", "").strip() or None) for n, item in enumerate(items, 1)]
+    blocks = list(
+        read_json_array(stream, ReadOptions(stream.decode(encoding_of(settings)), settings))
+    )
+    expected = [
+        (f"x:{n}", (item["text"],), item.get("label", "").strip() or None)
+        for n, item in enumerate(items, 1)
+    ]
     assert rows(block.batch() for block in blocks) == expected
 
 
@@ -43,20 +56,28 @@ def test_the_name_and_the_beginning_tell(read: Callable[..., Any], tmp_path: Pat
     lines = '{"text": "a"}\n{"text": "b", "id": 7}\n'
     for name, content in (("x.json", array), ("y.json", lines), ("plain", array)):
         (tmp_path / name).write_text(content)
-        assert [(identity[-1], text) for identity, text, _ in read(tmp_path / name)] == [("1", ("a",)), ("7", ("b",))]
+        assert [(identity[-1], text) for identity, text, _ in read(tmp_path / name)] == [
+            ("1", ("a",)),
+            ("7", ("b",)),
+        ]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ('[{"text": "a"},\n {"text": ', "x.json:2: broken JSON: Expecting value"),
-        ('[{"text": "a"}\n {"text": "b"}]', "x.json:2: broken JSON: expected a comma or a closing bracket"),
+        (
+            '[{"text": "a"}\n {"text": "b"}]',
+            "x.json:2: broken JSON: expected a comma or a closing bracket",
+        ),
         ('[{"text": "a"}]\n\n[]', "x.json:3: broken JSON: there is text after the array"),
         ('[{"text": "a"}', "x.json:1: broken JSON: expected a comma or a closing bracket"),
         ("[" + '{"a":' * 100_000, "x.json:1: lists and objects are nested more than"),
     ],
 )
-def test_a_broken_array_is_said(read: Callable[..., Any], tmp_path: Path, content: str, message: str) -> None:
+def test_a_broken_array_is_said(
+    read: Callable[..., Any], tmp_path: Path, content: str, message: str
+) -> None:
     """The error names the file, the line and what is wrong."""
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(InputError) as caught:

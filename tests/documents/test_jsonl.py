@@ -121,7 +121,9 @@ def every_way(opened: Callable[..., Any], path: Path, **settings: Any) -> list[l
 
 
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:40])
-def test_no_accelerator_changes_anything(opened: Callable[..., Any], tmp_path: Path, line: str) -> None:
+def test_no_accelerator_changes_anything(
+    opened: Callable[..., Any], tmp_path: Path, line: str
+) -> None:
     """Each line gives the same document with and without the fast parsers, alone and among others."""
     path = tmp_path / "x"
     for content in (line, f'{{"text": "before"}}\n{line}\n{{"text": "after", "label": "b"}}\n'):
@@ -134,17 +136,25 @@ def test_no_accelerator_changes_anything(opened: Callable[..., Any], tmp_path: P
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
 )
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.fixed_dictionaries({}, optional={"text": values, "label": values, "id": values, "x": values})),
+    st.lists(
+        st.fixed_dictionaries(
+            {}, optional={"text": values, "label": values, "id": values, "x": values}
+        )
+    ),
     st.booleans(),
 )
 def test_any_json_means_the_same_in_every_way(
-    tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], records: list[dict[str, Any]], is_ascii: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    opened: Callable[..., Any],
+    records: list[dict[str, Any]],
+    is_ascii: bool,
 ) -> None:
     """Records of any values give the same documents, labels, ids and problems."""
     path = tmp_path_factory.mktemp("jsonl") / "x"
@@ -166,11 +176,16 @@ FLAT = (
 @settings(max_examples=400, deadline=None)
 @given(
     place=st.integers(4, len(FLAT) - 1),
-    inserted=st.binary(max_size=3) | st.sampled_from([b'"', b"\\", b"\n", b",", b"{", b"}", b"\xed\xa0\x80", b"\x00"]),
+    inserted=st.binary(max_size=3)
+    | st.sampled_from([b'"', b"\\", b"\n", b",", b"{", b"}", b"\xed\xa0\x80", b"\x00"]),
     removed=st.integers(0, 4),
 )
 def test_any_damage_is_seen_in_every_way(
-    tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], place: int, inserted: bytes, removed: int
+    tmp_path_factory: pytest.TempPathFactory,
+    opened: Callable[..., Any],
+    place: int,
+    inserted: bytes,
+    removed: int,
 ) -> None:
     """All parsers read, repair or refuse a damaged file in the same way."""
     path = tmp_path_factory.mktemp("jsonl") / "x"
@@ -202,7 +217,12 @@ def test_a_column_is_a_sequence_of_texts() -> None:
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     (texts,), ids, _ = scanner.scan(FLAT, ("text",), "id", (), "", 1)
     found = [json.loads(line)["text"] for line in FLAT.decode().splitlines()]
-    assert (len(texts), texts[-1], texts[1:3], texts[::-1]) == (4, found[-1], found[1:3], found[::-1])
+    assert (len(texts), texts[-1], texts[1:3], texts[::-1]) == (
+        4,
+        found[-1],
+        found[1:3],
+        found[::-1],
+    )
     assert list(texts) == list(texts) == found == texts
     assert (texts == found[1:], texts == ids, texts == None) == (False, False, False)  # noqa: E711
     assert repr(texts) == repr(found)
@@ -227,7 +247,9 @@ def test_ids_do_not_keep_the_block_in_memory() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(
-    texts=st.lists(st.text() | st.text('aB é\u03a3\u0130\u4e2d_.\n"\\', max_size=90), min_size=1, max_size=6),
+    texts=st.lists(
+        st.text() | st.text('aB é\u03a3\u0130\u4e2d_.\n"\\', max_size=90), min_size=1, max_size=6
+    ),
     is_escaped=st.booleans(),
     features=st.builds(
         FeatureSettings,
@@ -238,12 +260,16 @@ def test_ids_do_not_keep_the_block_in_memory() -> None:
         hash_bits=st.sampled_from([None, 9]),
     ),
 )
-def test_texts_are_counted_where_they_are(texts: list[str], is_escaped: bool, features: FeatureSettings) -> None:
+def test_texts_are_counted_where_they_are(
+    texts: list[str], is_escaped: bool, features: FeatureSettings
+) -> None:
     """The compiled counter counts the texts in the block of bytes, and plain Python counts the
     same.
     """
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
-    data = "".join(json.dumps({"text": text}, ensure_ascii=is_escaped) + "\n" for text in texts).encode()
+    data = "".join(
+        json.dumps({"text": text}, ensure_ascii=is_escaped) + "\n" for text in texts
+    ).encode()
     (column,), _, _ = scanner.scan(data, ("text",), "id", (), "", 1)
     del data
     classes = np.arange(len(texts), dtype=np.int32) % 2
@@ -252,7 +278,9 @@ def test_texts_are_counted_where_they_are(texts: list[str], is_escaped: bool, fe
         rows = counting.count(columns, classes, 1 << 64)
         vocabulary, places = counting.vocabulary()
         rows = rows.arrange(places)
-        found.append([vocabulary.terms, rows.indptr.tolist(), rows.indices.tolist(), rows.counts.tolist()])
+        found.append(
+            [vocabulary.terms, rows.indptr.tolist(), rows.indices.tolist(), rows.counts.tolist()]
+        )
     assert found[0] == found[1]
 
 
@@ -265,7 +293,9 @@ def test_bytes_are_counted(data: bytes, wanted: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.text(), st.text(min_size=1), st.text(min_size=1)), max_size=5), st.booleans(), st.booleans()
+    st.lists(st.tuples(st.text(), st.text(min_size=1), st.text(min_size=1)), max_size=5),
+    st.booleans(),
+    st.booleans(),
 )
 def test_what_json_writes_is_read_back(
     tmp_path_factory: pytest.TempPathFactory,
@@ -282,7 +312,12 @@ def test_what_json_writes_is_read_back(
         json.dumps({"text": text, "label": label, "id": identity}, ensure_ascii=is_ascii)
         for text, label, identity in documents
     )
-    path.write_text(lines, encoding="utf-16" if has_wide_encoding else "utf-8", errors="surrogatepass", newline="")
+    path.write_text(
+        lines,
+        encoding="utf-16" if has_wide_encoding else "utf-8",
+        errors="surrogatepass",
+        newline="",
+    )
     expected = [
         (identity.strip() or f"{path}:{number}", (text,), label.strip() or None)
         for number, (text, label, identity) in enumerate(documents, 1)
@@ -293,7 +328,10 @@ def test_what_json_writes_is_read_back(
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('{"body": "a", "label": "b"}', "no key `text`, found body, label; name the key of the text with --text-field"),
+        (
+            '{"body": "a", "label": "b"}',
+            "no key `text`, found body, label; name the key of the text with --text-field",
+        ),
         ("{}", "no key `text`, found none; name the key of the text with --text-field"),
         ('{"text": null}', "`text` is null; name the key of the text with --text-field"),
         ('{"text": ["a"]}', "`text` is a list, expected a string"),
@@ -302,11 +340,19 @@ def test_what_json_writes_is_read_back(
             "`label` is an object, expected a text, a number or a list; name one of its keys, as in",
         ),
         ("17", "expected an object, found a string or a number"),
-        ('[{"text": "a"}]', "expected an object, found a list; jq -c '.[]' writes the items of a list as lines"),
-        ('{"text": "a", "x": ' + "[" * 600 + "]" * 600 + "}", "lists and objects are nested more than 500 deep"),
+        (
+            '[{"text": "a"}]',
+            "expected an object, found a list; jq -c '.[]' writes the items of a list as lines",
+        ),
+        (
+            '{"text": "a", "x": ' + "[" * 600 + "]" * 600 + "}",
+            "lists and objects are nested more than 500 deep",
+        ),
     ],
 )
-def test_what_is_wrong_is_said(problems: Callable[..., Any], tmp_path: Path, line: str, says: str) -> None:
+def test_what_is_wrong_is_said(
+    problems: Callable[..., Any], tmp_path: Path, line: str, says: str
+) -> None:
     """A line that is not a document is named by file and line, counting blank lines, with what
     would help.
     """
@@ -341,7 +387,9 @@ def test_numbers_and_truth_values_are_labels(read: Callable[..., Any], tmp_path:
     ]
 
 
-def test_several_fields_are_joined_or_kept_apart(read: Callable[..., Any], opened: Any, tmp_path: Path) -> None:
+def test_several_fields_are_joined_or_kept_apart(
+    read: Callable[..., Any], opened: Any, tmp_path: Path
+) -> None:
     """Text fields are joined by a line feed, or come in a column each; null is empty beside another
     text.
     """
@@ -360,7 +408,9 @@ def test_several_fields_are_joined_or_kept_apart(read: Callable[..., Any], opene
 
 def test_invalid_bytes_in_json_are_repaired(opened: Callable[..., Any], tmp_path: Path) -> None:
     """Bytes that are not UTF-8 within a line are replaced and counted, as in any other format."""
-    (tmp_path / "x.jsonl").write_bytes(b'{"text": "caf\xe9"}\n{"text": "\xff\xff"}\n{"text": "fine"}\n')
+    (tmp_path / "x.jsonl").write_bytes(
+        b'{"text": "caf\xe9"}\n{"text": "\xff\xff"}\n{"text": "fine"}\n'
+    )
     (batch,) = opened(tmp_path / "x.jsonl").batches()
     assert batch.columns == (["caf\ufffd", "\ufffd\ufffd", "fine"],)
     assert (batch.repaired_documents, batch.repaired_bytes) == (2, 3)
@@ -372,10 +422,16 @@ def test_depth_is_counted_outside_of_strings() -> None:
     assert jsonl._depth('"unclosed [[[') == 0
 
 
-@pytest.mark.parametrize("error", [TypeError("injected"), LookupError("injected"), ValueError("injected")])
+@pytest.mark.parametrize(
+    "error", [TypeError("injected"), LookupError("injected"), ValueError("injected")]
+)
 @pytest.mark.parametrize("step", ["join_fields", "read_label"])
 def test_a_defect_of_a_fast_parser_is_seen(
-    monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Any], tmp_path: Path, step: str, error: Exception
+    monkeypatch: pytest.MonkeyPatch,
+    opened: Callable[..., Any],
+    tmp_path: Path,
+    step: str,
+    error: Exception,
 ) -> None:
     """Only the errors of unusual lines lead to the other parser; any other is a defect of the
     program.
@@ -400,7 +456,11 @@ def test_json_of_very_many_values_is_refused(
     """Each value of a document takes some hundred bytes, so their number is bounded; commas in a
     text do not count.
     """
-    start, end = ('{"text": "a", "x": [', "[]]}") if unit[0] != '"' else ('{"text": "a", "x": {', '"b": []}}')
+    start, end = (
+        ('{"text": "a", "x": [', "[]]}")
+        if unit[0] != '"'
+        else ('{"text": "a", "x": {', '"b": []}}')
+    )
     values = start + unit * 2_100_000 + end
     text = '{"text": "' + ",[{" * 3_000_000 + '"}'
     content = f"{values}\n{text}\n" if name == "x.jsonl" else f"[{text}]"

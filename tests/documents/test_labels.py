@@ -45,7 +45,9 @@ def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
         path.write_text(json.dumps(rows))
     elif path.suffix in (".csv", ".tsv"):
         file = io.StringIO()
-        writer = csv.DictWriter(file, list(columns), delimiter="," if path.suffix == ".csv" else "\t")
+        writer = csv.DictWriter(
+            file, list(columns), delimiter="," if path.suffix == ".csv" else "\t"
+        )
         writer.writeheader()
         writer.writerows(rows)
         path.write_text(file.getvalue())
@@ -54,7 +56,9 @@ def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
             names = ", ".join(f'"{name}"' for name in columns)
             holes = ", ".join("?" * len(columns))
             connection.execute(f"create table t ({names})")
-            connection.executemany(f"insert into t values ({holes})", [tuple(row.values()) for row in rows])
+            connection.executemany(
+                f"insert into t values ({holes})", [tuple(row.values()) for row in rows]
+            )
     else:
         pa = pytest.importorskip("pyarrow")
         import pyarrow.parquet as pq
@@ -84,7 +88,12 @@ def test_separator(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"])
 def test_columns(tmp_path: Path, suffix: str) -> None:
     """Columns of 0 and 1, or of booleans, give the labels of their names."""
-    columns = {"text": ["x"] * 4, "b": [1, 0, 0, 0], "a": [1, 0, 1, 0], "c, d": [False, False, False, True]}
+    columns = {
+        "text": ["x"] * 4,
+        "b": [1, 0, 0, 0],
+        "a": [1, 0, 1, 0],
+        "c, d": [False, False, False, True],
+    }
     path = write_rows(tmp_path / f"t{suffix}", columns)
     assert read_lists(path, label_fields=("b", "a", "c, d")) == LABELS
 
@@ -93,7 +102,9 @@ def test_columns(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("value", ["2", "yes", ""])
 def test_columns_of_other_values(tmp_path: Path, suffix: str, value: str) -> None:
     """Another value is an error of its row."""
-    path = write_rows(tmp_path / f"t{suffix}", {"text": ["x", "y"], "a": ["1", "0"], "b": ["0", value]})
+    path = write_rows(
+        tmp_path / f"t{suffix}", {"text": ["x", "y"], "a": ["1", "0"], "b": ["0", value]}
+    )
     with pytest.raises(InputError, match=r"`b` .*(expected 0 or 1|empty item)"):
         read_lists(path, label_fields=("a", "b"))
 
@@ -111,13 +122,23 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
 def test_texts_among_lists(tmp_path: Path) -> None:
     """Where some labels are lists, a text is a list of one, and a missing key is not an empty list."""
     path = tmp_path / "t.jsonl"
-    path.write_text('{"text": "x", "label": "a"}\n{"text": "y", "label": ["b", 7, true]}\n{"text": "z"}\n')
+    path.write_text(
+        '{"text": "x", "label": "a"}\n{"text": "y", "label": ["b", 7, true]}\n{"text": "z"}\n'
+    )
     assert read_lists(path) == [("a",), ("b", "7", "True"), None]
 
 
 @pytest.mark.parametrize(
     ("item", "labels"),
-    [("null", ()), ('""', ()), ('" "', ()), ("NaN", ()), ("1.5e3", ("1500.0",)), ("{}", None), ("[]", None)],
+    [
+        ("null", ()),
+        ('""', ()),
+        ('" "', ()),
+        ("NaN", ()),
+        ("1.5e3", ("1500.0",)),
+        ("{}", None),
+        ("[]", None),
+    ],
 )
 def test_items_of_lists(tmp_path: Path, item: str, labels: tuple[str, ...] | None) -> None:
     """An item of a list is a text, a number or a boolean; a missing one is left out."""
@@ -126,7 +147,9 @@ def test_items_of_lists(tmp_path: Path, item: str, labels: tuple[str, ...] | Non
     if labels is not None:
         assert read_lists(path) == [("a",), ("a", *labels)]
         return
-    with pytest.raises(InputError, match=rf"{path}:2: `label` has an item that is a list or an object"):
+    with pytest.raises(
+        InputError, match=rf"{path}:2: `label` has an item that is a list or an object"
+    ):
         read_lists(path)
 
 
@@ -162,23 +185,29 @@ def test_fasttext_lines_of_a_later_block(tmp_path: Path) -> None:
     batches = list(open_source([str(path)], InputSettings()).batches())
     assert batches[0].label_lists is None
     assert batches[-1].label_lists is not None
-    assert [labels for batch in batches for labels in batch.list_labels()] == [("a",)] * 200_000 + [("a", "b")]
+    assert [labels for batch in batches for labels in batch.list_labels()] == [("a",)] * 200_000 + [
+        ("a", "b")
+    ]
 
 
 def test_parts_of_a_batch(tmp_path: Path) -> None:
     """Slices and the rest of a batch keep their lists."""
-    path = write_rows(tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]})
+    path = write_rows(
+        tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]}
+    )
     (batch,) = open_source([str(path)], InputSettings()).batches()
     assert [part.label_lists for part in batch.split(3)] == [LABELS[:3], LABELS[3:]]
     assert batch.drop({0, 2}).label_lists == [(), ("c, d",)]
     assert batch.split(2)[1].label_lists == LABELS[2:]
     assert [document.labels for document in batch.documents()] == LABELS
     with pytest.raises(
-        InputError, match=r"t.jsonl:1: the document has 2 labels \(b, a\), but exactly one is expected; give"
+        InputError,
+        match=r"t.jsonl:1: the document has 2 labels \(b, a\), but exactly one is expected; give",
     ):
         batch.single_labels()
     with pytest.raises(
-        InputError, match=r"t.jsonl:2: the document has 0 labels, but exactly one is expected; give doc"
+        InputError,
+        match=r"t.jsonl:2: the document has 0 labels, but exactly one is expected; give doc",
     ):
         batch.split(1)[1].single_labels()
     assert batch.split(2)[1].single_labels() == ["a", "c, d"]
@@ -186,12 +215,16 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
 
 def test_one_label_for_all(tmp_path: Path) -> None:
     """`label` takes the place of lists."""
-    path = write_rows(tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]})
+    path = write_rows(
+        tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]}
+    )
     assert read_lists(path, label="q") == [("q",)] * 4
 
 
 @pytest.mark.parametrize("settings", [{"label_separator": "|"}, {"label_fields": ("a",)}])
-def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settings: dict[str, Any]) -> None:
+def test_sources_without_fields(
+    tmp_path: Path, read: Callable[..., Any], settings: dict[str, Any]
+) -> None:
     """Files without fields have no separator and no columns; where a model remembers them, they do
     not matter.
     """
@@ -202,7 +235,9 @@ def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settin
     mail.write_text("From: a@example.org\nX-Topics: b | a\n\nx\n")
     for path in (tmp_path / "a", tmp_path / "t.txt", mail):
         if path != mail or "label_fields" in settings:
-            with pytest.raises(SettingsError, match=r"has no (columns or keys of labels|label field)"):
+            with pytest.raises(
+                SettingsError, match=r"has no (columns or keys of labels|label field)"
+            ):
                 read(path, **settings)
         assert read(path, is_label_remembered=True, fields_of="row", **settings)
     assert read_lists(mail, label_separator="|", label_field="X-Topics") == [("b", "a")]
@@ -214,7 +249,10 @@ def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settin
         ({"label_separator": ""}, "the separator is empty"),
         ({"label_fields": ("a", "a")}, "a field is named twice"),
         ({"label_fields": ("",)}, "the name of a field is empty"),
-        ({"label_fields": ("a",), "label_separator": "|"}, "cannot be combined with --label-fields"),
+        (
+            {"label_fields": ("a",), "label_separator": "|"},
+            "cannot be combined with --label-fields",
+        ),
     ],
 )
 def test_settings(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
@@ -224,7 +262,11 @@ def test_settings(tmp_path: Path, settings: dict[str, Any], message: str) -> Non
         read_lists(tmp_path / "t.csv", **settings)
 
 
-@given(st.lists(st.lists(st.text(st.characters(exclude_characters="|"), min_size=1), max_size=3), min_size=1))
+@given(
+    st.lists(
+        st.lists(st.text(st.characters(exclude_characters="|"), min_size=1), max_size=3), min_size=1
+    )
+)
 def test_any_labels(labels: list[list[str]]) -> None:
     """Joined labels are divided into the same ones, but for spaces at their ends."""
     settings = InputSettings(label_separator="|")
@@ -236,7 +278,21 @@ def test_any_labels(labels: list[list[str]]) -> None:
 def test_parsers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scanner and the standard library find the same labels and problems."""
     rng = random.Random(3)
-    values: list[Any] = ["a", "", None, True, 3, 2.5, [], ["a", "a"], ["a", 1], ["a", 1.0], ["a", None], {}, [[]]]
+    values: list[Any] = [
+        "a",
+        "",
+        None,
+        True,
+        3,
+        2.5,
+        [],
+        ["a", "a"],
+        ["a", 1],
+        ["a", 1.0],
+        ["a", None],
+        {},
+        [[]],
+    ]
 
     def read(path: Path) -> Batch:
         (batch,) = open_source([str(path)], InputSettings()).batches()

@@ -24,7 +24,9 @@ LINES = {
     "jsonl": st.one_of(
         st.just(""),
         st.just('{"broken'),
-        st.text("ab é😊\n", max_size=8).map(lambda text: json.dumps({"text": text}, ensure_ascii=False)),
+        st.text("ab é😊\n", max_size=8).map(
+            lambda text: json.dumps({"text": text}, ensure_ascii=False)
+        ),
     ),
 }
 
@@ -35,14 +37,26 @@ def contents(form: str) -> st.SearchStrategy[str]:
     )
 
 
-form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(lambda form: st.tuples(st.just(form), contents(form)))
+form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(
+    lambda form: st.tuples(st.just(form), contents(form))
+)
 
 
 @settings(max_examples=60, deadline=None)
-@given(form_and_content, st.sampled_from(["utf-8", "utf-16-le", "latin-1"]), st.integers(1, 40), st.integers(1, 60))
+@given(
+    form_and_content,
+    st.sampled_from(["utf-8", "utf-16-le", "latin-1"]),
+    st.integers(1, 40),
+    st.integers(1, 60),
+)
 @example(("lines", "a\n\n"), "utf-8", 1, 60)
 def test_blocks_of_any_size_give_the_same_documents(
-    rows: Callable[..., Any], stream_of: Callable[..., Any], form: tuple[str, str], codec: str, size: int, limit: int
+    rows: Callable[..., Any],
+    stream_of: Callable[..., Any],
+    form: tuple[str, str],
+    codec: str,
+    size: int,
+    limit: int,
 ) -> None:
     """However the bytes arrive, the documents, their ids and their problems are the same; too long
     lines included.
@@ -62,7 +76,11 @@ def test_blocks_of_any_size_give_the_same_documents(
 
 
 @settings(max_examples=60, deadline=None)
-@given(form_and_content, st.sampled_from(["utf-8", "utf-8-sig", "gb18030"]), st.lists(st.integers(0, 300)))
+@given(
+    form_and_content,
+    st.sampled_from(["utf-8", "utf-8-sig", "gb18030"]),
+    st.lists(st.integers(0, 300)),
+)
 def test_spans_share_out_the_documents(
     tmp_path_factory: pytest.TempPathFactory,
     opened: Callable[..., Any],
@@ -85,12 +103,14 @@ def test_spans_share_out_the_documents(
     assert parts == whole
 
 
-def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_span_may_know_its_first_line(
+    opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path
+) -> None:
     """A range with the number of its first line does not count the lines before it."""
     (tmp_path / "x.txt").write_text("one\ntwo\nthree\n")
-    assert rows(opened(tmp_path / "x.txt", byte_range=ByteRange(4, 8, first_line=70)).batches()) == [
-        (f"{tmp_path}/x.txt:70", ("two",), None)
-    ]
+    assert rows(
+        opened(tmp_path / "x.txt", byte_range=ByteRange(4, 8, first_line=70)).batches()
+    ) == [(f"{tmp_path}/x.txt:70", ("two",), None)]
 
 
 def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: Path) -> None:
@@ -141,7 +161,9 @@ def test_an_empty_file_has_no_lines(read: Callable[..., Any], tmp_path: Path) ->
         ("__label__a__label__b one", "a__label__b", "one"),
     ],
 )
-def test_fasttext_lines(read: Callable[..., Any], tmp_path: Path, line: str, label: str | None, text: str) -> None:
+def test_fasttext_lines(
+    read: Callable[..., Any], tmp_path: Path, line: str, label: str | None, text: str
+) -> None:
     """Words that begin with __label__ are labels and no text."""
     (tmp_path / "x").write_text(line + "\n")
     ((_, texts, found),) = read(tmp_path / "x", input_format="fasttext")
@@ -152,14 +174,23 @@ def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
     """A .txt file whose first line begins with __label__ is fastText's; if one has several labels,
     all have lists.
     """
-    (tmp_path / "x.txt").write_text("__label__a one\n__label__b __label__a __label__b two\nthree __label__c\nnone\n")
+    (tmp_path / "x.txt").write_text(
+        "__label__a one\n__label__b __label__a __label__b two\nthree __label__c\nnone\n"
+    )
     source = opened(tmp_path / "x.txt")
-    assert [document.labels for document in source.documents()] == [("a",), ("b", "a"), ("c",), None]
+    assert [document.labels for document in source.documents()] == [
+        ("a",),
+        ("b", "a"),
+        ("c",),
+        None,
+    ]
     assert [document.text for document in source.documents()] == ["one", "two", "three ", "none"]
     assert not source.skipped
 
 
-def test_a_tree_of_line_files_takes_labels_from_folders(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_tree_of_line_files_takes_labels_from_folders(
+    read: Callable[..., Any], tmp_path: Path
+) -> None:
     """--input-format lines on a directory: each line of each file is a document with the label of
     its folder.
     """
@@ -172,9 +203,13 @@ def test_a_tree_of_line_files_takes_labels_from_folders(read: Callable[..., Any]
 
 
 @pytest.mark.parametrize("last", ["", "\n"])
-def test_a_line_that_is_too_long_is_a_problem(problems: Callable[..., Any], tmp_path: Path, last: str) -> None:
+def test_a_line_that_is_too_long_is_a_problem(
+    problems: Callable[..., Any], tmp_path: Path, last: str
+) -> None:
     """A line above --max-document-bytes is named with its number, and the lines around it are read."""
-    (tmp_path / "x.jsonl").write_text('{"text": "a"}\n{"text": "' + "b" * 100 + '"}\n{"text": "c"}' + last)
+    (tmp_path / "x.jsonl").write_text(
+        '{"text": "a"}\n{"text": "' + "b" * 100 + '"}\n{"text": "c"}' + last
+    )
     said = f"{tmp_path}/x.jsonl:2: the document has more than 50 bytes; raise the limit with --max-document-bytes"
     assert problems(tmp_path / "x.jsonl", max_document_bytes=50) == [said]
 
@@ -212,7 +247,9 @@ def test_sizes_add_up(opened: Callable[..., Any], tmp_path: Path) -> None:
     assert sum(block.size for block in source.blocks()) == 3_000_000
 
 
-def test_naughty_strings_are_all_there(corpora: Callable[[str], Path], read: Callable[..., Any]) -> None:
+def test_naughty_strings_are_all_there(
+    corpora: Callable[[str], Path], read: Callable[..., Any]
+) -> None:
     """The big list of naughty strings: as many documents as lines, each as it is."""
     path = corpora("blns") / "blns.txt"
     lines = path.read_bytes().decode().removesuffix("\n").split("\n")

@@ -31,7 +31,9 @@ def _join(start: bytes, row: Callable[[bytes], bytes], end: bytes = b"") -> byte
 TEXTS: dict[str, Callable[[], bytes]] = {
     "t.jsonl": lambda: _join(b"", lambda label: b'{"label": "%s", "text": "%s"}\n' % (label, TEXT)),
     "t.json": lambda: _join(
-        b'[{"label": "a", "text": ""}', lambda label: b',{"label": "%s", "text": "%s"}' % (label, TEXT), b"]"
+        b'[{"label": "a", "text": ""}',
+        lambda label: b',{"label": "%s", "text": "%s"}' % (label, TEXT),
+        b"]",
     ),
     "t.csv": lambda: _join(b"text,label\n", lambda label: b'"%s",%s\n' % (TEXT, label)),
     "t.tsv": lambda: _join(b"text\tlabel\n", lambda label: b"%s\t%s\n" % (TEXT, label)),
@@ -50,7 +52,9 @@ def _write(path: Path) -> None:
     elif path.suffix == ".db":
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("create table t (text, label)")
-            connection.executemany("insert into t values (?, ?)", [(TEXT.decode(), "ab"[n % 2]) for n in range(N)])
+            connection.executemany(
+                "insert into t values (?, ?)", [(TEXT.decode(), "ab"[n % 2]) for n in range(N)]
+            )
     else:
         _write_arrow(path)
 

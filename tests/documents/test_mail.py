@@ -136,9 +136,26 @@ gb2312.80 cp936 ms936 windows-936 x-mswin-936 | gbk
 ibm00858 cp00858 | cp858
 """
 TEXTS = (
-    "中文", "naïve café", "zażółć gęślą", "привет, мир", "γειά σου", "שלום עולם", "مرحبا", "สวัสดี", "tiếng Viet",
-    "žluťoučký", "şehir değil", "你好世界", "漢字", "こんにちは 日本", "안녕하세요", "ŵyr", "saħħa", "č š ž", "þæð",
-)  # fmt: skip
+    "中文",
+    "naïve café",
+    "zażółć gęślą",
+    "привет, мир",
+    "γειά σου",
+    "שלום עולם",
+    "مرحبا",
+    "สวัสดี",
+    "tiếng Viet",
+    "žluťoučký",
+    "şehir değil",
+    "你好世界",
+    "漢字",
+    "こんにちは 日本",
+    "안녕하세요",
+    "ŵyr",
+    "saħħa",
+    "č š ž",
+    "þæð",
+)
 
 
 def named_encodings(table: str) -> list[tuple[str, str]]:
@@ -157,7 +174,9 @@ def sample(codec: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "codec"), named_encodings(STANDARD + OTHERS))
-def test_names_of_encodings(read: Callable[..., Any], tmp_path: Path, name: str, codec: str) -> None:
+def test_names_of_encodings(
+    read: Callable[..., Any], tmp_path: Path, name: str, codec: str
+) -> None:
     """All labels of the WHATWG standard, and other names that are met, in bodies, encoded words and
     --encoding.
     """
@@ -188,8 +207,14 @@ def test_the_language_of_an_encoded_word() -> None:
 
 def test_a_continued_name_of_an_encoding() -> None:
     """RFC 2231: a parameter may be continued, and may be encoded itself."""
-    assert text_of(b"Content-Type: text/plain; charset*0=windows; charset*1=-1251\n\n\xcf\xf0", "body") == "Пр"
-    assert text_of(b"Content-Type: text/plain; charset*=us-ascii'en'x-sjis\n\n\x82\xa0", "body") == "あ"
+    assert (
+        text_of(b"Content-Type: text/plain; charset*0=windows; charset*1=-1251\n\n\xcf\xf0", "body")
+        == "Пр"
+    )
+    assert (
+        text_of(b"Content-Type: text/plain; charset*=us-ascii'en'x-sjis\n\n\x82\xa0", "body")
+        == "あ"
+    )
 
 
 @pytest.mark.parametrize("name", ["x-unknown", "iso-2022-cn", "klingon", "x" * 300, "a\xe9"])
@@ -197,7 +222,9 @@ def test_an_unknown_encoding_is_named(name: str) -> None:
     """A text that names an encoding that does not exist is in that of the settings, and its name is
     kept.
     """
-    mail = parse_mail(f"Content-Type: text/plain; charset={name}\n\n\x1b caf\xe9".encode(), set(), UTF8)
+    mail = parse_mail(
+        f"Content-Type: text/plain; charset={name}\n\n\x1b caf\xe9".encode(), set(), UTF8
+    )
     assert mail.body == "\x1b café"
     assert mail.unknown[:9] == name[:9] or not name.isascii()
     plain = parse_mail(f"Content-Type: text/plain; charset={name}\n\ncafe".encode(), set(), UTF8)
@@ -205,7 +232,10 @@ def test_an_unknown_encoding_is_named(name: str) -> None:
 
 
 def test_of_alternatives_without_a_plain_one_the_first_is_read() -> None:
-    kinds = "".join(f"--b\nContent-Type: text/{kind}\n\n{kind} text\n" for kind in ("enriched", "html", "richtext"))
+    kinds = "".join(
+        f"--b\nContent-Type: text/{kind}\n\n{kind} text\n"
+        for kind in ("enriched", "html", "richtext")
+    )
     mail = f"Content-Type: multipart/alternative; boundary=b\n\n{kinds}--b--\n"
     assert text_of(mail, "body").strip() == "enriched text"
 
@@ -213,7 +243,9 @@ def test_of_alternatives_without_a_plain_one_the_first_is_read() -> None:
 def test_of_alternatives_the_plain_one_is_read() -> None:
     """multipart/alternative gives the plain text if it is not empty, otherwise the HTML."""
     assert text_of(bytes(message("plain", "<p>html</p>")), "body").strip() == "plain"
-    assert text_of(bytes(message("  \n", "<p>html<script>no</script></p>")), "body").strip() == "html"
+    assert (
+        text_of(bytes(message("  \n", "<p>html<script>no</script></p>")), "body").strip() == "html"
+    )
 
 
 def test_attachments_are_left_out() -> None:
@@ -226,7 +258,10 @@ def test_attachments_are_left_out() -> None:
     mail.add_attachment(message("attached mail"))
     assert text_of(bytes(mail), "body").strip() == "body"
     forwarded = "--b\n\nfirst\n--b\nContent-Type: message/rfc822\n\nSubject: x\n\ninner\n--b--"
-    assert text_of(f"Content-Type: multipart/mixed; boundary=b\n\n{forwarded}", "body").split() == ["first", "inner"]
+    assert text_of(f"Content-Type: multipart/mixed; boundary=b\n\n{forwarded}", "body").split() == [
+        "first",
+        "inner",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -352,7 +387,9 @@ MIXED = b"Content-Type: multipart/mixed; boundary=b\n\n"
         ("x.eml", b"Content-Transfer-Encoding: base64\n\n", b"YQ==\n"),
     ],
 )
-def test_hostile_mails_take_little_memory(tmp_path: Path, name: str, start: bytes, unit: bytes) -> None:
+def test_hostile_mails_take_little_memory(
+    tmp_path: Path, name: str, start: bytes, unit: bytes
+) -> None:
     """A compressed mail of some kilobytes, whose many small parts would be objects, is read in
     bounded memory.
     """
@@ -374,7 +411,9 @@ def test_hostile_mails_take_little_memory(tmp_path: Path, name: str, start: byte
 def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, name: str) -> None:
     """A .eml file by itself, or in a tree beside texts, is one mail with its path as id."""
     (tmp_path / "ham").mkdir()
-    (tmp_path / "ham" / name).write_bytes(b"From x Thu Nov 21 03:37:00 2024\nSubject: a\n\nb\n\nFrom here on\n")
+    (tmp_path / "ham" / name).write_bytes(
+        b"From x Thu Nov 21 03:37:00 2024\nSubject: a\n\nb\n\nFrom here on\n"
+    )
     (tmp_path / "ham" / "2.txt").write_text("Subject: a\n\nb")
     expected = (f"{tmp_path}/ham/{name}", ("a\nb\n\nFrom here on\n",), "ham")
     assert read(tmp_path) == [expected, (f"{tmp_path}/ham/2.txt", ("Subject: a\n\nb",), "ham")]
@@ -382,8 +421,12 @@ def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, nam
 
 
 @pytest.mark.usefixtures("hang_guard")
-@pytest.mark.parametrize("line", [b"@" * 1_000_000 + b" x", b"Mon " * 250_000, b"Mon 1:" * 150_000, b"a@" * 500_000])
-def test_long_lines_are_compared_in_linear_time(read: Callable[..., Any], tmp_path: Path, line: bytes) -> None:
+@pytest.mark.parametrize(
+    "line", [b"@" * 1_000_000 + b" x", b"Mon " * 250_000, b"Mon 1:" * 150_000, b"a@" * 500_000]
+)
+def test_long_lines_are_compared_in_linear_time(
+    read: Callable[..., Any], tmp_path: Path, line: bytes
+) -> None:
     """A line of a megabyte that begins like an mbox separator, but is not one, is recognized in
     linear time.
     """
@@ -408,14 +451,19 @@ def test_an_mbox_gives_its_mails(read: Callable[..., Any], tmp_path: Path) -> No
     ]
 
 
-def test_a_line_that_begins_with_from_is_no_separator(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_line_that_begins_with_from_is_no_separator(
+    read: Callable[..., Any], tmp_path: Path
+) -> None:
     """Only a line with an address or a date, after a blank one, separates mails."""
     content = (
         "From a@b Thu Nov 21 03:37:00 2024\nSubject: 1\n\nbody\nFrom c@d Thu Nov 21 03:37:00 2024\n\n"
         "From here on, all\n\nFrom e@f\nSubject: 2\n\nFrom Monday at 10:30 in 1999 we\n"
     )
     (tmp_path / "x").write_text(content)
-    assert [texts[0].split()[0] for _, texts, _ in read(tmp_path / "x", input_format="mbox")] == ["1", "2"]
+    assert [texts[0].split()[0] for _, texts, _ in read(tmp_path / "x", input_format="mbox")] == [
+        "1",
+        "2",
+    ]
 
 
 FORMS = [
@@ -434,7 +482,9 @@ FORMS = [
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "From"])
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"])
-def test_separators_of_any_form(read: Callable[..., Any], tmp_path: Path, form: str, between: str, end: str) -> None:
+def test_separators_of_any_form(
+    read: Callable[..., Any], tmp_path: Path, form: str, between: str, end: str
+) -> None:
     """A line `From …` before a header begins a mail, with a blank line before it or without."""
     box = between + between.join(f"{form}\nSubject: {number}\n\nbody\n" for number in "123")
     (tmp_path / "x.mbox").write_bytes(box.replace("\n", end).encode())
@@ -445,10 +495,18 @@ def test_separators_of_any_form(read: Callable[..., Any], tmp_path: Path, form: 
 
 @pytest.mark.parametrize(
     "line",
-    ["From now on", "From now on:\nNote: this", "From here\n>From there", "From\nSubject: no", "From a@b\n\nText: x"],
+    [
+        "From now on",
+        "From now on:\nNote: this",
+        "From here\n>From there",
+        "From\nSubject: no",
+        "From a@b\n\nText: x",
+    ],
 )
 @pytest.mark.parametrize("before", ["", "\n"])
-def test_a_text_may_say_from(read: Callable[..., Any], tmp_path: Path, line: str, before: str) -> None:
+def test_a_text_may_say_from(
+    read: Callable[..., Any], tmp_path: Path, line: str, before: str
+) -> None:
     """A line that begins with From and is followed by no header belongs to the text."""
     (tmp_path / "x.mbox").write_text(f"From a@b\nSubject: 1\n\nbody\n{before}{line}\nend\n")
     ((_, (text,), _),) = read(tmp_path / "x.mbox")
@@ -466,14 +524,18 @@ def test_quoted_lines_of_an_mbox(read: Callable[..., Any], tmp_path: Path) -> No
 
 def test_a_single_mail_is_not_split(read: Callable[..., Any], tmp_path: Path) -> None:
     """A file that does not begin like an mbox is one mail, even if its text cites another one."""
-    (tmp_path / "y.eml").write_text("Subject: a\n\nFrom a@b Thu Nov 21 03:37:00 2024\nSubject: cited\n\nend\n")
+    (tmp_path / "y.eml").write_text(
+        "Subject: a\n\nFrom a@b Thu Nov 21 03:37:00 2024\nSubject: cited\n\nend\n"
+    )
     assert len(read(tmp_path / "y.eml")) == 1
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 def test_an_mbox_that_arrives_in_pieces(stream_of: Callable[..., Any], size: int) -> None:
     """The mails do not depend on where the blocks end."""
-    box = "".join(f"From \nSubject: {number}\n\nFrom now\n>From x\n" for number in range(30)).encode()
+    box = "".join(
+        f"From \nSubject: {number}\n\nFrom now\n>From x\n" for number in range(30)
+    ).encode()
     options = ReadOptions(UTF8, InputSettings())
     batches = [block.batch() for block in read_mbox(stream_of(box, size), options)]
     texts = [text for batch in batches for text in batch.columns[0]]
@@ -490,7 +552,9 @@ def test_an_mbox_is_recognized(read: Callable[..., Any], tmp_path: Path, first: 
 def test_a_transfer_encoding_with_something_appended() -> None:
     """Base64 after which a mailing list has written its own lines is decoded."""
     text = b2a_base64(b"hello world and so on").decode()
-    assert text_of(f"Content-Transfer-Encoding: base64\n\n{text}\n--\nlisted\n", "body").startswith("hello world and")
+    assert text_of(f"Content-Transfer-Encoding: base64\n\n{text}\n--\nlisted\n", "body").startswith(
+        "hello world and"
+    )
 
 
 @pytest.mark.usefixtures("hang_guard")
@@ -514,7 +578,10 @@ def test_a_tree_of_mails(read: Callable[..., Any], tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
     documents = read(tmp_path, input_format="mbox")
-    assert [(name.removeprefix(str(tmp_path)), texts[0].strip(), label) for name, texts, label in documents] == [
+    assert [
+        (name.removeprefix(str(tmp_path)), texts[0].strip(), label)
+        for name, texts, label in documents
+    ] == [
         ("/ham/1", "one", "ham"),
         ("/ham/2", "two", "ham"),
         ("/spam/3:1", "three", "spam"),
@@ -523,7 +590,9 @@ def test_a_tree_of_mails(read: Callable[..., Any], tmp_path: Path) -> None:
     ]
 
 
-def test_a_maildir_gives_its_mails(opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_maildir_gives_its_mails(
+    opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
+) -> None:
     """cur and new of a Maildir are read, tmp is not; in a tree the label is the folder that the
     Maildir lies in.
     """
@@ -540,22 +609,31 @@ def test_a_maildir_gives_its_mails(opened: Callable[..., Any], read: Callable[..
     assert opened(tmp_path).skipped == {"beside the mails of a Maildir": 2}
 
 
-def test_headers_may_be_text_label_and_id(read: Callable[..., Any], opened: Any, tmp_path: Path) -> None:
+def test_headers_may_be_text_label_and_id(
+    read: Callable[..., Any], opened: Any, tmp_path: Path
+) -> None:
     """--text-field, --label-field and --id-field may name headers; where there is no such header,
     the folder labels.
     """
     (tmp_path / "ham").mkdir()
-    (tmp_path / "ham" / "1.eml").write_text("Subject: a\nFrom: ada\nX-Spam: yes\nMessage-ID: <1>\nLabel: forged\n\nb\n")
+    (tmp_path / "ham" / "1.eml").write_text(
+        "Subject: a\nFrom: ada\nX-Spam: yes\nMessage-ID: <1>\nLabel: forged\n\nb\n"
+    )
     (tmp_path / "ham" / "2.eml").write_text("Subject: c\n\nd\n")
     options = {"text_field": ("From", "body"), "label_field": "X-Spam", "id_field": "message-id"}
-    assert read(tmp_path, **options) == [("<1>", ("ada\nb\n",), "yes"), (f"{tmp_path}/ham/2.eml", ("\nd\n",), "ham")]
+    assert read(tmp_path, **options) == [
+        ("<1>", ("ada\nb\n",), "yes"),
+        (f"{tmp_path}/ham/2.eml", ("\nd\n",), "ham"),
+    ]
     # nobody asked for the header Label
     assert [label for _, _, label in read(tmp_path)] == ["ham", "ham"]
     source = opened(tmp_path, separate_fields=True, text_field=("subject", "body"))
     assert [batch.columns for batch in source.batches()] == [(["a", "c"], ["b\n", "d\n"])]
 
 
-def test_a_mail_that_vanishes_is_a_problem_of_its_row(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_mail_that_vanishes_is_a_problem_of_its_row(
+    opened: Callable[..., Any], tmp_path: Path
+) -> None:
     """A mail that cannot be read is a problem of its row."""
     for number in range(3):
         (tmp_path / f"{number}.eml").write_text(f"Subject: {number}\n\n")
@@ -580,14 +658,24 @@ def test_mails_are_bounded(problems: Callable[..., Any], tmp_path: Path) -> None
     long or many.
     """
     separator = "From a@b Thu Nov 21 03:37:00 2024\n"
-    mails = ["Subject: a\n\n", "x" * 300 + "\n\n", "A: b\n\n" + "y\n" * 200 + "\n", "Subject: b\n\n"]
+    mails = [
+        "Subject: a\n\n",
+        "x" * 300 + "\n\n",
+        "A: b\n\n" + "y\n" * 200 + "\n",
+        "Subject: b\n\n",
+    ]
     (tmp_path / "x.mbox").write_text("".join(separator + mail for mail in mails))
     said = problems(tmp_path / "x.mbox", max_document_bytes=100)
-    assert [line.split(": ")[0] for line in said] == [f"{tmp_path}/x.mbox:2", f"{tmp_path}/x.mbox:3"]
+    assert [line.split(": ")[0] for line in said] == [
+        f"{tmp_path}/x.mbox:2",
+        f"{tmp_path}/x.mbox:3",
+    ]
 
 
 @pytest.mark.exhaustive
-def test_no_mail_of_spamassassin_is_lost(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
+def test_no_mail_of_spamassassin_is_lost(
+    corpora: Callable[[str], Path], opened: Callable[..., Any]
+) -> None:
     """All 6,046 raw mails are read, each with some text."""
     folders = [folder for folder in sorted(corpora("spamassassin").iterdir()) if folder.is_dir()]
     source = opened(*folders, input_format="mbox")

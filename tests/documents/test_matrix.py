@@ -51,7 +51,10 @@ def written(matrix: Matrix) -> bytes:
 def same(one: Matrix, other: Matrix) -> bool:
     """Whether all fields are equal, kinds of numbers included."""
     pairs = [(getattr(one, field.name), getattr(other, field.name)) for field in fields(Matrix)]
-    return all((np.array_equal(a, b) and a.dtype == b.dtype) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+    return all(
+        (np.array_equal(a, b) and a.dtype == b.dtype) if isinstance(a, np.ndarray) else a == b
+        for a, b in pairs
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
@@ -63,20 +66,38 @@ def test_a_matrix_is_read_back(tmp_path: Path, dtype: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_matrix_is_read_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_any_matrix_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     """Matrices of any shape, with empty rows and no columns."""
     n_documents = data.draw(st.integers(0, 5))
     n_features = data.draw(st.integers(0, 5))
     dense = np.array(
-        data.draw(st.lists(st.integers(0, 2), min_size=n_documents * n_features, max_size=n_documents * n_features)),
+        data.draw(
+            st.lists(
+                st.integers(0, 2),
+                min_size=n_documents * n_features,
+                max_size=n_documents * n_features,
+            )
+        ),
         dtype=np.int32,
     ).reshape(n_documents, n_features)
     counts = csr_array(dense)
-    names = sorted(data.draw(st.sets(st.text(max_size=3), min_size=n_features, max_size=n_features)))
+    names = sorted(
+        data.draw(st.sets(st.text(max_size=3), min_size=n_features, max_size=n_features))
+    )
     blob, offsets = pack_names(names)
     ids = data.draw(st.lists(st.text(max_size=3), min_size=n_documents, max_size=n_documents))
     matrix = Matrix(
-        counts.data, counts.indices, counts.indptr, n_features, blob, offsets, ids, [None] * n_documents, {}
+        counts.data,
+        counts.indices,
+        counts.indptr,
+        n_features,
+        blob,
+        offsets,
+        ids,
+        [None] * n_documents,
+        {},
     )
     path = tmp_path_factory.mktemp("matrix") / "x.npz"
     path.write_bytes(written(matrix))
@@ -140,33 +161,77 @@ def named(letters: str) -> dict[str, Any]:
 
 
 LIES: list[tuple[str, dict[str, Any], str]] = [
-    ("a row ends before it begins", {"indptr": np.array([0, 3, 2, 4])}, "should ascend from 0 to 4"),
+    (
+        "a row ends before it begins",
+        {"indptr": np.array([0, 3, 2, 4])},
+        "should ascend from 0 to 4",
+    ),
     ("rows end after the entries", {"indptr": np.array([0, 2, 2, 5])}, "should ascend from 0 to 4"),
-    ("rows begin before the entries", {"indptr": np.array([-1, 2, 2, 4])}, "should ascend from 0 to 4"),
+    (
+        "rows begin before the entries",
+        {"indptr": np.array([-1, 2, 2, 4])},
+        "should ascend from 0 to 4",
+    ),
     ("more ids than rows", {"ids": ["a"] * 4, "labels": [None] * 4}, "in `shape` are wrong"),
     ("fewer labels than rows", {"labels": ["x"]}, "does not have one value for each document"),
-    ("a column that is not there", {"indices": np.array([0, 5, 1, 2], np.int32)}, "column number is out of range"),
-    ("a negative column", {"indices": np.array([-1, 4, 1, 2], np.int32)}, "column number is out of range"),
-    ("unsorted columns", {"indices": np.array([4, 0, 1, 2], np.int32)}, "columns of a row should ascend"),
-    ("a column twice", {"indices": np.array([4, 4, 1, 2], np.int32)}, "columns of a row should ascend"),
+    (
+        "a column that is not there",
+        {"indices": np.array([0, 5, 1, 2], np.int32)},
+        "column number is out of range",
+    ),
+    (
+        "a negative column",
+        {"indices": np.array([-1, 4, 1, 2], np.int32)},
+        "column number is out of range",
+    ),
+    (
+        "unsorted columns",
+        {"indices": np.array([4, 0, 1, 2], np.int32)},
+        "columns of a row should ascend",
+    ),
+    (
+        "a column twice",
+        {"indices": np.array([4, 4, 1, 2], np.int32)},
+        "columns of a row should ascend",
+    ),
     ("not a number", {"data": np.array([1, np.nan, 1, 1])}, "not finite"),
     ("infinity", {"data": np.array([1, np.inf, 1, 1])}, "not finite"),
-    ("complex numbers", {"data": np.array([1, 2, 3, 4j])}, "data is not an array of the type <i4 or"),
-    ("objects", {"indptr": np.array([0, 2, 2, 4], dtype=np.uint8)}, "indptr is not an array of the type <i4 or"),
+    (
+        "complex numbers",
+        {"data": np.array([1, 2, 3, 4j])},
+        "data is not an array of the type <i4 or",
+    ),
+    (
+        "objects",
+        {"indptr": np.array([0, 2, 2, 4], dtype=np.uint8)},
+        "indptr is not an array of the type <i4 or",
+    ),
     ("fewer columns than names", {"n_features": 4}, "column number is out of range"),
     ("more columns than names", {"n_features": 6}, "a name for each column"),
     ("2^60 columns", {"n_features": 2**60}, "in `shape` are wrong"),
     ("negative columns", {"n_features": -1}, "in `shape` are wrong"),
     ("names out of order", named("edcba"), "distinct and sorted"),
     ("a name twice", named("aabcd"), "distinct and sorted"),
-    ("names in the middle of a character", {"feature_offsets": np.array([0, 1, 1, 4, 5, 18])}, "feature names"),
+    (
+        "names in the middle of a character",
+        {"feature_offsets": np.array([0, 1, 1, 4, 5, 18])},
+        "feature names",
+    ),
     ("offsets that go back", {"feature_offsets": np.array([0, 9, 1, 2, 3, 21])}, "feature names"),
-    ("offsets beyond the names", {"feature_offsets": np.array([0, 1, 2, 3, 4, 2**60])}, "feature names"),
+    (
+        "offsets beyond the names",
+        {"feature_offsets": np.array([0, 1, 2, 3, 4, 2**60])},
+        "feature names",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("changes", "says"), [lie[1:] for lie in LIES], ids=[lie[0] for lie in LIES])
-def test_parts_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "says"), [lie[1:] for lie in LIES], ids=[lie[0] for lie in LIES]
+)
+def test_parts_that_do_not_fit_are_refused(
+    tmp_path: Path, changes: dict[str, Any], says: str
+) -> None:
     """Inconsistent parts are refused in one line with the name of the file."""
     path = tmp_path / "x.npz"
     path.write_bytes(written(example(**changes)))
@@ -175,7 +240,9 @@ def test_parts_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, An
     assert caught.value.where == str(path)
 
 
-def rezipped(edit: Callable[[dict[str, bytes]], None], compression: int = zipfile.ZIP_STORED) -> bytes:
+def rezipped(
+    edit: Callable[[dict[str, bytes]], None], compression: int = zipfile.ZIP_STORED
+) -> bytes:
     """The example's file after an edit of its members."""
     with zipfile.ZipFile(io.BytesIO(written(example()))) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -210,7 +277,11 @@ def put(name: str, content: bytes | tuple[bytes, bytes]) -> Callable[[dict[str, 
 
 EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
     ("a member is missing", lambda members: members.pop("labels.npy"), "it has no labels"),
-    ("a pickle", put("data", npy(np.array([{}]), allow_pickle=True)), "data is not an array of numbers"),
+    (
+        "a pickle",
+        put("data", npy(np.array([{}]), allow_pickle=True)),
+        "data is not an array of numbers",
+    ),
     (
         "a claim of 10^17 numbers",
         put("data", (b"(4,), }", b"(1" + b"0" * 17 + b",), }")),
@@ -222,26 +293,66 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
         "data is not an array of numbers",
     ),
     ("Fortran order", put("data", (b"False", b"True ")), "data is not an array of numbers"),
-    ("two dimensions", put("data", npy(np.ones((2, 2), np.int32))), "data is not an array of numbers"),
+    (
+        "two dimensions",
+        put("data", npy(np.ones((2, 2), np.int32))),
+        "data is not an array of numbers",
+    ),
     ("a scalar", put("data", npy(np.int32(1))), "data is not an array of the type <i4 or"),
     ("no array", put("data", b"text"), "data is not an array of numbers"),
-    ("an open bracket in a header", put("data", (b"(4,)", b"((4,")), "data is not an array of numbers"),
-    ("brackets in a header", put("data", (b"(4,), }", b"(4,), " + b"(" * 3000)), "data is not an array of numbers"),
-    ("no value in a header", put("data", (b"(4,), }", b"(4,),:}")), "data is not an array of numbers"),
-    ("a zero byte in a header", put("data", (b"(4,), }", b"(4,),\0}")), "data is not an array of numbers"),
+    (
+        "an open bracket in a header",
+        put("data", (b"(4,)", b"((4,")),
+        "data is not an array of numbers",
+    ),
+    (
+        "brackets in a header",
+        put("data", (b"(4,), }", b"(4,), " + b"(" * 3000)),
+        "data is not an array of numbers",
+    ),
+    (
+        "no value in a header",
+        put("data", (b"(4,), }", b"(4,),:}")),
+        "data is not an array of numbers",
+    ),
+    (
+        "a zero byte in a header",
+        put("data", (b"(4,), }", b"(4,),\0}")),
+        "data is not an array of numbers",
+    ),
     ("code in a header", put("data", (b"(4,)", b"exit")), "data is not an array of numbers"),
-    ("truth that is neither", put("has_label", npy(np.full(3, 2, np.uint8)).replace(b"|u1", b"|b1")), "has_label"),
-    ("ids that are not UTF-8", put("document_ids", (b"\xed\xb3\xbf", b"\xff\xff\xff")), "ids are not valid UTF-8"),
+    (
+        "truth that is neither",
+        put("has_label", npy(np.full(3, 2, np.uint8)).replace(b"|u1", b"|b1")),
+        "has_label",
+    ),
+    (
+        "ids that are not UTF-8",
+        put("document_ids", (b"\xed\xb3\xbf", b"\xff\xff\xff")),
+        "ids are not valid UTF-8",
+    ),
     ("another format", put("format", npy(np.array(b"csc"))), "not sparse by rows"),
     ("another kind of file", put("nbtext", about(format="x")), "not written by nbtext"),
-    ("a newer version", put("nbtext", about(version=3)), "version 3, this nbtext reads up to 2; upgrade nbtext"),
+    (
+        "a newer version",
+        put("nbtext", about(version=3)),
+        "version 3, this nbtext reads up to 2; upgrade nbtext",
+    ),
     ("settings that are a list", put("nbtext", about(settings=[])), "lacks valid settings"),
-    ("settings too deep", put("nbtext", npy(np.frombuffer(b"[" * 100_000, np.uint8))), "lacks valid settings"),
+    (
+        "settings too deep",
+        put("nbtext", npy(np.frombuffer(b"[" * 100_000, np.uint8))),
+        "lacks valid settings",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("edit", "says"), [edit[1:] for edit in EDITS], ids=[edit[0] for edit in EDITS])
-def test_invalid_members_are_refused(tmp_path: Path, edit: Callable[[dict[str, bytes]], Any], says: str) -> None:
+@pytest.mark.parametrize(
+    ("edit", "says"), [edit[1:] for edit in EDITS], ids=[edit[0] for edit in EDITS]
+)
+def test_invalid_members_are_refused(
+    tmp_path: Path, edit: Callable[[dict[str, bytes]], Any], says: str
+) -> None:
     """Pickles, lying headers, and members of other kinds are refused before anything is made of
     them.
     """
@@ -287,5 +398,7 @@ def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:
 def test_what_is_no_matrix_is_said(tmp_path: Path, content: bytes) -> None:
     """Other files are refused by name, with a hint."""
     (tmp_path / "x.npz").write_bytes(content)
-    with pytest.raises(InputError, match=r"is not a valid matrix file: .*; write one with nbtext vectorize"):
+    with pytest.raises(
+        InputError, match=r"is not a valid matrix file: .*; write one with nbtext vectorize"
+    ):
         load_matrix(str(tmp_path / "x.npz"))

@@ -15,7 +15,12 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError
 
-TEXTS = [("the bins are full", "trash"), ("a pothole in the road", "streets"), ("bins", "trash"), ("lamp", "streets")]
+TEXTS = [
+    ("the bins are full", "trash"),
+    ("a pothole in the road", "streets"),
+    ("bins", "trash"),
+    ("lamp", "streets"),
+]
 
 
 def find_programs() -> Path | None:
@@ -32,7 +37,9 @@ def server() -> Iterator[str]:
     user is `nb`.
     """
     programs = find_programs()
-    user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+    user = (
+        {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+    )
     if programs is None:
         pytest.skip("no PostgreSQL server is installed")
     # short: the path of a socket has at most 107 bytes
@@ -45,15 +52,22 @@ def server() -> Iterator[str]:
 
     def run(program: str, *arguments: str) -> None:
         subprocess.run(
-            [programs / program, *arguments], check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-            cwd=folder, **user,
-        )  # fmt: skip
+            [programs / program, *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            cwd=folder,
+            **user,
+        )
 
     run("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "nb", "-E", "UTF8", "--no-sync")
     options = f"-c listen_addresses='' -c fsync=off -k {folder}"
     run("pg_ctl", "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log", "-w", "start")
     try:
-        rows = ", ".join(f"({n}, '{text}', '{queue}', {n}.50, now(), null)" for n, (text, queue) in enumerate(TEXTS, 1))
+        rows = ", ".join(
+            f"({n}, '{text}', '{queue}', {n}.50, now(), null)"
+            for n, (text, queue) in enumerate(TEXTS, 1)
+        )
         statement = (
             "create table tickets (id int, body text, queue varchar(20), price numeric, at timestamptz, gone text);"
             f"insert into tickets values {rows}; create sequence numbers;"
@@ -87,9 +101,13 @@ def test_rows_of_a_query(url: str) -> None:
     query = "select id, body as text, queue as label from tickets order by id desc;"
     expected = [(str(n), (text,), label) for n, (text, label) in enumerate(TEXTS, 1)][::-1]
     assert read(url, query) == expected
-    rows = read(url, "select price as id, body as text, at, gone, true as label from tickets where id = 2")
+    rows = read(
+        url, "select price as id, body as text, at, gone, true as label from tickets where id = 2"
+    )
     assert [(float(row[0]), row[1], row[2]) for row in rows] == [(2.5, (TEXTS[1][0],), "True")]
-    assert read(url, "select ';' as text -- ; a comment;") == [(f"{url.partition(':')[0]}:///postgres:1", (";",), None)]
+    assert read(url, "select ';' as text -- ; a comment;") == [
+        (f"{url.partition(':')[0]}:///postgres:1", (";",), None)
+    ]
     assert read(url, "select body as text from tickets where id > 99") == []
 
 
@@ -127,16 +145,24 @@ def test_nothing_is_written(url: str, server: str, query: str) -> None:
     assert "secret" not in str(raised.value)
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(host=server, user="nb", dbname="postgres") as connection:
-        assert connection.execute("select count(*), max(length(body)) from tickets").fetchone() == (4, 21)
-        assert connection.execute("select is_called from numbers").fetchone() == (False,)
-        assert connection.execute("select count(*) from pg_tables where schemaname = 'public'").fetchone() == (2,)
-        assert connection.execute("select count(*) from pg_stat_activity where state like 'idle in%'").fetchone() == (
-            0,
+        assert connection.execute("select count(*), max(length(body)) from tickets").fetchone() == (
+            4,
+            21,
         )
+        assert connection.execute("select is_called from numbers").fetchone() == (False,)
+        assert connection.execute(
+            "select count(*) from pg_tables where schemaname = 'public'"
+        ).fetchone() == (2,)
+        assert connection.execute(
+            "select count(*) from pg_stat_activity where state like 'idle in%'"
+        ).fetchone() == (0,)
 
 
 def test_what_cannot_be_reached(url: str) -> None:
-    for wrong in (url.replace("nb:secret", "nobody:secret"), url.replace("/postgres?", "/nothing?")):
+    for wrong in (
+        url.replace("nb:secret", "nobody:secret"),
+        url.replace("/postgres?", "/nothing?"),
+    ):
         with pytest.raises(NbtextError) as raised:
             read(wrong, "select 1 as text")
         assert "\n" not in str(raised.value)
@@ -150,10 +176,28 @@ def test_train_and_add_columns(url: str, tmp_path: Path) -> None:
     SQLite file.
     """
     program = [sys.executable, "-m", "nbtext"]
-    query = ["--query", "select id, body as text, queue as label, price, at from tickets order by id"]
-    for command in (["train", url, *query, "-o", "m"], ["predict", url, *query, "-m", "m", "--add-columns",
-                    "--column-prefix", "p_", "-o", "out.db"]):  # fmt: skip
-        done = subprocess.run([*program, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    query = [
+        "--query",
+        "select id, body as text, queue as label, price, at from tickets order by id",
+    ]
+    for command in (
+        ["train", url, *query, "-o", "m"],
+        [
+            "predict",
+            url,
+            *query,
+            "-m",
+            "m",
+            "--add-columns",
+            "--column-prefix",
+            "p_",
+            "-o",
+            "out.db",
+        ],
+    ):
+        done = subprocess.run(
+            [*program, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
     import sqlite3
 

@@ -31,7 +31,11 @@ class Kept(io.BytesIO):
 
 
 def add(
-    *paths: Path, label: str = "spam", slices: int = 0, names: tuple[str, str] = ("label", "p"), **given: Any
+    *paths: Path,
+    label: str = "spam",
+    slices: int = 0,
+    names: tuple[str, str] = ("label", "p"),
+    **given: Any,
 ) -> bytes:
     """Return the bytes of some files with two columns: a label, and the number 0.5."""
     written = Kept()
@@ -47,7 +51,10 @@ def add(
     for batch in batches:
         assert batch.rows is not None
         n = len(batch)
-        columns = [Column(names[0], "text", [label] * n, str), Column(names[1], "number", [0.5] * n, "{:.2f}".format)]
+        columns = [
+            Column(names[0], "text", [label] * n, str),
+            Column(names[1], "number", [0.5] * n, "{:.2f}".format),
+        ]
         added.append(ChangedRows(batch.rows, columns, columns))
     if added:
         FORMATS[added[0].rows.format].load("writer")(iter(added), Target("out", opened), READING)
@@ -94,7 +101,9 @@ def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: La
     # an empty cell alone is read with quotes, and keeps them
     rows = [row if row != [""] else ["a"] for row in rows]
     separator = separator if width > 1 else ","
-    if end == "\r" and (codec.startswith("utf-16") or any("\n" in cell for row in rows for cell in row)):
+    if end == "\r" and (
+        codec.startswith("utf-16") or any("\n" in cell for row in rows for cell in row)
+    ):
         end = "\n"
     header = ["text", *(f"column {n}" for n in range(1, width))]
 
@@ -108,7 +117,13 @@ def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: La
     path.write_bytes(text.encode(codec))
     label = f'a{separator}"b"'
     found = add(path, label=label, slices=slices, encoding=codec)
-    bom = codecs.BOM_UTF8 if codec == "utf-8-sig" else codecs.BOM_UTF16_LE if codec == "utf-16" else b""
+    bom = (
+        codecs.BOM_UTF8
+        if codec == "utf-8-sig"
+        else codecs.BOM_UTF16_LE
+        if codec == "utf-16"
+        else b""
+    )
     assert found.startswith(bom)
     result = found.decode(codec)
     assert result == written([[*header, "label", "p"], *([*row, label, "0.50"] for row in rows)])
@@ -116,12 +131,18 @@ def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: La
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 objects = st.builds(
     lambda text, others: {
-        **{key: value for key, value in others.items() if key not in ("text", "new", "p", "label", "id")},
+        **{
+            key: value
+            for key, value in others.items()
+            if key not in ("text", "new", "p", "label", "id")
+        },
         "text": text,
     },
     st.text(max_size=9),
@@ -129,10 +150,19 @@ objects = st.builds(
 )
 
 
-@given(records=st.lists(objects, max_size=6), layout=layouts, is_ascii=st.booleans(), is_array=st.booleans())
+@given(
+    records=st.lists(objects, max_size=6),
+    layout=layouts,
+    is_ascii=st.booleans(),
+    is_array=st.booleans(),
+)
 @settings(max_examples=300, deadline=None)
 def test_json_round_trip(
-    tmp_path_factory: Any, records: list[dict[str, Any]], layout: Layout, is_ascii: bool, is_array: bool
+    tmp_path_factory: Any,
+    records: list[dict[str, Any]],
+    layout: Layout,
+    is_ascii: bool,
+    is_array: bool,
 ) -> None:
     """Each object keeps its bytes, and has two more keys at its end."""
     codec, end, _, is_spaced, is_ended, slices = layout
@@ -150,21 +180,27 @@ def test_json_round_trip(
     path = tmp_path_factory.mktemp("rows") / ("t.json" if is_array else "t.jsonl")
     path.write_bytes(joined(lines).encode(codec, "surrogatepass"))
     form = "json" if is_array else "jsonl"
-    found = add(path, label='a"é', slices=slices, names=("new", "p"), input_format=form, encoding=codec)
+    found = add(
+        path, label='a"é', slices=slices, names=("new", "p"), input_format=form, encoding=codec
+    )
     assert found.decode(codec, "surrogatepass") == expected or (not records and not is_array)
 
 
 def test_what_a_line_may_look_like(tmp_path: Path) -> None:
     """Blanks, empty objects, invalid bytes, and keys with escapes are handled."""
     path = tmp_path / "t.jsonl"
-    path.write_bytes(b'\n  {"text": "\xff", "a": [1, {"label": 2}] }  \r\n\n{"text":1.50,"A":1e400}\n{}\n')
+    path.write_bytes(
+        b'\n  {"text": "\xff", "a": [1, {"label": 2}] }  \r\n\n{"text":1.50,"A":1e400}\n{}\n'
+    )
     assert add(path) == (
         b'\n  {"text": "\xff", "a": [1, {"label": 2}], "label": "spam", "p": 0.5 }  \r\n\n'
         b'{"text":1.50,"A":1e400,"label":"spam","p":0.5}\n{"label":"spam","p":0.5}\n'
     )
     for line, place in ((b'{"text": "", "label": 1}', 1), (b'\n{"text": "", "l\\u0061bel": 1}', 2)):
         path.write_bytes(line)
-        with pytest.raises(InputError, match=rf"t\.jsonl:{place}: there is a key `label` already; --column-prefix"):
+        with pytest.raises(
+            InputError, match=rf"t\.jsonl:{place}: there is a key `label` already; --column-prefix"
+        ):
             add(path)
     for line in (b"[1]", b'"}"', b"{", b'{"text" 1}'):
         path.write_bytes(b'{"text": "a"}\n' + line)
@@ -184,7 +220,9 @@ def test_ragged_rows(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"t\.csv:3: "):
             add(path)
     path.write_bytes(b"text,label\n1,2\n")
-    with pytest.raises(InputError, match=r"t\.csv:1: there is a column `label` already; --column-prefix"):
+    with pytest.raises(
+        InputError, match=r"t\.csv:1: there is a column `label` already; --column-prefix"
+    ):
         add(path)
 
 
@@ -220,7 +258,9 @@ def test_a_label_that_the_encoding_has_not(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("text\nä\n".encode("latin-1"))
     assert add(path, label="ö", encoding="latin-1") == "text,label,p\nä,ö,0.50\n".encode("latin-1")
-    with pytest.raises(InputError, match="cannot be written in the encoding of the file, iso8859-1"):
+    with pytest.raises(
+        InputError, match="cannot be written in the encoding of the file, iso8859-1"
+    ):
         add(path, label="あ", encoding="latin-1")
     path = tmp_path / "t.jsonl"
     path.write_bytes('{"text": "ä"}\n'.encode("latin-1"))
@@ -245,7 +285,11 @@ def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path, 
 
 
 @given(
-    lines=st.lists(st.tuples(st.text(st.sampled_from('ab,;\t"" \\äあ'), max_size=12), st.sampled_from(["\n", "\r\n"]))),
+    lines=st.lists(
+        st.tuples(
+            st.text(st.sampled_from('ab,;\t"" \\äあ'), max_size=12), st.sampled_from(["\n", "\r\n"])
+        )
+    ),
     is_ended=st.booleans(),
     form=st.sampled_from(["csv", "tsv"]),
     escape=st.sampled_from([None, "backslash"]),
@@ -257,9 +301,16 @@ def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path, 
 @settings(max_examples=600, deadline=None)
 @pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
 def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a file may be like
-    tmp_path_factory: Any, lines: list[tuple[str, str]], is_ended: bool, form: str, escape: str | None, header: bool,
-    codec: str, label: str, slices: int,
-) -> None:  # fmt: skip
+    tmp_path_factory: Any,
+    lines: list[tuple[str, str]],
+    is_ended: bool,
+    form: str,
+    escape: str | None,
+    header: bool,
+    codec: str,
+    label: str,
+    slices: int,
+) -> None:
     """Any bytes that the reader accepts: without the cells that were added, the output is the
     input.
 
@@ -277,7 +328,12 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
         return
     path = tmp_path_factory.mktemp("rows") / f"t.{form}"
     path.write_bytes(content)
-    reading: dict[str, Any] = {"encoding": codec, "delimiter": separator, "escape": escape, "header": header}
+    reading: dict[str, Any] = {
+        "encoding": codec,
+        "delimiter": separator,
+        "escape": escape,
+        "header": header,
+    }
     reading["text_field"] = ("text",) if header else ("1",)
 
     def rows_of(path: Path) -> list[Any]:
@@ -298,10 +354,16 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     out = path.with_name(f"out.{form}")
     out.write_bytes(found)
     after = rows_of(out)
-    assert [row[:width] for row in after] == [[*row[:width], *[""] * (width - len(row))] for row in before]
+    assert [row[:width] for row in after] == [
+        [*row[:width], *[""] * (width - len(row))] for row in before
+    ]
     assert [row[width:] for row in after] == [[label, "0.50"] for _ in before]
     is_plain = label == quoted(label, separator) and '"' not in label
-    if any(len(row) > width for row in before) or (escape and "\\" in text) or not (is_plain or escape is None):
+    if (
+        any(len(row) > width for row in before)
+        or (escape and "\\" in text)
+        or not (is_plain or escape is None)
+    ):
         # surplus cells are left out, and a row that the added cells could change is written anew
         return
     has_open_quotes = any(cell.startswith('"') for row in before for cell in row)
@@ -320,7 +382,13 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
 
 
 def quoted(label: str, separator: str, is_needed: bool = False) -> str:
-    if is_needed or (separator == "," and '"' in label) or label.startswith('"') or separator in label or "\n" in label:
+    if (
+        is_needed
+        or (separator == "," and '"' in label)
+        or label.startswith('"')
+        or separator in label
+        or "\n" in label
+    ):
         return '"' + label.replace('"', '""') + '"'
     return label
 
@@ -356,5 +424,7 @@ def test_only_a_row_whose_label_changes_is_written_anew(tmp_path: Path) -> None:
 def relabeled(rows: Any, labels: Any) -> bytes:
     written = Kept()
     changed = [ChangedRows(rows, labels=labels)]
-    FORMATS[rows.format].load("writer")(iter(changed), Target("out", lambda: nullcontext(written)), READING)
+    FORMATS[rows.format].load("writer")(
+        iter(changed), Target("out", lambda: nullcontext(written)), READING
+    )
     return written.getvalue()

@@ -24,15 +24,24 @@ from nbtext.documents.source import (
 )
 from nbtext.errors import InputError
 
-LINES = st.lists(st.sampled_from(["", "one", "zwölf €", '{"text": "a"}', '{"broken', "\r", "x" * 50]), max_size=12)
+LINES = st.lists(
+    st.sampled_from(["", "one", "zwölf €", '{"text": "a"}', '{"broken', "\r", "x" * 50]),
+    max_size=12,
+)
 
 
-def read_from(source: Source, shards: list[Shard], rows: Callable[..., Any]) -> tuple[list[Any], list[str]]:
+def read_from(
+    source: Source, shards: list[Shard], rows: Callable[..., Any]
+) -> tuple[list[Any], list[str]]:
     """Return the documents of pickled shards, and the problems."""
     batches = [
-        batch for shard in shards for batch in open_shard(pickle.loads(pickle.dumps(shard)), source.settings).batches()
+        batch
+        for shard in shards
+        for batch in open_shard(pickle.loads(pickle.dumps(shard)), source.settings).batches()
     ]
-    return rows(batches), [str(batch.problems[row]) for batch in batches for row in sorted(batch.problems)]
+    return rows(batches), [
+        str(batch.problems[row]) for batch in batches for row in sorted(batch.problems)
+    ]
 
 
 @settings(max_examples=80, deadline=None)
@@ -66,7 +75,9 @@ def test_shards_are_the_source(
     assert read_from(source, [forget_line_numbers(shard) for shard in shards], rows) == whole
 
 
-def test_a_directory_is_cut_into_files(opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_directory_is_cut_into_files(
+    opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path
+) -> None:
     """Texts, mails and large line files of a directory are shared out, with the labels that their
     folders say.
     """
@@ -80,22 +91,26 @@ def test_a_directory_is_cut_into_files(opened: Callable[..., Any], rows: Callabl
     assert [len(shard.paths) for shard in shards] == [1] * 12
     assert read_from(source, shards, rows) == (rows(source.batches()), [])
     lines = opened(tmp_path, input_format="lines")
-    assert read_from(lines, list(map(forget_line_numbers, lines.shards(4))), rows) == (rows(lines.batches()), [])
+    assert read_from(lines, list(map(forget_line_numbers, lines.shards(4))), rows) == (
+        rows(lines.batches()),
+        [],
+    )
 
 
 def test_what_has_no_ranges_is_one_shard(opened: Callable[..., Any], tmp_path: Path) -> None:
     """Compressed files and tables stay whole, however large."""
     (tmp_path / "x.csv").write_text("text,label\n" + "a,b\n" * 100)
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 100))
-    assert [shard.byte_range for shard in opened(tmp_path / "x.csv", tmp_path / "x.jsonl.gz").shards(10)] == [
-        None,
-        None,
-    ]
+    assert [
+        shard.byte_range for shard in opened(tmp_path / "x.csv", tmp_path / "x.jsonl.gz").shards(10)
+    ] == [None, None]
 
 
 def test_a_stream_has_no_shards(opened: Callable[..., Any]) -> None:
     """Standard input cannot be cut into shards, and the error states it."""
-    with pytest.raises(InputError, match="the workers of a cluster cannot read standard input or a pipe; save it"):
+    with pytest.raises(
+        InputError, match="the workers of a cluster cannot read standard input or a pipe; save it"
+    ):
         opened("-").shards(10)
 
 

@@ -68,14 +68,21 @@ def test_the_format_is_told_by_name_and_first_bytes(
 @pytest.mark.parametrize("form", ["lines", "fasttext", "jsonl", "csv", "tsv", "mbox", "files"])
 def test_the_format_may_be_said(read: Callable[..., Any], tmp_path: Path, form: str) -> None:
     """--input-format takes precedence over the suffix."""
-    content = {"jsonl": '{"text": "a"}\n', "csv": "text\na\n", "tsv": "text\na\n", "fasttext": "a\n"}.get(form, "a\n")
+    content = {
+        "jsonl": '{"text": "a"}\n',
+        "csv": "text\na\n",
+        "tsv": "text\na\n",
+        "fasttext": "a\n",
+    }.get(form, "a\n")
     (tmp_path / "x.eml").write_text(content)
     ((_, texts, _),) = read(tmp_path / "x.eml", input_format=form)
     assert texts[0].strip() == "a"
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "fasttext", "lines"])
-def test_a_tree_may_hold_files_of_a_format(read: Callable[..., Any], tmp_path: Path, form: str) -> None:
+def test_a_tree_may_hold_files_of_a_format(
+    read: Callable[..., Any], tmp_path: Path, form: str
+) -> None:
     """With --input-format a directory is all the files of that format in it, compressed or not."""
     content = {"jsonl": '{"text": "a"}\n', "csv": "text\na\n"}.get(form, "a\n")
     for name in ("1", "part/2"):
@@ -111,7 +118,9 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], w
 
 
 @pytest.mark.parametrize("name", ["1.csv", "1.tsv", "1.jsonl", "1.mbox", "1.txt", "tree"])
-def test_a_limit_may_be_as_high_as_can_be_counted(read: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_a_limit_may_be_as_high_as_can_be_counted(
+    read: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
     """Each reader works with the highest --max-document-bytes that is accepted."""
     contents = {"1.jsonl": '{"text": "a"}', "1.mbox": "From a@b\n\na"}
     path = tmp_path / name / "label" / "1" if name == "tree" else tmp_path / name
@@ -142,12 +151,18 @@ def test_documents_of_a_named_pipe_are_kept(tmp_path: Path) -> None:
     (tmp_path / "file.txt").write_text("one\ntwo\n")
     os.mkfifo(tmp_path / "pipe")
     threading.Thread(target=(tmp_path / "pipe").write_text, args=["three\n"], daemon=True).start()
-    source = open_source([str(tmp_path / "file.txt"), str(tmp_path / "pipe")], InputSettings(input_format="lines"))
+    source = open_source(
+        [str(tmp_path / "file.txt"), str(tmp_path / "pipe")], InputSettings(input_format="lines")
+    )
     source.keep_documents()
-    assert [[each.text for each in source.documents()] for _ in range(3)] == [["one", "two", "three"]] * 3
+    assert [[each.text for each in source.documents()] for _ in range(3)] == [
+        ["one", "two", "three"]
+    ] * 3
 
 
-def test_files_without_fields_have_none_to_keep_apart(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_files_without_fields_have_none_to_keep_apart(
+    opened: Callable[..., Any], tmp_path: Path
+) -> None:
     """--separate-fields with several fields is wrong usage for plain texts."""
     (tmp_path / "x.txt").write_text("a\n")
     options = {"separate_fields": True, "text_field": ("title", "body")}
@@ -158,7 +173,9 @@ def test_files_without_fields_have_none_to_keep_apart(opened: Callable[..., Any]
     assert batch.columns == (["a"],)
 
 
-def test_several_sources_are_one(read: Callable[..., Any], opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_several_sources_are_one(
+    read: Callable[..., Any], opened: Callable[..., Any], tmp_path: Path
+) -> None:
     """Sources follow one another; their sizes add up where they count the same."""
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "b.jsonl").write_text('{"text": "b"}\n')
@@ -166,7 +183,11 @@ def test_several_sources_are_one(read: Callable[..., Any], opened: Callable[...,
     (tmp_path / "c" / "1").write_text("c")
     paths = [tmp_path / "b.jsonl", tmp_path / "c", tmp_path / "a.txt"]
     assert [texts for _, texts, _ in read(*paths)] == [("b",), ("c",), ("a",)]
-    assert (opened(*paths).size, opened(paths[0], paths[2]).size, opened(paths[1]).unit) == (None, 16, "files")
+    assert (opened(*paths).size, opened(paths[0], paths[2]).size, opened(paths[1]).unit) == (
+        None,
+        16,
+        "files",
+    )
     with pytest.raises(InputError, match="no SOURCE is given"):
         opened()
 
@@ -184,7 +205,11 @@ def test_standard_input_is_told_by_its_first_bytes() -> None:
     """`-` reads JSON lines, fastText's lines or plain lines; ids are the numbers of lines."""
     assert piped(b'{"text": "a", "label": "x"}\n') == [["1", "a", "x", True]]
     assert piped(b"__label__x a\nb") == [["1", "a", "x", True], ["2", "b", None, True]]
-    assert piped(b"a\n\nb") == [["1", "a", None, True], ["2", "", None, True], ["3", "b", None, True]]
+    assert piped(b"a\n\nb") == [
+        ["1", "a", None, True],
+        ["2", "", None, True],
+        ["3", "b", None, True],
+    ]
     assert piped(b"") == []
     assert piped(b"text\nb\n", input_format="csv") == [["2", "b", None, False]]
     assert piped(b"one\ndocument", input_format="files") == [["-", "one\ndocument", None, False]]
@@ -253,7 +278,9 @@ def test_a_matrix_is_a_source(opened: Callable[..., Any], tmp_path: Path) -> Non
     assert not is_matrix(str(tmp_path))
 
 
-def test_another_standard_input_will_do(monkeypatch: pytest.MonkeyPatch, read: Callable[..., Any]) -> None:
+def test_another_standard_input_will_do(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[..., Any]
+) -> None:
     """An object that replaces sys.stdin is read, too; a closed standard input is an error."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
     assert read("-") == [("1", ("a",), None), ("2", ("b",), None)]

@@ -18,7 +18,9 @@ from nbtext.errors import InputError, NbtextError
 def database(tmp_path: Path) -> Path:
     path = tmp_path / "t ?#%.db"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("create table tickets (id integer primary key, body text, queue text, price real, raw blob)")
+        connection.execute(
+            "create table tickets (id integer primary key, body text, queue text, price real, raw blob)"
+        )
         connection.executemany(
             "insert into tickets values (?, ?, ?, ?, ?)",
             [(7, "a", "x", 1.5, b"b\xff"), (8, "", None, 2.0, None), (9, None, "y", None, b"")],
@@ -48,12 +50,14 @@ def test_rows_of_a_query(ask: Callable[..., list[Any]]) -> None:
     """The query names the columns; numbers and bytes become texts."""
     query = "select id, body as text, queue as label from tickets where body is not null order by id desc;"
     assert ask(query) == [("8", ("",), None), ("7", ("a",), "x")]
-    assert [row[1:] for row in ask("select price as text, id as label from tickets where id < 9 order by id")] == [
-        (("1.5",), "7"),
-        (("2.0",), "8"),
-    ]
+    assert [
+        row[1:]
+        for row in ask("select price as text, id as label from tickets where id < 9 order by id")
+    ] == [(("1.5",), "7"), (("2.0",), "8")]
     assert ask("with t as (select 'a%:b' as text) select * from t")[0][1] == ("a%:b",)
-    assert ask("select raw as text, 7 as id from tickets where id = 7") == [("7", ("b\ufffd",), None)]
+    assert ask("select raw as text, 7 as id from tickets where id = 7") == [
+        ("7", ("b\ufffd",), None)
+    ]
 
 
 def test_ids_count_the_rows(database: Path) -> None:
@@ -61,7 +65,9 @@ def test_ids_count_the_rows(database: Path) -> None:
     assert [row[0] for row in read(database, query=query)] == [f"{database}:1", f"{database}:2"]
     pytest.importorskip("sqlalchemy")
     plain = database.rename(database.with_name("plain.db"))
-    assert [row[0] for row in read(f"sqlite:///{plain}", query=query)] == [f"sqlite:///{plain}:{n}" for n in (1, 2)]
+    assert [row[0] for row in read(f"sqlite:///{plain}", query=query)] == [
+        f"sqlite:///{plain}:{n}" for n in (1, 2)
+    ]
 
 
 def test_the_only_table(database: Path, tmp_path: Path) -> None:
@@ -72,7 +78,8 @@ def test_the_only_table(database: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("create view other as select 1")
     with pytest.raises(
-        InputError, match=r"has 1 table and 1 view: tickets, other; give --query 'select \.\.\. from \.\.\.'"
+        InputError,
+        match=r"has 1 table and 1 view: tickets, other; give --query 'select \.\.\. from \.\.\.'",
     ):
         read(database)
     with closing(sqlite3.connect(tmp_path / "none.db")) as connection:
@@ -132,11 +139,15 @@ def test_many_rows_in_blocks(tmp_path: Path, rows: Callable[..., list[Any]]) -> 
     texts = [f"word{n} " * (n % 90) for n in range(10_000)]
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("create table t (text, label)")
-        connection.executemany("insert into t values (?, ?)", ((text, f"l{n % 3}") for n, text in enumerate(texts)))
+        connection.executemany(
+            "insert into t values (?, ?)", ((text, f"l{n % 3}") for n, text in enumerate(texts))
+        )
     source = open_source([str(path)], InputSettings())
     blocks = list(source.blocks())
     assert len(blocks) > 3 and sum(block.size for block in blocks) in (0, path.stat().st_size)
-    assert rows(source.batches()) == [(f"{path}:{n + 1}", (text,), f"l{n % 3}") for n, text in enumerate(texts)]
+    assert rows(source.batches()) == [
+        (f"{path}:{n + 1}", (text,), f"l{n % 3}") for n, text in enumerate(texts)
+    ]
 
 
 def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
@@ -150,12 +161,20 @@ def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             read(database, **given)
     (tmp_path / "t.csv").write_text("text\na\n")
-    with pytest.raises(InputError, match=r"t\.csv: is not a database; --query selects rows of a SQLite file"):
+    with pytest.raises(
+        InputError, match=r"t\.csv: is not a database; --query selects rows of a SQLite file"
+    ):
         read(tmp_path / "t.csv", query="select 1")
-    with pytest.raises(InputError, match="h/d: a database cannot be read without a query; give --query"):
+    with pytest.raises(
+        InputError, match="h/d: a database cannot be read without a query; give --query"
+    ):
         read("postgresql://u:secret@h/d")
-    (batch,) = open_source([str(database)], InputSettings(text_field=("body",), id_field="queue")).batches()
-    assert str(batch.problems[2]).endswith(":3: `body` is null; name the column of the text with --text-field")
+    (batch,) = open_source(
+        [str(database)], InputSettings(text_field=("body",), id_field="queue")
+    ).batches()
+    assert str(batch.problems[2]).endswith(
+        ":3: `body` is null; name the column of the text with --text-field"
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +182,10 @@ def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
     [
         ("postgresql://user:se%40cret@127.0.0.1:1/none", "the query fails|needs psycopg"),
         ("mysql+nosuch://user:secret@h/d", "the query fails|needs"),
-        ("sqlite:////no/such/folder/x.db", "x.db: cannot be read: there is no such file; check the path"),
+        (
+            "sqlite:////no/such/folder/x.db",
+            "x.db: cannot be read: there is no such file; check the path",
+        ),
         ("oracle://user:secret@h:notaport/d", "the query fails"),
     ],
 )
@@ -171,14 +193,20 @@ def test_passwords_are_not_shown(url: str, message: str) -> None:
     pytest.importorskip("sqlalchemy")
     with pytest.raises(NbtextError, match=message) as raised:
         read(url, query="select 1 as text")
-    assert "secret" not in str(raised.value) and "cret" not in str(raised.value) and "\n" not in str(raised.value)
+    assert (
+        "secret" not in str(raised.value)
+        and "cret" not in str(raised.value)
+        and "\n" not in str(raised.value)
+    )
 
 
 def test_broken_files_give_one_line(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("create table t (text, label)")
-        connection.executemany("insert into t values (?, ?)", [(f"word{n} " * 30, "a") for n in range(200)])
+        connection.executemany(
+            "insert into t values (?, ?)", [(f"word{n} " * 30, "a") for n in range(200)]
+        )
         connection.execute("create view v as select * from t")
         connection.execute("drop view v")
     content = path.read_bytes()

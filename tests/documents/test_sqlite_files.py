@@ -45,7 +45,9 @@ for number in range(1, 1_000_000):
 def another_process(program: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Run a program, which has printed a line, until the end of the block."""
     command = [sys.executable, "-c", program, *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None and process.stdout.readline() == "ready\n"
             yield process
@@ -69,7 +71,10 @@ def read(path: Path | str, **given: Any) -> list[str]:
 
 def look(folder: Path) -> dict[str, tuple[bytes, int, int]]:
     """Return all that can be seen of the files of a folder."""
-    return {each.name: (each.read_bytes(), each.stat().st_mtime_ns, each.stat().st_ino) for each in folder.iterdir()}
+    return {
+        each.name: (each.read_bytes(), each.stat().st_mtime_ns, each.stat().st_ino)
+        for each in folder.iterdir()
+    }
 
 
 ALONE: dict[str, tuple[str, ...]] = {
@@ -80,13 +85,22 @@ ALONE: dict[str, tuple[str, ...]] = {
 HELD: dict[str, tuple[str, ...]] = {
     "wal": ("pragma journal_mode = wal", "insert into t values ('new', 'b')"),
     "wal-exclusive": (
-        "pragma locking_mode = exclusive", "pragma journal_mode = wal", "insert into t values ('new', 'b')",
+        "pragma locking_mode = exclusive",
+        "pragma journal_mode = wal",
+        "insert into t values ('new', 'b')",
     ),
     "wal-unfinished": (
-        "pragma journal_mode = wal", "insert into t values ('new', 'b')", "begin immediate", "delete from t",
+        "pragma journal_mode = wal",
+        "insert into t values ('new', 'b')",
+        "begin immediate",
+        "delete from t",
     ),
-    "rollback-unfinished": ("insert into t values ('new', 'b')", "begin immediate", "delete from t"),
-}  # fmt: skip
+    "rollback-unfinished": (
+        "insert into t values ('new', 'b')",
+        "begin immediate",
+        "delete from t",
+    ),
+}
 FORMS: dict[str, Callable[[Path], str]] = {
     "file": str,
     "url": lambda path: f"sqlite:///{path}",
@@ -122,10 +136,17 @@ def test_what_a_crash_has_left_is_read_and_stays(tmp_path: Path, mode: str) -> N
     path = make(tmp_path / "t.db", n_rows=300)
     statements = ["pragma journal_mode = wal", "insert into t values ('new', 'b')"]
     if mode == "delete":
-        statements = ["pragma cache_size = 2", "begin immediate", "update t set text = 'lost' || text"]
+        statements = [
+            "pragma cache_size = 2",
+            "begin immediate",
+            "update t set text = 'lost' || text",
+        ]
     with another_process(HOLD, str(path), *statements):
         pass
-    assert sorted(each.name for each in tmp_path.iterdir())[1] == {"wal": "t.db-shm", "delete": "t.db-journal"}[mode]
+    assert (
+        sorted(each.name for each in tmp_path.iterdir())[1]
+        == {"wal": "t.db-shm", "delete": "t.db-journal"}[mode]
+    )
     before = look(tmp_path)
     texts = read(path, query="select text from t")
     assert texts == ["0 " * 200] * 300 + ["new"] * (mode == "wal")
@@ -161,24 +182,41 @@ def test_a_change_while_it_is_read_without_locks_is_an_error(tmp_path: Path) -> 
     next(blocks)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("update t set label = 'b'")
-    with pytest.raises(InputError, match="another program has changed it while it was read; run the command again"):
+    with pytest.raises(
+        InputError, match="another program has changed it while it was read; run the command again"
+    ):
         list(blocks)
 
 
-def test_a_copy_is_bounded_and_a_large_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_is_bounded_and_a_large_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = make(tmp_path / "t.db")
     monkeypatch.setattr(sql, "LARGE_COPY", 100)
     with another_process(HOLD, str(path), *HELD["wal"]):
-        with pytest.warns(NbtextWarning, match=r"t\.db: has a wal file, so that [\d,]+ bytes are copied to"):
+        with pytest.warns(
+            NbtextWarning, match=r"t\.db: has a wal file, so that [\d,]+ bytes are copied to"
+        ):
             assert len(read(path)) == 6
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100))
-        with pytest.raises(InputError, match="has room for 100; set TMPDIR to a folder with more room"):
+        with pytest.raises(
+            InputError, match="has room for 100; set TMPDIR to a folder with more room"
+        ):
             read(path)
 
 
-@pytest.mark.parametrize("url", ["missing.db", "sqlite:///missing.db", "sqlite+pysqlite:///missing.db",
-                                 "sqlite+aiosqlite:///missing.db"])  # fmt: skip
-def test_a_database_that_is_missing_is_not_created(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "missing.db",
+        "sqlite:///missing.db",
+        "sqlite+pysqlite:///missing.db",
+        "sqlite+aiosqlite:///missing.db",
+    ],
+)
+def test_a_database_that_is_missing_is_not_created(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"cannot be read|needs aiosqlite"):
         read(url, query="select 1 as text")
@@ -195,7 +233,9 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("case", VIEWS)
-def test_a_view_of_a_small_file_takes_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_a_view_of_a_small_file_takes_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
     """Without a query it is not read; with one, its values and its time are bounded."""
     path = tmp_path / "v.db"
     with closing(sqlite3.connect(path)) as connection:
@@ -207,7 +247,8 @@ def test_a_view_of_a_small_file_takes_little(tmp_path: Path, monkeypatch: pytest
     message = "a value has more than 100,000,000 bytes; raise --max-document-bytes"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(
-        InputError, match=message if case == "large" else r"gave no row for 0\.5 seconds; store its rows"
+        InputError,
+        match=message if case == "large" else r"gave no row for 0\.5 seconds; store its rows",
     ):
         read(path, query="select * from v")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
@@ -225,7 +266,9 @@ def test_columns_that_are_computed(tmp_path: Path) -> None:
     assert read(path) == read(path, query="select * from t") == ["word"]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
     for given in ({"text_field": ("c3",)}, {"id_field": "c3"}, {"keeps_rows": True}):
-        with pytest.raises(InputError, match=r"the column `c[03]` is computed from other columns; give --query"):
+        with pytest.raises(
+            InputError, match=r"the column `c[03]` is computed from other columns; give --query"
+        ):
             read(path, **given)
 
 
@@ -233,5 +276,7 @@ def test_a_long_text_is_a_problem_of_its_row_without_a_query(tmp_path: Path) -> 
     path = make(tmp_path / "t.db", "update t set text = hex(zeroblob(2000000)) where rowid = 2")
     batches = list(open_source([str(path)], InputSettings(max_document_bytes=1000)).batches())
     assert [list(batch.problems) for batch in batches] == [[1], []] and sum(map(len, batches)) == 5
-    with pytest.raises(InputError, match=r"a value has more than 1,048,576 bytes.*substr\(text, 1, 100000\)"):
+    with pytest.raises(
+        InputError, match=r"a value has more than 1,048,576 bytes.*substr\(text, 1, 100000\)"
+    ):
         read(path, query="select * from t", max_document_bytes=1000)

@@ -21,16 +21,29 @@ cells = st.text(st.characters(codec="utf-8") | st.sampled_from('",\t\n '), max_s
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(cells, cells), max_size=6), st.sampled_from(["csv", "tsv"]), st.sampled_from(["\n", "\r\n"]))
+@given(
+    st.lists(st.tuples(cells, cells), max_size=6),
+    st.sampled_from(["csv", "tsv"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
 def test_what_csv_writes_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, read: Callable[..., Any], rows: list[Any], form: str, ending: str
+    tmp_path_factory: pytest.TempPathFactory,
+    read: Callable[..., Any],
+    rows: list[Any],
+    form: str,
+    ending: str,
 ) -> None:
     """Rows of any text that the csv module writes with quotes are read back: quotes, tabs, line
     ends and all.
     """
     path = tmp_path_factory.mktemp("table") / f"x.{form}"
     buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter="," if form == "csv" else "\t", quoting=csv.QUOTE_ALL, lineterminator=ending)
+    writer = csv.writer(
+        buffer,
+        delimiter="," if form == "csv" else "\t",
+        quoting=csv.QUOTE_ALL,
+        lineterminator=ending,
+    )
     writer.writerows([("label", "text"), *rows])
     path.write_bytes(buffer.getvalue().encode())
     found = [(label, texts[0]) for _, texts, label in read(path)]
@@ -38,7 +51,11 @@ def test_what_csv_writes_is_read_back(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(cells, cells), max_size=6), st.integers(1, 20), st.sampled_from(["csv", "tsv"]))
+@given(
+    st.lists(st.tuples(cells, cells), max_size=6),
+    st.integers(1, 20),
+    st.sampled_from(["csv", "tsv"]),
+)
 def test_blocks_of_any_size_give_the_same_rows(
     stream_of: Callable[..., Any], rows: Callable[..., Any], table: list[Any], size: int, form: str
 ) -> None:
@@ -48,9 +65,13 @@ def test_blocks_of_any_size_give_the_same_rows(
     settings = InputSettings()
 
     def outcome(size: int) -> Any:
-        blocks = FORMATS[form].load("reader")(stream_of(content, size), ReadOptions(encoding_of(settings), settings))
+        blocks = FORMATS[form].load("reader")(
+            stream_of(content, size), ReadOptions(encoding_of(settings), settings)
+        )
         batches = [block.batch() for block in blocks]
-        return rows(batches), [str(problem) for batch in batches for problem in batch.problems.values()]
+        return rows(batches), [
+            str(problem) for batch in batches for problem in batch.problems.values()
+        ]
 
     assert outcome(size) == outcome(10_000)
 
@@ -58,7 +79,9 @@ def test_blocks_of_any_size_give_the_same_rows(
 @settings(max_examples=60, deadline=None)
 @given(st.text('"\tab\n', max_size=30))
 @example('"a\n"b"\n')
-def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Callable[..., Any], content: str) -> None:
+def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(
+    stream_of: Callable[..., Any], content: str
+) -> None:
     """Read by the rule, letter by letter, gives the same columns as the reader."""
     from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
     from nbtext.documents.tables import LineFeed, read_tsv_records
@@ -66,7 +89,9 @@ def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Ca
     stream = stream_of(content.encode(), 7)
     encoding = encoding_of(InputSettings())
     feed = LineFeed(read_line_blocks(read_raw_blocks(stream), 1000), encoding, 1000)
-    assert [record.columns for record in read_tsv_records(feed) if record.columns] == by_the_rule(content)
+    assert [record.columns for record in read_tsv_records(feed) if record.columns] == by_the_rule(
+        content
+    )
 
 
 def by_the_rule(content: str) -> list[list[str]]:
@@ -79,12 +104,18 @@ def by_the_rule(content: str) -> list[list[str]]:
         row = []
         is_blank = content[position] == "\n"
         while True:
-            end = closing_quote(content, position) if content[position : position + 1] == '"' else -1
+            end = (
+                closing_quote(content, position) if content[position : position + 1] == '"' else -1
+            )
             if end >= 0:
                 row.append(content[position + 1 : end].replace('""', '"'))
                 position = end + 1
             else:
-                ends = [found for found in (content.find("\t", position), content.find("\n", position)) if found >= 0]
+                ends = [
+                    found
+                    for found in (content.find("\t", position), content.find("\n", position))
+                    if found >= 0
+                ]
                 row.append(content[position : min(ends, default=len(content))])
                 position = min(ends, default=len(content))
             position += 1
@@ -133,13 +164,19 @@ def closing_quote(content: str, opening: int) -> int:
     ],
 )
 def test_columns_are_found(
-    read: Callable[..., Any], tmp_path: Path, content: str, settings: dict[str, Any], expected: list[Any]
+    read: Callable[..., Any],
+    tmp_path: Path,
+    content: str,
+    settings: dict[str, Any],
+    expected: list[Any],
 ) -> None:
     """The first row is a header if it names a wanted text or label column; numbers count columns
     from 1.
     """
     (tmp_path / "x.csv").write_text(content)
-    assert [(texts[0], label) for _, texts, label in read(tmp_path / "x.csv", **settings)] == expected
+    assert [
+        (texts[0], label) for _, texts, label in read(tmp_path / "x.csv", **settings)
+    ] == expected
 
 
 def test_ids_are_a_column_or_the_line(read: Callable[..., Any], tmp_path: Path) -> None:
@@ -147,14 +184,21 @@ def test_ids_are_a_column_or_the_line(read: Callable[..., Any], tmp_path: Path) 
     counted.
     """
     (tmp_path / "x.csv").write_text('text,id\n"two\nlines",first\nb,\n')
-    assert [identity for identity, _, _ in read(tmp_path / "x.csv")] == ["first", f"{tmp_path}/x.csv:4"]
+    assert [identity for identity, _, _ in read(tmp_path / "x.csv")] == [
+        "first",
+        f"{tmp_path}/x.csv:4",
+    ]
 
 
-def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_several_columns_are_joined_or_kept_apart(
+    read: Any, opened: Callable[..., Any], tmp_path: Path
+) -> None:
     """Text columns are joined by a line feed, or come in a column each."""
     (tmp_path / "x.csv").write_text("title,body,label\na,b,x\n")
     assert read(tmp_path / "x.csv", text_field=("body", "title"))[0][1] == ("b\na",)
-    (batch,) = opened(tmp_path / "x.csv", text_field=("title", "body"), separate_fields=True).batches()
+    (batch,) = opened(
+        tmp_path / "x.csv", text_field=("title", "body"), separate_fields=True
+    ).batches()
     assert batch.columns == (["a"], ["b"])
 
 
@@ -181,9 +225,21 @@ def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Callable[..
             {"text_field": ("3",), "label_field": "1"},
             ":1: no column `3`; the columns of the first row are: a, b",
         ),
-        ("a;b\n", {}, ":1: no column `text`; the columns of the first row are: a, b; name the columns with"),
-        ("text;id;text\n", {}, ":1: 2 columns are called `text`; name it by its number, as in --text-field 1"),
-        ("text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40, {"max_document_bytes": 50}, ":3: the row that begins here"),
+        (
+            "a;b\n",
+            {},
+            ":1: no column `text`; the columns of the first row are: a, b; name the columns with",
+        ),
+        (
+            "text;id;text\n",
+            {},
+            ":1: 2 columns are called `text`; name it by its number, as in --text-field 1",
+        ),
+        (
+            "text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40,
+            {"max_document_bytes": 50},
+            ":3: the row that begins here",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_said(
@@ -207,7 +263,10 @@ def test_a_file_that_cannot_be_used_is_said(
             ":3: expected 2 comma-separated columns, found 3; put quotes around a column that holds a comma",
         ),
         ("sep=;\ntext;label\nb\n", ":3: expected 2 semicolon-separated columns, found 1"),
-        ('text,label\na,x\nb,"never closed\n', ":3: a quote that is opened in this row is never closed"),
+        (
+            'text,label\na,x\nb,"never closed\n',
+            ":3: a quote that is opened in this row is never closed",
+        ),
         ("text,label\na,x\nb\rc,d\n", ":3: broken CSV: "),
     ],
 )
@@ -222,7 +281,9 @@ def test_a_row_that_does_not_fit_is_a_problem(
     assert said.startswith(f"{tmp_path}/x.csv{says}")
 
 
-def test_long_fields_are_read(read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_long_fields_are_read(
+    read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path
+) -> None:
     """A field may be longer than Python's own limit, up to --max-document-bytes."""
     (tmp_path / "x.csv").write_text(f'text\n"{"a" * 300_000}"\nb\n')
     assert [len(texts[0]) for _, texts, _ in read(tmp_path / "x.csv")] == [300_000, 1]
@@ -256,14 +317,18 @@ def test_quotes_in_tsv(read: Callable[..., Any], tmp_path: Path, line: str, expe
 
 
 @pytest.mark.exhaustive
-def test_quotes_that_never_close_cost_no_quadratic_time(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_quotes_that_never_close_cost_no_quadratic_time(
+    read: Callable[..., Any], tmp_path: Path
+) -> None:
     """100,000 rows that open a quote are 100,000 documents, and are read quickly."""
     (tmp_path / "x.tsv").write_text('ham\t"a ""b"" c\n' * 100_000)
     assert len(read(tmp_path / "x.tsv", **NUMBERED)) == 100_000
 
 
 @pytest.mark.exhaustive
-def test_sms_spam_has_5574_messages(corpora: Callable[[str], Path], read: Callable[..., Any]) -> None:
+def test_sms_spam_has_5574_messages(
+    corpora: Callable[[str], Path], read: Callable[..., Any]
+) -> None:
     """The SMS Spam Collection, whose texts hold bare quotes, gives every message, as it is."""
     path = corpora("sms-spam") / "SMSSpamCollection"
     documents = read(path, input_format="tsv", **NUMBERED)
@@ -275,7 +340,9 @@ def test_sms_spam_has_5574_messages(corpora: Callable[[str], Path], read: Callab
 
 
 @pytest.mark.parametrize(("name", "separator"), [("x.csv", ","), ("x.tsv", "\t"), ("x.csv", ";")])
-def test_carriage_returns_end_lines(read: Callable[..., Any], tmp_path: Path, name: str, separator: str) -> None:
+def test_carriage_returns_end_lines(
+    read: Callable[..., Any], tmp_path: Path, name: str, separator: str
+) -> None:
     """A table whose lines end with a carriage return alone, as some spreadsheets on a Mac write it,
     is read.
     """
@@ -287,7 +354,9 @@ def test_carriage_returns_end_lines(read: Callable[..., Any], tmp_path: Path, na
     ]
 
 
-def test_a_carriage_return_among_line_feeds_is_said(problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_carriage_return_among_line_feeds_is_said(
+    problems: Callable[..., Any], tmp_path: Path
+) -> None:
     """A carriage return outside of quotes, in a file with line feeds, is an error in plain words."""
     (tmp_path / "x.csv").write_bytes(b"text,label\na\rb,x\nc,y\n")
     (said,) = problems(tmp_path / "x.csv")
@@ -302,5 +371,7 @@ def test_rows_of_very_many_columns_are_refused(
     wide = separator * 2_100_000
     for content in (f"text{separator}label\na{separator}b\n{wide}\n", f"text{wide}\n"):
         (tmp_path / name).write_text(content)
-        with pytest.raises(InputError, match=r"the row has more than 2,000,000 separators|no column `text`"):
+        with pytest.raises(
+            InputError, match=r"the row has more than 2,000,000 separators|no column `text`"
+        ):
             read(tmp_path / name)

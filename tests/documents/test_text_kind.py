@@ -28,7 +28,10 @@ def test_uuencoded_data() -> None:
     """The encoding of old newsgroups."""
     import binascii
 
-    lines = [binascii.b2a_uu(NOISE[start : start + 45], backtick=True).decode() for start in range(0, 3000, 45)]
+    lines = [
+        binascii.b2a_uu(NOISE[start : start + 45], backtick=True).decode()
+        for start in range(0, 3000, 45)
+    ]
     assert describe_non_text("begin 644 a.gif\n" + "".join(lines) + "end\n") == "encoded data"
 
 
@@ -45,10 +48,20 @@ def test_binary_data() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["ok", "12:30?", "Call 0800 123 456 now!", "a letter with words, and more of them. " * 20,
-     "see https://example.org/" + "a" * 80 + " for the text of the message that I have sent to you last week, please.",
-     "the end\n" + "=-" * 40 + "\n" + "more words follow here, as in any letter with a signature " * 3],
-)  # fmt: skip
+    [
+        "ok",
+        "12:30?",
+        "Call 0800 123 456 now!",
+        "a letter with words, and more of them. " * 20,
+        "see https://example.org/"
+        + "a" * 80
+        + " for the text of the message that I have sent to you last week, please.",
+        "the end\n"
+        + "=-" * 40
+        + "\n"
+        + "more words follow here, as in any letter with a signature " * 3,
+    ],
+)
 def test_texts(text: str) -> None:
     """Short messages, numbers within words, an address and a drawn line are text."""
     assert describe_non_text(text) is None
@@ -61,13 +74,18 @@ TABLE = "a table of numbers and symbols"
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (f"{'x' * 39} " * 20, None), (f"{'x' * 40} " * 20, ENCODED),
-        (f"{'x' * 9}{'1' * 31} " * 20, TABLE), (f"{'x' * 10}{'1' * 30} " * 20, ENCODED),
-        ("x" * 200 + " word" * 40, None), ("x" * 201 + " word" * 40, ENCODED),
-        ("111111xxxx " * 100, None), ("111111xxxx " * 99 + "1111111xxx", TABLE),
-        ("\x01" * 10 + "x" * 90, None), ("\x01" * 11 + "x" * 89, "binary data"),
+        (f"{'x' * 39} " * 20, None),
+        (f"{'x' * 40} " * 20, ENCODED),
+        (f"{'x' * 9}{'1' * 31} " * 20, TABLE),
+        (f"{'x' * 10}{'1' * 30} " * 20, ENCODED),
+        ("x" * 200 + " word" * 40, None),
+        ("x" * 201 + " word" * 40, ENCODED),
+        ("111111xxxx " * 100, None),
+        ("111111xxxx " * 99 + "1111111xxx", TABLE),
+        ("\x01" * 10 + "x" * 90, None),
+        ("\x01" * 11 + "x" * 89, "binary data"),
     ],
-)  # fmt: skip
+)
 def test_where_text_ends(text: str, kind: str | None) -> None:
     """Long runs with a quarter of letters are over half of it, symbols over three fifths, controls
     over a tenth.
@@ -79,6 +97,9 @@ def test_texts_of_all_scripts(corpora: Callable[[str], Path]) -> None:
     """The Universal Declaration of Human Rights in 388 languages: one file is empty, all others are
     text.
     """
-    kinds = {path.stem: describe_non_text(path.read_text(encoding="utf-8")) for path in corpora("udhr2").glob("*.txt")}
+    kinds = {
+        path.stem: describe_non_text(path.read_text(encoding="utf-8"))
+        for path in corpora("udhr2").glob("*.txt")
+    }
     assert len(kinds) > 300
     assert {name for name, kind in kinds.items() if kind is not None} == {"nku"}

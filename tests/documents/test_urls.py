@@ -17,7 +17,10 @@ from nbtext.documents.source import count_lines, number_lines, open_shard
 from nbtext.documents.streams import hide_credentials
 from nbtext.errors import InputError, MissingExtra
 
-LINES = b"".join(b'{"text": "words of line %d", "label": "%s"}\n' % (n, b"ab"[n % 2 : n % 2 + 1]) for n in range(300))
+LINES = b"".join(
+    b'{"text": "words of line %d", "label": "%s"}\n' % (n, b"ab"[n % 2 : n % 2 + 1])
+    for n in range(300)
+)
 
 
 class Ranges(SimpleHTTPRequestHandler):
@@ -33,7 +36,9 @@ class Ranges(SimpleHTTPRequestHandler):
         first, _, last = wanted.partition("-")
         content = path.read_bytes()[int(first) : int(last or 10**9) + 1]
         self.send_response(206)
-        self.send_header("Content-Range", f"bytes {first}-{int(first) + len(content) - 1}/{path.stat().st_size}")
+        self.send_header(
+            "Content-Range", f"bytes {first}-{int(first) + len(content) - 1}/{path.stat().st_size}"
+        )
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -55,7 +60,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the servers serve."""
     folder = tmp_path_factory.mktemp("served")
     (folder / "secret").mkdir()
-    for name, content in (("x.jsonl", LINES), ("x.jsonl.gz", gzip.compress(LINES)), ("secret/x.jsonl", LINES)):
+    for name, content in (
+        ("x.jsonl", LINES),
+        ("x.jsonl.gz", gzip.compress(LINES)),
+        ("secret/x.jsonl", LINES),
+    ):
         (folder / name).write_bytes(content)
     return folder
 
@@ -63,7 +72,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=[Ranges, Plain], ids=["ranges", "no ranges"])
 def server(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
     """host:port of a server."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(request.param, directory=str(folder))) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(request.param, directory=str(folder))
+    ) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -71,7 +82,12 @@ def server(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz"])
 def test_http(
-    read: Callable[..., Any], opened: Callable[..., Any], rows: Callable[..., Any], folder: Path, server: str, name: str
+    read: Callable[..., Any],
+    opened: Callable[..., Any],
+    rows: Callable[..., Any],
+    folder: Path,
+    server: str,
+    name: str,
 ) -> None:
     """A file from a server has the documents that it has on the disk, and ids that say where; in
     ranges, too.
@@ -81,7 +97,9 @@ def test_http(
     source = opened(url)
     there = rows(source.batches())
     assert [row[1:] for row in there] == [row[1:] for row in here]
-    assert [row[0] for row in there] == [row[0].replace(str(folder), f"http://{server}") for row in here]
+    assert [row[0] for row in there] == [
+        row[0].replace(str(folder), f"http://{server}") for row in here
+    ]
     assert source.size == (folder / name).stat().st_size
     assert not source.is_live
     shards = source.shards(1000)
@@ -90,7 +108,9 @@ def test_http(
     assert [row for part in parts for row in rows(part.batches())] == there
 
 
-def test_ranges_are_asked_for_where_they_are_answered(opened: Callable[..., Any], server: str) -> None:
+def test_ranges_are_asked_for_where_they_are_answered(
+    opened: Callable[..., Any], server: str
+) -> None:
     """A file is cut where the server answers ranges, and is one shard elsewhere."""
     url = f"http://{server}/x.jsonl"
     with urlopen(Request(url, headers={"Range": "bytes=1-1"})) as answer:
@@ -100,10 +120,18 @@ def test_ranges_are_asked_for_where_they_are_answered(opened: Callable[..., Any]
     assert (shards[0].byte_range is None) == (n_expected == 1)
 
 
-def test_a_password_is_used_and_never_said(opened: Callable[..., Any], read: Callable[..., Any], server: str) -> None:
+def test_a_password_is_used_and_never_said(
+    opened: Callable[..., Any], read: Callable[..., Any], server: str
+) -> None:
     """User, password and signature open the file; ids and errors are without them."""
-    assert read(f"http://me:pass@{server}/secret/x.jsonl?sig=abc")[0][0] == f"http://{server}/secret/x.jsonl:1"
-    for url in (f"http://me:pass@{server}/none.jsonl?sig=abc", "http://me:pass@127.0.0.1:9/x.jsonl?sig=abc"):
+    assert (
+        read(f"http://me:pass@{server}/secret/x.jsonl?sig=abc")[0][0]
+        == f"http://{server}/secret/x.jsonl:1"
+    )
+    for url in (
+        f"http://me:pass@{server}/none.jsonl?sig=abc",
+        "http://me:pass@127.0.0.1:9/x.jsonl?sig=abc",
+    ):
         with pytest.raises(InputError) as raised:
             list(opened(url).batches())
         said = str(raised.value)
@@ -120,24 +148,33 @@ def memory() -> Iterator[Any]:
     system.store.clear()
 
 
-def test_a_folder_elsewhere(memory: Any, opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_folder_elsewhere(
+    memory: Any, opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
+) -> None:
     """A folder at a URL is read as a local one: labels, compressed files, mails, hidden files, and
     limits.
     """
     tree = {
-        "b/2.txt": b"two", "a/1.txt.gz": gzip.compress(b"one"), "a/x/3.txt": b"three", ".hidden/4.txt": b"four",
+        "b/2.txt": b"two",
+        "a/1.txt.gz": gzip.compress(b"one"),
+        "a/x/3.txt": b"three",
+        ".hidden/4.txt": b"four",
         "a/5.eml": b"Subject: five\n\nbody",
-    }  # fmt: skip
+    }
     for name, content in tree.items():
         memory.pipe(f"/top/{name}", content)
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    here = [(identity.replace(str(tmp_path), "memory://top"), *row) for identity, *row in read(tmp_path)]
+    here = [
+        (identity.replace(str(tmp_path), "memory://top"), *row) for identity, *row in read(tmp_path)
+    ]
     assert read("memory://top") == read("memory://top/") == here
     assert opened("memory://top").skipped == {"hidden file or folder": 1}
     memory.pipe("/large/a.txt", b"x" * 100)
     batch = next(opened("memory://large", max_document_bytes=99).batches())
-    assert str(batch.problems[0]).startswith("memory://large/a.txt: the document has more than 99 bytes")
+    assert str(batch.problems[0]).startswith(
+        "memory://large/a.txt: the document has more than 99 bytes"
+    )
 
 
 def test_a_packed_file_that_vanishes(memory: Any, opened: Callable[..., Any]) -> None:
@@ -148,10 +185,15 @@ def test_a_packed_file_that_vanishes(memory: Any, opened: Callable[..., Any]) ->
     source = opened("memory://going")
     memory.rm("/going/a.txt.gz")
     (batch,) = source.batches()
-    assert str(batch.problems[0]) == "memory://going/a.txt.gz: cannot be read: there is no such file; check the URL"
+    assert (
+        str(batch.problems[0])
+        == "memory://going/a.txt.gz: cannot be read: there is no such file; check the URL"
+    )
 
 
-def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
+def test_files_elsewhere(
+    memory: Any, opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path
+) -> None:
     """Files at memory:// and file:// are read by ranges; formats are detected by name."""
     memory.pipe("/x.jsonl", LINES)
     memory.pipe("/x.csv", b"text,label\none,a\n")
@@ -160,7 +202,11 @@ def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable
         source = opened(url)
         shards = source.shards(700)
         assert len(shards) == -(-len(LINES) // 700)
-        found = [row[1:] for shard in shards for row in rows(open_shard(shard, source.settings).batches())]
+        found = [
+            row[1:]
+            for shard in shards
+            for row in rows(open_shard(shard, source.settings).batches())
+        ]
         assert found == [row[1:] for row in rows(source.batches())]
     assert rows(opened("memory://x.csv").batches()) == [("memory://x.csv:2", ("one",), "a")]
 
@@ -168,8 +214,14 @@ def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("memory://none.txt", "memory://none.txt: cannot be read: there is no such file; check the URL"),
-        ("nothing://u:p@x/y", "nothing://x/y: cannot be read: ValueError: Protocol not known: nothing; check the URL"),
+        (
+            "memory://none.txt",
+            "memory://none.txt: cannot be read: there is no such file; check the URL",
+        ),
+        (
+            "nothing://u:p@x/y",
+            "nothing://x/y: cannot be read: ValueError: Protocol not known: nothing; check the URL",
+        ),
         (
             "hdfs://u:p@x/y",
             "hdfs://x/y: hdfs:// needs the package pyarrow, which is not installed; "
@@ -179,10 +231,15 @@ def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable
             "s3://x/y",
             "s3://x/y: s3:// needs the package s3fs, which is not installed; install it with: pip install s3fs",
         ),
-        ("memory://\x1b[31m", "memory://\\x1b[31m: cannot be read: there is no such file; check the URL"),
+        (
+            "memory://\x1b[31m",
+            "memory://\\x1b[31m: cannot be read: there is no such file; check the URL",
+        ),
     ],
 )
-def test_what_cannot_be_read(opened: Callable[..., Any], url: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read(
+    opened: Callable[..., Any], url: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The line says what is wrong, and which package would read it; credentials and escapes are not
     in it.
     """
@@ -196,5 +253,7 @@ def test_what_cannot_be_read(opened: Callable[..., Any], url: str, said: str, mo
 def test_without_fsspec(opened: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where fsspec is not installed, the line says how to install it."""
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-    with pytest.raises(MissingExtra, match=r"s3:// URLs needs fsspec; install it with: pip install 'nbtext\[url\]'"):
+    with pytest.raises(
+        MissingExtra, match=r"s3:// URLs needs fsspec; install it with: pip install 'nbtext\[url\]'"
+    ):
         opened("s3://x/y")

@@ -11,12 +11,17 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
 
 MARKS = r"\w+|[^\w\s]"
-TEXTS = [f"{'red' if i % 2 else 'blue'} {'apple pie' if i % 3 else 'berry jam'} number{i % 7}" for i in range(40)]
+TEXTS = [
+    f"{'red' if i % 2 else 'blue'} {'apple pie' if i % 3 else 'berry jam'} number{i % 7}"
+    for i in range(40)
+]
 LABELS = ["red" if i % 2 else "blue" for i in range(40)]
 COUNT = Callable[[FeatureSettings], CorpusCounts]
 
 
-def counting(texts: list[str], labels: list[str], readings: list[FeatureSettings] | None = None) -> COUNT:
+def counting(
+    texts: list[str], labels: list[str], readings: list[FeatureSettings] | None = None
+) -> COUNT:
     """A function that counts these documents; it lists what it was asked to count."""
 
     def count(features: FeatureSettings) -> CorpusCounts:
@@ -29,11 +34,15 @@ def counting(texts: list[str], labels: list[str], readings: list[FeatureSettings
     return count
 
 
-def usual(*given: str, features: FeatureSettings | None = None, model: ModelSettings | None = None) -> list[Candidate]:
+def usual(
+    *given: str, features: FeatureSettings | None = None, model: ModelSettings | None = None
+) -> list[Candidate]:
     return list_candidates(features or FeatureSettings(), model or ModelSettings(), given)
 
 
-def raced(*given: str, features: FeatureSettings | None = None, model: ModelSettings | None = None) -> list[Candidate]:
+def raced(
+    *given: str, features: FeatureSettings | None = None, model: ModelSettings | None = None
+) -> list[Candidate]:
     """The usual candidates without stacks, so that the others are compared."""
     return [each for each in usual(*given, features=features, model=model) if not each.is_stacked]
 
@@ -63,4 +72,6 @@ def made_corpus(n: int, n_words: int, seed: int = 1) -> tuple[list[str], list[st
     labels = [f"class {i % 3}" for i in range(n)]
     vocabulary = [f"word{k}" for k in range(300)]
     weights = {label: [random.random() ** 4 for _ in vocabulary] for label in set(labels)}
-    return [" ".join(random.choices(vocabulary, weights[label], k=n_words)) for label in labels], labels
+    return [
+        " ".join(random.choices(vocabulary, weights[label], k=n_words)) for label in labels
+    ], labels

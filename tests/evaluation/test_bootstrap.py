@@ -6,14 +6,22 @@ from outcomes_by_chance import outcomes_of, recorded
 from scipy import stats
 
 from nbtext.evaluation import bootstrap
-from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, compute_intervals, resample, totals_of
+from nbtext.evaluation.bootstrap import (
+    Estimate,
+    bias_corrected_interval,
+    compute_intervals,
+    resample,
+    totals_of,
+)
 from nbtext.evaluation.metrics import METRICS
 from nbtext.evaluation.outcomes import Outcomes
 
 
 def intervals(outcomes: Outcomes, seed: int = 1) -> dict[str, Estimate]:
     """The interval of each metric."""
-    return compute_intervals(METRICS, totals_of(outcomes, len(outcomes.labels)), len(outcomes), seed)
+    return compute_intervals(
+        METRICS, totals_of(outcomes, len(outcomes.labels)), len(outcomes), seed
+    )
 
 
 def test_figures_are_those_of_the_evaluation() -> None:
@@ -33,8 +41,13 @@ def test_like_scipy() -> None:
     """For a mean, the interval is that of scipy.stats.bootstrap (BCa) but for chance."""
     outcomes = outcomes_of(500, 3)
     ours = intervals(outcomes)
-    for name, values in (("accuracy", outcomes.is_correct.astype(float)), ("log_loss", outcomes.log_losses)):
-        theirs = stats.bootstrap((values,), np.mean, n_resamples=2000, rng=np.random.default_rng(5)).confidence_interval
+    for name, values in (
+        ("accuracy", outcomes.is_correct.astype(float)),
+        ("log_loss", outcomes.log_losses),
+    ):
+        theirs = stats.bootstrap(
+            (values,), np.mean, n_resamples=2000, rng=np.random.default_rng(5)
+        ).confidence_interval
         width = theirs.high - theirs.low
         assert ours[name].low == pytest.approx(theirs.low, abs=0.12 * width)
         assert ours[name].high == pytest.approx(theirs.high, abs=0.12 * width)

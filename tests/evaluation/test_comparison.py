@@ -34,8 +34,14 @@ def candidates() -> list[Candidate]:
     half = [document for document in read("train").documents() if str(document.label) < "permits"]
     return [
         Candidate("multinomial", TextClassifier().fit_source(read("train")).model_, 1000),
-        Candidate("bernoulli", TextClassifier(model="bernoulli", max_features=80).fit_source(read("train")).model_),
-        Candidate("half", TextClassifier().fit([d.text for d in half], [str(d.label) for d in half]).model_),
+        Candidate(
+            "bernoulli",
+            TextClassifier(model="bernoulli", max_features=80).fit_source(read("train")).model_,
+        ),
+        Candidate(
+            "half",
+            TextClassifier().fit([d.text for d in half], [str(d.label) for d in half]).model_,
+        ),
     ]
 
 
@@ -85,7 +91,10 @@ def test_figures_are_those_of_evaluate(candidates: list[Candidate]) -> None:
             figure = result.metrics[name]
             assert figure.value == pytest.approx(expected[name], abs=1e-12)
             assert figure.low < figure.value < figure.high
-        assert (result.size, result.model) == (candidate.size, candidate.model.fitted.model_settings.model)
+        assert (result.size, result.model) == (
+            candidate.size,
+            candidate.model.fitted.model_settings.model,
+        )
 
 
 def test_each_pair(candidates: list[Candidate]) -> None:
@@ -95,18 +104,27 @@ def test_each_pair(candidates: list[Candidate]) -> None:
     for candidate in candidates:
         answers = predict_source(candidate.model.fitted, read("test"), jobs=1)
         right[candidate.name] = [
-            label == true for batch in answers for label, true in zip(batch.labels, batch.true_labels, strict=True)
+            label == true
+            for batch in answers
+            for label, true in zip(batch.labels, batch.true_labels, strict=True)
         ]
     results = {result.name: result for result in found.results}
     assert [(test.first, test.second) for test in found.tests] == [
-        ("multinomial", "bernoulli"), ("multinomial", "half"), ("bernoulli", "half")
-    ]  # fmt: skip
+        ("multinomial", "bernoulli"),
+        ("multinomial", "half"),
+        ("bernoulli", "half"),
+    ]
     for test in found.tests:
         pairs = list(zip(right[test.first], right[test.second], strict=True))
-        assert (test.only_first, test.only_second) == (pairs.count((True, False)), pairs.count((False, True)))
+        assert (test.only_first, test.only_second) == (
+            pairs.count((True, False)),
+            pairs.count((False, True)),
+        )
         assert test.p_value == mcnemar(test.only_first, test.only_second)
         for name in ("accuracy", "macro_f1", "log_loss"):
-            difference = results[test.second].metrics[name].value - results[test.first].metrics[name].value
+            difference = (
+                results[test.second].metrics[name].value - results[test.first].metrics[name].value
+            )
             assert test.differences[name].value == pytest.approx(difference, abs=1e-12)
 
 
@@ -119,9 +137,9 @@ def test_intervals_are_paired(candidates: list[Candidate]) -> None:
     d = test.differences["accuracy"].value
     error = np.sqrt((test.only_first + test.only_second) / n - d * d) / np.sqrt(n)
     half_width = norm.ppf(0.975) * error
-    assert (test.differences["accuracy"].high - test.differences["accuracy"].low) / 2 == pytest.approx(
-        half_width, rel=0.15
-    )
+    assert (
+        test.differences["accuracy"].high - test.differences["accuracy"].low
+    ) / 2 == pytest.approx(half_width, rel=0.15)
 
 
 def test_a_model_and_itself(candidates: list[Candidate]) -> None:
@@ -136,7 +154,9 @@ def test_a_model_and_itself(candidates: list[Candidate]) -> None:
 
 def test_any_number_of_threads(candidates: list[Candidate]) -> None:
     """Gives the same, but for the time that is taken."""
-    one, three = (compare_models(candidates, read("train"), clock=lambda: 0.0, jobs=jobs) for jobs in (1, 3))
+    one, three = (
+        compare_models(candidates, read("train"), clock=lambda: 0.0, jobs=jobs) for jobs in (1, 3)
+    )
     assert one == three
     timed = compare_models(candidates, read("test"), clock=thread_time)
     assert all(result.seconds > 0 for result in timed.results)
@@ -144,7 +164,9 @@ def test_any_number_of_threads(candidates: list[Candidate]) -> None:
 
 def test_no_tokens_and_unknown_labels(tmp_path: Path, candidates: list[Candidate]) -> None:
     """A document without a word is a wrong answer of every model; one without a label is refused."""
-    (tmp_path / "texts.csv").write_text("text,label\nparking,parking\n!,taxes\nnever heard,unknown\n")
+    (tmp_path / "texts.csv").write_text(
+        "text,label\nparking,parking\n!,taxes\nnever heard,unknown\n"
+    )
     found = compared(candidates, open_source([str(tmp_path / "texts.csv")], InputSettings()))
     assert found.results[0].metrics["accuracy"].value == pytest.approx(1 / 3)
     assert "unknown" in found.labels

@@ -15,7 +15,10 @@ from nbtext.text_classifier import TextClassifier
 
 WORDS = [f"w{n}" for n in range(12)]
 random = np.random.default_rng(0)
-TEXTS = [" ".join([*random.choice(WORDS[label * 4 :], 6), "all", f"n{n}"]) for n, label in enumerate([0, 1] * 20)]
+TEXTS = [
+    " ".join([*random.choice(WORDS[label * 4 :], 6), "all", f"n{n}"])
+    for n, label in enumerate([0, 1] * 20)
+]
 LABELS = [f"label {label}" for label in [0, 1] * 20]
 
 
@@ -57,7 +60,12 @@ def test_equals_refits(options: dict) -> None:
     columns = {j: int(term[1:]) for j, term in enumerate(corpus.vocabulary) if term.startswith("n")}
     numbers = [columns[j] for j in corpus.sample.indices.tolist() if j in columns]
     found = list(
-        cross_validate(corpus, folds, features=classifier.feature_settings, model_settings=classifier.model_settings)
+        cross_validate(
+            corpus,
+            folds,
+            features=classifier.feature_settings,
+            model_settings=classifier.model_settings,
+        )
     )
     for fold, predictions in enumerate(found):
         training = [numbers[i] for i in np.flatnonzero(folds != fold)]
@@ -75,7 +83,11 @@ def test_a_label_that_is_only_in_one_fold() -> None:
     labels = [*LABELS, "lonely"]
     corpus = corpus_of(texts, labels, FeatureSettings())
     folds = stratified_folds(corpus.sample.classes, 4, seed=1)
-    found = list(cross_validate(corpus, folds, features=FeatureSettings(), model_settings=ModelSettings()))
+    found = list(
+        cross_validate(corpus, folds, features=FeatureSettings(), model_settings=ModelSettings())
+    )
     (without,) = [predictions for predictions in found if ("lonely",) in predictions.true_labels]
     assert "lonely" not in without.classes
-    assert all("lonely" in predictions.classes for predictions in found if predictions is not without)
+    assert all(
+        "lonely" in predictions.classes for predictions in found if predictions is not without
+    )

@@ -11,7 +11,13 @@ from outcomes_by_chance import recorded
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, ErrorLog, find_common_words, order_by_confusion
+from nbtext.evaluation.diagnosis import (
+    TARGETS,
+    Diagnosis,
+    ErrorLog,
+    find_common_words,
+    order_by_confusion,
+)
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.predicted import predict_by_model
 from nbtext.model.explanation import Explainer
@@ -22,7 +28,9 @@ LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 
 @pytest.fixture(scope="module")
 def classifier() -> TextClassifier:
-    return TextClassifier(model="multinomial").fit_source(open_source((str(LETTERS / "train"),), InputSettings()))
+    return TextClassifier(model="multinomial").fit_source(
+        open_source((str(LETTERS / "train"),), InputSettings())
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,32 +61,47 @@ def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> 
     assert sorted(diagnosis.confusions.order) == list(range(len(evaluation.labels)))
 
 
-def test_pairs_and_their_words(judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier) -> None:
+def test_pairs_and_their_words(
+    judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier
+) -> None:
     """The words' parts, weighed over the documents that were mixed up, are those of their
     explanations.
     """
     _, diagnosis = judged
     assert [pair.documents for pair in diagnosis.confusions.pairs] == [3, 2, 1, 1]
     confusion = diagnosis.confusions.pairs[0].confusions[0]
-    assert (confusion.label, confusion.predicted, confusion.documents, confusion.examined) == ("trash", "streets", 2, 2)
+    assert (confusion.label, confusion.predicted, confusion.documents, confusion.examined) == (
+        "trash",
+        "streets",
+        2,
+        2,
+    )
     everyday = find_common_words(classifier.model_)
     sums = Counter[str]()
     for noted in diagnosis.confusions.listed["trash", "streets"]:
         batch = Batch([noted.id], ([Path(noted.id).read_text()],), ["trash"])
-        (explanation,) = Explainer(classifier.fitted_).explain_batch(batch, label="streets", against="trash")
+        (explanation,) = Explainer(classifier.fitted_).explain_batch(
+            batch, label="streets", against="trash"
+        )
         for part in explanation.contributions:
             sums[part.feature] += part.log_odds / explanation.temperature / 2
     assert confusion.common_log_odds == pytest.approx(sum(sums[word] for word in everyday))
-    strongest = sorted((word for word in sums if word not in everyday), key=lambda word: -sums[word])
+    strongest = sorted(
+        (word for word in sums if word not in everyday), key=lambda word: -sums[word]
+    )
     assert [word.feature for word in confusion.words] == strongest[: len(confusion.words)]
-    assert [word.log_odds for word in confusion.words] == pytest.approx([sums[word] for word in strongest[:10]])
+    assert [word.log_odds for word in confusion.words] == pytest.approx(
+        [sums[word] for word in strongest[:10]]
+    )
 
 
 def test_find_common_words(classifier: TextClassifier) -> None:
     """Those that a fifth of the letters hold, by a count of one's own."""
     texts = [set(classifier_words(path)) for path in LETTERS.glob("train/*/*.txt")]
     seen = Counter(word for text in texts for word in text)
-    assert find_common_words(classifier.model_) == {word for word, number in seen.items() if number > 0.2 * len(texts)}
+    assert find_common_words(classifier.model_) == {
+        word for word, number in seen.items() if number > 0.2 * len(texts)
+    }
     hashed = TextClassifier(hash_bits=10).fit(["a b c dd", "dd ee"], ["x", "y"])
     assert find_common_words(hashed.model_) is None
 
@@ -93,14 +116,18 @@ def classifier_words(path: Path) -> list[str]:
 def test_mistakes_are_explained_against_the_truth(judged: tuple[Evaluation, Diagnosis]) -> None:
     """Each with its whole text, the surest first, and parts that add up."""
     evaluation, diagnosis = judged
-    assert len(diagnosis.mistakes) == round(evaluation.documents * (1 - evaluation.metrics["accuracy"]))
+    assert len(diagnosis.mistakes) == round(
+        evaluation.documents * (1 - evaluation.metrics["accuracy"])
+    )
     sureness = [mistake.document.probability for mistake in diagnosis.mistakes]
     assert sureness == sorted(sureness, reverse=True)
     for document, explanation in ((each.document, each.explanation) for each in diagnosis.mistakes):
         assert (explanation.label, explanation.against) == (document.predicted, document.label)
         assert explanation.texts == (Path(document.id).read_text(),)
         assert explanation.probability == pytest.approx(document.probability)
-        total = sum(astuple(explanation.terms)) + sum(part.log_odds for part in explanation.contributions)
+        total = sum(astuple(explanation.terms)) + sum(
+            part.log_odds for part in explanation.contributions
+        )
         assert explanation.log_odds == pytest.approx(total)
 
 
@@ -140,7 +167,12 @@ def test_confused_labels_stand_order_by_confusion() -> None:
     together again.
     """
     labels = tuple("abcdef")
-    cells = [((one, other), 50 if one == other else 5) for group in ("ace", "bdf") for one in group for other in group]
+    cells = [
+        ((one, other), 50 if one == other else 5)
+        for group in ("ace", "bdf")
+        for one in group
+        for other in group
+    ]
     order = "".join(labels[place] for place in order_by_confusion(labels, cells))
     assert {frozenset(order[:3]), frozenset(order[3:])} == {frozenset("ace"), frozenset("bdf")}
     assert order_by_confusion(("a", "b"), [(("a", "a"), 3)]) == (0, 1)

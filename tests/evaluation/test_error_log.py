@@ -5,7 +5,14 @@ import pytest
 from outcomes_by_chance import predictions_of, probabilities_of, recorded
 
 from nbtext.evaluation import diagnosis as module
-from nbtext.evaluation.diagnosis import ErrorLog, Example, ExamplesByCell, PredictedBatch, ThinnedRows, TopExamples
+from nbtext.evaluation.diagnosis import (
+    ErrorLog,
+    Example,
+    ExamplesByCell,
+    PredictedBatch,
+    ThinnedRows,
+    TopExamples,
+)
 
 
 def example(name: str) -> Example:
@@ -27,7 +34,9 @@ def test_outcomes_add_up_to_the_evaluation() -> None:
     before = error_log.before_calibration
     assert before is not None
     # the scores were the logarithms of the probabilities
-    assert [part.documents for part in before.bins()] == [part.documents for part in evaluation.reliability]
+    assert [part.documents for part in before.bins()] == [
+        part.documents for part in evaluation.reliability
+    ]
     assert before.error == pytest.approx(evaluation.metrics["expected_calibration_error"])
 
 
@@ -49,7 +58,11 @@ def test_every_document_is_listed_in_its_cell() -> None:
 def test_the_worst_mistakes() -> None:
     """They are the wrong predictions with the highest probability, in decreasing order."""
     error_log, evaluator, probabilities, true = recorded(600, 4)
-    wrong = sorted((-row.max(), place) for place, row in enumerate(probabilities) if row.argmax() != true[place])
+    wrong = sorted(
+        (-row.max(), place)
+        for place, row in enumerate(probabilities)
+        if row.argmax() != true[place]
+    )
     worst = [each.id for _, each in error_log.mistakes.rank_examples()]
     assert worst == [f"document {place}" for _, place in wrong[: module.N_TOP]]
     assert evaluator.evaluation().documents == 600
@@ -115,7 +128,9 @@ def test_more_cells_than_room() -> None:
     """The cells with the most documents are kept."""
     examples = ExamplesByCell(5)
     for place in range(60):
-        examples.add(place, 0.5, (str(place % 12 if place < 48 else place % 3), None), lambda: example("x"))
+        examples.add(
+            place, 0.5, (str(place % 12 if place < 48 else place % 3), None), lambda: example("x")
+        )
     cells = examples.cells()
     assert len(cells) == 5
     assert {("0", None), ("1", None), ("2", None)} <= cells.keys()
@@ -126,4 +141,8 @@ def test_the_worst_are_few() -> None:
     worst = TopExamples(3)
     for place, rank in enumerate([1, 5, 2, 5, 5, 0]):
         worst.add(place, rank, lambda place=place: example(str(place)))  # type: ignore[misc]
-    assert [(rank, each.id) for rank, each in worst.rank_examples()] == [(5, "1"), (5, "3"), (5, "4")]
+    assert [(rank, each.id) for rank, each in worst.rank_examples()] == [
+        (5, "1"),
+        (5, "3"),
+        (5, "4"),
+    ]

@@ -4,12 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+from sklearn.metrics import (
+    average_precision_score,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
 
 from nbtext.evaluation.curves import N_POINTS, Ranking, compute_label_curve
 
 documents = st.lists(
-    st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=2, max_size=40
+    st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]), st.booleans()),
+    min_size=2,
+    max_size=40,
 ).filter(lambda rows: 0 < sum(own for _, own in rows) < len(rows))
 
 
@@ -29,7 +36,9 @@ def test_like_scikit_learn(rows: list[tuple[float, bool]]) -> None:
     assert np.append(0, ranking.false_positive_rate) == pytest.approx(rate, abs=1e-12)
     assert np.append(0, ranking.recall) == pytest.approx(found, abs=1e-12)
     curve = compute_label_curve("a", probabilities, own)
-    assert curve.average_precision == pytest.approx(average_precision_score(own, probabilities), abs=1e-12)
+    assert curve.average_precision == pytest.approx(
+        average_precision_score(own, probabilities), abs=1e-12
+    )
     assert curve.auroc == pytest.approx(roc_auc_score(own, probabilities), abs=1e-12)
 
 
@@ -40,7 +49,9 @@ def test_points_to_draw() -> None:
     probabilities = np.clip(random.normal(0.4 + 0.2 * own, 0.15), 0, 1)
     points = compute_label_curve("a", probabilities, own).points
     assert 20 < len(points) <= N_POINTS + 2
-    assert points[0].threshold == probabilities.max() and points[-1].threshold == probabilities.min()
+    assert (
+        points[0].threshold == probabilities.max() and points[-1].threshold == probabilities.min()
+    )
     assert points[-1].recall == points[-1].false_positive_rate == 1
     ranking = Ranking.of(probabilities, own)
     for point in points:

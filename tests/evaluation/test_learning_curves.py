@@ -30,7 +30,10 @@ def texts_of(n: int) -> tuple[list[str], list[str]]:
     dice = random.Random(7)
     labels = [dice.choice(("cold", "cold", "warm")) for _ in range(n)]
     favorites = {"cold": ("blue", "sea"), "warm": ("red", "sun")}
-    texts = [" ".join([f"id{i}", *dice.choices(WORDS + favorites[label] * 2, k=6)]) for i, label in enumerate(labels)]
+    texts = [
+        " ".join([f"id{i}", *dice.choices(WORDS + favorites[label] * 2, k=6)])
+        for i, label in enumerate(labels)
+    ]
     return texts, labels
 
 
@@ -49,11 +52,17 @@ def test_every_beginning_is_stratified(drawn: list[int], seed: int) -> None:
     n_classes = classes.max() + 1
     for size in range(1, len(classes) + 1):
         held = np.bincount(classes[order[:size]], minlength=n_classes)
-        assert np.abs(held - size * np.bincount(classes) / len(classes)).max() <= n_classes / 2 + 0.5
+        assert (
+            np.abs(held - size * np.bincount(classes) / len(classes)).max() <= n_classes / 2 + 0.5
+        )
 
 
-@pytest.mark.parametrize("options", [{}, {"hash_bits": 8}, {"idf": "smooth", "norm": "l2"}, {"min_df": 2}], ids=str)
-@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical", "gaussian"])
+@pytest.mark.parametrize(
+    "options", [{}, {"hash_bits": 8}, {"idf": "smooth", "norm": "l2"}, {"min_df": 2}], ids=str
+)
+@pytest.mark.parametrize(
+    "model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical", "gaussian"]
+)
 def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str, object]) -> None:
     """The same scorer, choice and features as if no other document had been read."""
     texts, labels = texts_of(40)
@@ -70,7 +79,9 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
         rows = {
             hash_: i
             for i in range(40)
-            for hash_ in corpus_of_texts(texts[i : i + 1], labels[i : i + 1], features).sample.hashes
+            for hash_ in corpus_of_texts(
+                texts[i : i + 1], labels[i : i + 1], features
+            ).sample.hashes
         }
         chosen = [rows[hash_] for hash_ in part.sample.hashes]
     assert len(chosen) == 20
@@ -79,7 +90,9 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
     )
     ours = TextClassifier.from_settings(features, model_settings).fit_counts(part)
     assert ours.fitted_.vocabulary == alone.fitted_.vocabulary
-    np.testing.assert_allclose(ours.predict_log_proba(texts), alone.predict_log_proba(texts), atol=1e-12)
+    np.testing.assert_allclose(
+        ours.predict_log_proba(texts), alone.predict_log_proba(texts), atol=1e-12
+    )
 
 
 def test_the_whole_corpus_is_training_and_evaluating() -> None:
@@ -93,7 +106,8 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     train, test = (str(letters / half) for half in ("train", "test"))
     features = FeatureSettings()
     corpora = [
-        count_source(open_source([path], InputSettings()), features, jobs=1, sample_size=None) for path in (train, test)
+        count_source(open_source([path], InputSettings()), features, jobs=1, sample_size=None)
+        for path in (train, test)
     ]
     curves = CurveSettings(models=("multinomial",), sizes=(336,), seeds=1)
     found = compute_learning_curves(
@@ -101,11 +115,15 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     )
     classifier = TextClassifier().fit_counts(corpora[0])
     evaluator = Evaluator()
-    for predictions in predict_source(classifier.fitted_, open_source([test], InputSettings()), jobs=1):
+    for predictions in predict_source(
+        classifier.fitted_, open_source([test], InputSettings()), jobs=1
+    ):
         evaluator.add(predictions)
     (point,) = found.points
     assert point.mean("accuracy") == evaluator.evaluation().metrics["accuracy"]
-    assert point.mean("log_loss") == pytest.approx(evaluator.evaluation().metrics["log_loss"], abs=1e-12)
+    assert point.mean("log_loss") == pytest.approx(
+        evaluator.evaluation().metrics["log_loss"], abs=1e-12
+    )
     assert (point.deviation("accuracy"), found.test_documents) == (None, 84)
 
 
@@ -117,13 +135,18 @@ def test_any_number_of_threads() -> None:
     curves = CurveSettings(models=("bernoulli", "multinomial"), sizes=(30, 10), seeds=3)
     model_settings = [ModelSettings(model=name) for name in curves.models]
     found = [
-        compute_learning_curves(corpus, curves, features=features, model_settings=model_settings, jobs=jobs)
+        compute_learning_curves(
+            corpus, curves, features=features, model_settings=model_settings, jobs=jobs
+        )
         for jobs in (1, 3)
     ]
     assert found[0] == found[1]
     assert [(p.size, p.model) for p in found[0].points] == [
-        (10, "bernoulli"), (10, "multinomial"), (30, "bernoulli"), (30, "multinomial"),
-    ]  # fmt: skip
+        (10, "bernoulli"),
+        (10, "multinomial"),
+        (30, "bernoulli"),
+        (30, "multinomial"),
+    ]
     assert found[0].test_documents == 30
 
 
@@ -135,7 +158,9 @@ def test_settings_that_make_no_sense() -> None:
         CurveSettings(models=("bernoulli", "bernoulli"))
     texts, labels = texts_of(10)
     corpus = corpus_of_texts(texts, labels, FeatureSettings())
-    with pytest.raises(SettingsError, match="10 is more than the 9 documents that can be used for training"):
+    with pytest.raises(
+        SettingsError, match="10 is more than the 9 documents that can be used for training"
+    ):
         compute_learning_curves(
             corpus,
             CurveSettings(models=("multinomial",), sizes=(10,)),
@@ -151,7 +176,9 @@ def test_every_form(form: str) -> None:
     corpus = corpus_of_texts(texts, labels, FeatureSettings())
     curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
     model = ModelSettings(model="multinomial")
-    found = compute_learning_curves(corpus, curves, features=FeatureSettings(), model_settings=[model])
+    found = compute_learning_curves(
+        corpus, curves, features=FeatureSettings(), model_settings=[model]
+    )
     text = "".join(format_result(learning_curves_result(found), form))
     assert "multinomial" in text
     assert "20" in text

@@ -16,7 +16,9 @@ from nbtext.model.predictions import Predictions
 CLASSES = ("a", "b", "c")
 
 
-def predictions_of(true: list[str], probabilities: np.ndarray, *, answered: list[bool] | None = None) -> Predictions:
+def predictions_of(
+    true: list[str], probabilities: np.ndarray, *, answered: list[bool] | None = None
+) -> Predictions:
     """Predictions whose label is the most probable one, or None where it was not answered."""
     best = probabilities.argmax(axis=1)
     answered = answered if answered is not None else [True] * len(true)
@@ -24,7 +26,10 @@ def predictions_of(true: list[str], probabilities: np.ndarray, *, answered: list
         "one",
         CLASSES,
         [str(n) for n in range(len(true))],
-        [(CLASSES[k],) if is_answered else () for k, is_answered in zip(best, answered, strict=True)],
+        [
+            (CLASSES[k],) if is_answered else ()
+            for k, is_answered in zip(best, answered, strict=True)
+        ],
         probabilities,
         np.ones(len(true)),
         [None] * len(true),
@@ -55,23 +60,35 @@ def test_equals_scikit_learn(case: Any, cut: int) -> None:
     """
     true, probabilities = case
     whole = judged(predictions_of(true, probabilities))
-    parts = judged(*(predictions_of(true[part], probabilities[part]) for part in (slice(cut), slice(cut, None))))
+    parts = judged(
+        *(
+            predictions_of(true[part], probabilities[part])
+            for part in (slice(cut), slice(cut, None))
+        )
+    )
     assert parts.confusion_matrix == whole.confusion_matrix
     for name in ("log_loss", "brier_score", "expected_calibration_error"):
         assert parts.metrics[name] == pytest.approx(whole.metrics[name])
     predicted = [CLASSES[k] for k in probabilities.argmax(axis=1)]
     assert whole.metrics["accuracy"] == pytest.approx(peer.accuracy_score(true, predicted))
-    for average, found in (("macro", whole.metrics["macro_f1"]), ("weighted", whole.metrics["weighted_f1"])):
+    for average, found in (
+        ("macro", whole.metrics["macro_f1"]),
+        ("weighted", whole.metrics["weighted_f1"]),
+    ):
         expected = peer.f1_score(true, predicted, average=average)
         assert found == pytest.approx(expected)
     columns = peer.precision_recall_fscore_support(true, predicted, labels=CLASSES, zero_division=0)
     for score, row in zip(whole.per_label, zip(*columns, strict=True), strict=True):
         assert (score.precision, score.recall, score.f1, score.support) == pytest.approx(row)
-    np.testing.assert_array_equal(whole.confusion_matrix, peer.confusion_matrix(true, predicted, labels=CLASSES))
+    np.testing.assert_array_equal(
+        whole.confusion_matrix, peer.confusion_matrix(true, predicted, labels=CLASSES)
+    )
     of_true = probabilities[np.arange(len(true)), [CLASSES.index(label) for label in true]]
     assert whole.metrics["log_loss"] == pytest.approx(-np.log(np.maximum(of_true, 1e-15)).mean())
     truth = np.array([[label == k for k in CLASSES] for label in true])
-    assert whole.metrics["brier_score"] == pytest.approx(((probabilities - truth) ** 2).sum(axis=1).mean())
+    assert whole.metrics["brier_score"] == pytest.approx(
+        ((probabilities - truth) ** 2).sum(axis=1).mean()
+    )
 
 
 def test_calibration_error_by_hand() -> None:
@@ -80,12 +97,13 @@ def test_calibration_error_by_hand() -> None:
     """
     sure = np.tile([0.9, 0.1, 0.0], (10, 1))
     unsure = np.tile([0.5, 0.3, 0.2], (10, 1))
-    evaluation = judged(predictions_of(["a"] * 6 + ["b"] * 4, sure), predictions_of(["a"] * 5 + ["b"] * 5, unsure))
+    evaluation = judged(
+        predictions_of(["a"] * 6 + ["b"] * 4, sure), predictions_of(["a"] * 5 + ["b"] * 5, unsure)
+    )
     assert evaluation.metrics["expected_calibration_error"] == pytest.approx(0.15)
-    assert [(b.documents, round(b.mean_probability, 9), b.accuracy) for b in evaluation.reliability] == [
-        (10, 0.5, 0.5),
-        (10, 0.9, 0.6),
-    ]
+    assert [
+        (b.documents, round(b.mean_probability, 9), b.accuracy) for b in evaluation.reliability
+    ] == [(10, 0.5, 0.5), (10, 0.9, 0.6)]
     assert evaluation.reliability[0].low == 7 / N_BINS
 
 
@@ -120,9 +138,14 @@ def test_documents_without_an_answer() -> None:
     """
     nothing = np.full((1, 3), np.nan)
     evaluation = judged(
-        predictions_of(["a"], np.array([[1.0, 0, 0]])), predictions_of(["a"], nothing, answered=[False])
+        predictions_of(["a"], np.array([[1.0, 0, 0]])),
+        predictions_of(["a"], nothing, answered=[False]),
     )
-    assert (evaluation.documents, evaluation.unanswered, evaluation.metrics["accuracy"]) == (2, 1, 0.5)
+    assert (evaluation.documents, evaluation.unanswered, evaluation.metrics["accuracy"]) == (
+        2,
+        1,
+        0.5,
+    )
     assert evaluation.per_label[0].support == 2
     assert evaluation.per_label[0].recall == 0.5
     assert evaluation.metrics["log_loss"] == pytest.approx(np.log(3) / 2)

@@ -32,9 +32,16 @@ def predictions_of(
     if predicted is None:
         predicted = select_labels(probabilities, labels, thresholds)
     return Predictions(
-        "several", labels, list(map(str, range(n))), predicted, probabilities, np.ones(n), [None] * n, true,
+        "several",
+        labels,
+        list(map(str, range(n))),
+        predicted,
+        probabilities,
+        np.ones(n),
+        [None] * n,
+        true,
         thresholds=thresholds,
-    )  # fmt: skip
+    )
 
 
 def part(found: Predictions, start: int, stop: int) -> Predictions:
@@ -46,7 +53,13 @@ def part(found: Predictions, start: int, stop: int) -> Predictions:
 
 
 def found_by_chance(
-    n: int, n_labels: int, *, seed: int = 0, digits: int = 2, unknown: tuple[str, ...] = (), rare: int = 0
+    n: int,
+    n_labels: int,
+    *,
+    seed: int = 0,
+    digits: int = 2,
+    unknown: tuple[str, ...] = (),
+    rare: int = 0,
 ) -> Predictions:
     """Return predictions with ties, documents without labels, and labels that no document has."""
     rng = np.random.default_rng(seed)
@@ -55,7 +68,8 @@ def found_by_chance(
     is_true = rng.random((n, n_labels)) < probabilities * 0.8
     is_true[:, n_labels - rare :] = False
     true: Lists = [
-        (*(labels[k] for k in np.flatnonzero(row)), *(u for u in unknown if rng.random() < 0.2)) for row in is_true
+        (*(labels[k] for k in np.flatnonzero(row)), *(u for u in unknown if rng.random() < 0.2))
+        for row in is_true
     ]
     return predictions_of(probabilities, labels, true)
 
@@ -69,7 +83,9 @@ def evaluate(found: Predictions, *, size: int = 7) -> Evaluation:
 
 def indicators(found: Predictions, labels: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Return true labels, predicted labels and probabilities as matrices over all labels."""
-    true = np.array([[label in (own or ()) for label in labels] for own in found.true_labels], dtype=int)
+    true = np.array(
+        [[label in (own or ()) for label in labels] for own in found.true_labels], dtype=int
+    )
     predicted = np.array([[label in each for label in labels] for each in found.labels], dtype=int)
     places = {label: place for place, label in enumerate(found.classes)}
     scores = np.full(true.shape, -1.0)
@@ -100,7 +116,9 @@ def test_equal_to_scikit_learn(unknown: tuple[str, ...], digits: int) -> None:
         "micro_f1": metrics.f1_score(true, predicted, average="micro"),
         "micro_precision": metrics.precision_score(true, predicted, average="micro"),
         "micro_recall": metrics.recall_score(true, predicted, average="micro"),
-        "macro_f1": metrics.f1_score(true, predicted, average="macro", labels=that_occur, zero_division=0),
+        "macro_f1": metrics.f1_score(
+            true, predicted, average="macro", labels=that_occur, zero_division=0
+        ),
         "macro_f1_all": metrics.f1_score(true, predicted, average="macro", zero_division=0),
         "example_f1": metrics.f1_score(true, predicted, average="samples", zero_division=1),
         "subset_accuracy": metrics.accuracy_score(true, predicted),
@@ -142,7 +160,10 @@ def test_classwise_calibration_error() -> None:
     for k in range(6):
         bins = np.minimum((probabilities[:, k] * 15).astype(int), 14)
         gaps.append(
-            sum(abs(true[bins == b, k].sum() - probabilities[bins == b, k].sum()) for b in range(15)) / len(true)
+            sum(
+                abs(true[bins == b, k].sum() - probabilities[bins == b, k].sum()) for b in range(15)
+            )
+            / len(true)
         )
     assert evaluation.metrics["classwise_calibration_error"] == pytest.approx(np.mean(gaps))
 
@@ -203,12 +224,16 @@ def test_sets() -> None:
     """Coverage is the share of true pairs of document and label that are in the sets."""
     found = found_by_chance(50, 5, seed=1)
     found.label_sets = [labels[:2] for labels in found.labels]
-    pairs = [(own or (), each) for own, each in zip(found.true_labels, found.label_sets, strict=True)]
+    pairs = [
+        (own or (), each) for own, each in zip(found.true_labels, found.label_sets, strict=True)
+    ]
     evaluation = evaluate(found)
     n_true = sum(len(own) for own, _ in pairs)
     covered = sum(label in each for own, each in pairs for label in own)
     assert evaluation.metrics["coverage"] == pytest.approx(covered / n_true)
-    assert evaluation.metrics["mean_set_size"] == pytest.approx(sum(len(each) for _, each in pairs) / len(pairs))
+    assert evaluation.metrics["mean_set_size"] == pytest.approx(
+        sum(len(each) for _, each in pairs) / len(pairs)
+    )
 
 
 def test_no_documents() -> None:

@@ -22,9 +22,15 @@ BATCH = Batch(IDS, ([""] * 4,), ["a", "b", "a", "c"])
 def predicted() -> Predictions:
     probabilities = np.array([[0.7, 0.2, 0.1], [0.25, 0.5, 0.25], [0.1, 0.3, 0.6], [np.nan] * 3])
     return Predictions(
-        "one", ("a", "b", "c"), IDS, [("a",), ("b",), ("c",), ()], probabilities, np.ones(4), [None] * 4,
+        "one",
+        ("a", "b", "c"),
+        IDS,
+        [("a",), ("b",), ("c",), ()],
+        probabilities,
+        np.ones(4),
+        [None] * 4,
         BATCH.list_labels(),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
@@ -50,7 +56,9 @@ def test_prediction_sets_come_back(form: str, tmp_path: Path) -> None:
     labels = ("a,b", "back\\slash", "\\t as letters", "tab\tline\nreturn\r", "\\,", "plain")
     path = tmp_path / f"predictions.{form}"
     sets = [labels, labels[:1], labels[1:3], labels[3:5]]
-    found = predictions_result([replace(predicted(), label_sets=sets)], decisions=DecisionSettings(coverage=0.9))
+    found = predictions_result(
+        [replace(predicted(), label_sets=sets)], decisions=DecisionSettings(coverage=0.9)
+    )
     with path.open("wb") as file:
         write_text(format_result(found, form), file)
     assert PredictionsFile(str(path)).of(BATCH).label_sets == sets
@@ -105,20 +113,28 @@ def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
     """
     (tmp_path / "p.tsv").write_text("x\ta\t0.5\ny\tb\t0.5\nx\tb\t0.75\n")
     file = PredictionsFile(str(tmp_path / "p.tsv"))
-    assert file.of(Batch(["x", "y", "y"], ([""] * 3,), ["a"] * 3)).labels == [("a",), ("b",), ("b",)]
+    assert file.of(Batch(["x", "y", "y"], ([""] * 3,), ["a"] * 3)).labels == [
+        ("a",),
+        ("b",),
+        ("b",),
+    ]
     assert file.of(Batch(["x"], ([""],), ["a"])).labels == [("b",)]
     with pytest.raises(InputError, match="the id x has 2 predictions, and more documents"):
         file.of(Batch(["x"], ([""],), ["a"]))
 
 
-@pytest.mark.parametrize("rows", ["y\tb\t0.5\nx\tb\t0.75\nx\ta\t0.5\n", "x\tb\t0.5\ny\tb\t0.5\nx\ta\t0.5\n"])
+@pytest.mark.parametrize(
+    "rows", ["y\tb\t0.5\nx\tb\t0.75\nx\ta\t0.5\n", "x\tb\t0.5\ny\tb\t0.5\nx\ta\t0.5\n"]
+)
 def test_equal_ids_in_another_order(rows: str, tmp_path: Path) -> None:
     """Nobody can tell whose prediction is whose; without equal ids, or with equal predictions, the
     order is free.
     """
     (tmp_path / "p.tsv").write_text(rows)
     documents = Batch(["x", "x", "y"], ([""] * 3,), ["a"] * 3)
-    with pytest.raises(InputError, match="equal ids, and the predictions are in another order than the documents"):
+    with pytest.raises(
+        InputError, match="equal ids, and the predictions are in another order than the documents"
+    ):
         PredictionsFile(str(tmp_path / "p.tsv")).of(documents)
     (tmp_path / "p.tsv").write_text("y\tb\t0.5\nx\ta\t0.5\nx\ta\t0.5\n")
     assert PredictionsFile(str(tmp_path / "p.tsv")).of(documents).labels == [("a",), ("a",), ("b",)]

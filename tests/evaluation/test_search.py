@@ -65,7 +65,9 @@ def test_given_features_are_kept(features: FeatureSettings, given: str) -> None:
     """Only models and weightings are tried, and the corpus is read once."""
     listed = usual(given, features=features)
     assert {each.feature_set for each in listed} == {GIVEN}
-    assert {replace(each.features, tf="count", idf="none", norm="none") for each in listed} == {features}
+    assert {replace(each.features, tf="count", idf="none", norm="none") for each in listed} == {
+        features
+    }
     readings: list[FeatureSettings] = []
     search_model(listed, counting(TEXTS, LABELS, readings), Budget(1e9, Clock()))
     assert len(readings) == 1
@@ -90,11 +92,18 @@ def test_words_are_columns_of_pairs(texts: list[str], fields: tuple[str, ...]) -
     """Counts, hashes and order are those of reading the texts for words only."""
     counts = []
     for features in (
-        FeatureSettings(fields=fields), FeatureSettings(fields=fields, ngrams=(1, 2), token_pattern=MARKS),
-    ):  # fmt: skip
+        FeatureSettings(fields=fields),
+        FeatureSettings(fields=fields, ngrams=(1, 2), token_pattern=MARKS),
+    ):
         counter = CorpusCounter(features, sample_size=None)
         columns = tuple(texts[::-1] if k % 2 else texts for k in range(max(1, len(fields))))
-        counter.add(Batch(list(map(str, range(len(texts)))), columns, ["a", "b", *["a"] * len(texts)][: len(texts)]))
+        counter.add(
+            Batch(
+                list(map(str, range(len(texts)))),
+                columns,
+                ["a", "b", *["a"] * len(texts)][: len(texts)],
+            )
+        )
         counts.append(counter.finish())
     alone, pairs = counts
     words = select_words(pairs, FeatureSettings(fields=fields))
@@ -111,9 +120,16 @@ def test_long_texts_are_read_once() -> None:
     """And short ones again, for words and character n-grams together; or, without a stack, also for
     triples.
     """
-    for n_words, candidates, n_readings in ((60, usual(), 1), (60, raced(), 1), (10, usual(), 2), (10, raced(), 3)):
+    for n_words, candidates, n_readings in (
+        (60, usual(), 1),
+        (60, raced(), 1),
+        (10, usual(), 2),
+        (10, raced(), 3),
+    ):
         readings: list[FeatureSettings] = []
-        search_model(candidates, counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock()))
+        search_model(
+            candidates, counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock())
+        )
         assert len(readings) == n_readings
 
 
@@ -139,7 +155,8 @@ def test_character_ngrams_win_where_words_are_not_separated() -> None:
     keys = {"a": "กขคง", "b": "จฉชซ"}
     labels = ["a" if i % 2 else "b" for i in range(120)]
     texts = [
-        "".join(random.choice([*letters, keys[label]]) for _ in range(30)) + f" {i}" for i, label in enumerate(labels)
+        "".join(random.choice([*letters, keys[label]]) for _ in range(30)) + f" {i}"
+        for i, label in enumerate(labels)
     ]
     texts = [" ".join([text] * 30) for text in texts]  # so many words that only the script tells
     pairs = counting(texts, labels)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
@@ -167,7 +184,9 @@ def test_the_model_is_that_of_training_with_the_chosen_settings() -> None:
 
 @pytest.mark.parametrize("candidates", [usual(), raced()], ids=["stacks", "others"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_default_is_replaced_only_by_what_is_better_in_both(seed: int, candidates: list[Candidate]) -> None:
+def test_the_default_is_replaced_only_by_what_is_better_in_both(
+    seed: int, candidates: list[Candidate]
+) -> None:
     """Of random labels, some candidate is always more accurate by chance. It must have a lower
     log-loss, too.
     """
@@ -177,7 +196,9 @@ def test_the_default_is_replaced_only_by_what_is_better_in_both(seed: int, candi
     _, search = found(texts, labels, candidates=candidates)
     default = search.results[0]
     best = search.best
-    assert best is default or (best.accuracy >= default.accuracy and best.log_loss < default.log_loss)
+    assert best is default or (
+        best.accuracy >= default.accuracy and best.log_loss < default.log_loss
+    )
 
 
 ODD = {
@@ -194,7 +215,10 @@ def test_odd_corpora_are_searched(labels: list[str]) -> None:
     its estimate.
     """
     random = Random(1)
-    texts = ["" if i % 9 == 0 else f"{label} I? w{random.randrange(30)}" for i, label in enumerate(labels)]
+    texts = [
+        "" if i % 9 == 0 else f"{label} I? w{random.randrange(30)}"
+        for i, label in enumerate(labels)
+    ]
     texts = texts + texts[:10]
     labels = labels + labels[:10]
     trained, search = found(texts, labels)
@@ -207,7 +231,9 @@ def test_goals_are_met_by_the_winner() -> None:
     """Decision offsets are fitted to the chosen model only."""
     candidates = usual(model=ModelSettings(optimize="macro_f1"))
     texts, labels = made_corpus(120, 5)
-    trained, _ = search_model(candidates, counting(texts, labels[60:] + labels[1:61]), Budget(1e9, Clock()))
+    trained, _ = search_model(
+        candidates, counting(texts, labels[60:] + labels[1:61]), Budget(1e9, Clock())
+    )
     assert trained.fitted.model_settings.optimize == "macro_f1"
     assert trained.fitted.estimate is not None
     assert trained.fitted.estimate.optimized is not None
@@ -233,7 +259,9 @@ def test_the_linear_models_of_most_features_are_fitted() -> None:
     texts, labels = made_corpus(2100, 60)
     _, search = found(texts, labels, candidates=raced())
     linear = [each for each in search.results if each.candidate.is_linear]
-    assert [(each.candidate.feature_set, each.n_documents) for each in linear] == [(PAIRS, 2100)] * 2
+    assert [(each.candidate.feature_set, each.n_documents) for each in linear] == [
+        (PAIRS, 2100)
+    ] * 2
 
 
 @pytest.mark.exhaustive(plain=2)
@@ -274,7 +302,9 @@ def test_one_of_each_label() -> None:
 
 def test_too_few_documents() -> None:
     """There is nothing to choose by."""
-    with pytest.raises(InputError, match="needs at least 5 documents; found 3 documents; name a model with --model"):
+    with pytest.raises(
+        InputError, match="needs at least 5 documents; found 3 documents; name a model with --model"
+    ):
         found(TEXTS[:3], LABELS[:3])
 
 
@@ -338,7 +368,9 @@ def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: flo
 
 
 @pytest.mark.exhaustive
-def test_the_model_of_several_labels_is_the_more_accurate_one(corpora: Callable[[str], Path]) -> None:
+def test_the_model_of_several_labels_is_the_more_accurate_one(
+    corpora: Callable[[str], Path],
+) -> None:
     """Of 300 documents of Reuters, NB-SVM has the higher micro F1, also on others, and the higher
     log-loss.
     """
@@ -346,12 +378,16 @@ def test_the_model_of_several_labels_is_the_more_accurate_one(corpora: Callable[
     rows = [json.loads(line) for line in Random(1).sample(lines, 900)]
     texts = [row["text"] for row in rows]
     labels = [row["labels"] for row in rows]
-    chosen, default = (TextClassifier(model=model).fit(texts[:300], labels[:300]) for model in ("best", "auto"))
+    chosen, default = (
+        TextClassifier(model=model).fit(texts[:300], labels[:300]) for model in ("best", "auto")
+    )
     assert chosen.fitted_.estimate.log_loss > default.fitted_.estimate.log_loss
     found = []
     for classifier in (chosen, default):
         predicted = [set(each) for each in classifier.predict(texts[300:])]
-        n_right = sum(len(own & set(true)) for own, true in zip(predicted, labels[300:], strict=True))
+        n_right = sum(
+            len(own & set(true)) for own, true in zip(predicted, labels[300:], strict=True)
+        )
         found.append(2 * n_right / (sum(map(len, predicted)) + sum(map(len, labels[300:]))))
     assert found[0] > found[1] + 0.02
 
@@ -365,9 +401,20 @@ def test_the_weighting_of_a_stack_is_chosen_on_a_subset(is_repeated: bool) -> No
     labels = ["ab"[i % 2] for i in range(600)]
     for label in labels:  # the same words and pairs of words in each
         often = words[:8] if label == "a" and is_repeated else words[8:16]
-        texts.append(" ".join(word for word in words for _ in range(random.randint(2, 9 if word in often else 4))))
+        texts.append(
+            " ".join(
+                word for word in words for _ in range(random.randint(2, 9 if word in often else 4))
+            )
+        )
     _, search = found(texts, labels)
-    n_documents = {each.candidate.weighting: each.n_documents for each in search.results if each.candidate.is_stacked}
-    assert n_documents == {"binary-l2": 300 if is_repeated else 600, "log-l2": 600 if is_repeated else 300}
+    n_documents = {
+        each.candidate.weighting: each.n_documents
+        for each in search.results
+        if each.candidate.is_stacked
+    }
+    assert n_documents == {
+        "binary-l2": 300 if is_repeated else 600,
+        "log-l2": 600 if is_repeated else 300,
+    }
     binary = next(each for each in search.results if each.candidate.weighting == "binary-l2")
     assert binary.log_loss > 0.65  # equal documents are not told apart by rounding

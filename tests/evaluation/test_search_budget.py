@@ -105,13 +105,19 @@ def test_the_budget_bounds_readings_and_fits(optimize: str | None) -> None:
             clock.now = 0.0
             fits = 0
             readings.clear()
-            _, search = search_model(candidates, count, Budget(seconds, clock), reading_seconds=100.0)
+            _, search = search_model(
+                candidates, count, Budget(seconds, clock), reading_seconds=100.0
+            )
             assert clock.now <= max(1.1 * seconds, default), seconds
             assert search.results[0].candidate == candidates[0]
             tried = {each.candidate.feature_set for each in search.results}
             assert len(readings) <= len(tried), seconds
             if seconds < default:
-                assert (len(readings), fits, len(search.results)) == (1, 1 + (optimize is not None), 1)
+                assert (len(readings), fits, len(search.results)) == (
+                    1,
+                    1 + (optimize is not None),
+                    1,
+                )
             assert (not search.untried) == (seconds == 1000), seconds
     assert len(readings) == 3
 
@@ -120,11 +126,17 @@ def test_the_time_of_a_reading_is_unknown_without_a_size() -> None:
     assert bound_reading_seconds(None, "bytes") == math.inf
     assert bound_reading_seconds(None, "files") == math.inf
     for unit in ("bytes", "files"):
-        assert bound_reading_seconds(1000, unit) == pytest.approx(10 * bound_reading_seconds(100, unit))
+        assert bound_reading_seconds(1000, unit) == pytest.approx(
+            10 * bound_reading_seconds(100, unit)
+        )
 
 
-@pytest.mark.parametrize(("candidates", "n_readings"), [(raced(), 3), (usual(), 2)], ids=["others", "stack"])
-def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], n_readings: int) -> None:
+@pytest.mark.parametrize(
+    ("candidates", "n_readings"), [(raced(), 3), (usual(), 2)], ids=["others", "stack"]
+)
+def test_nothing_is_started_after_the_budget_ended(
+    candidates: list[Candidate], n_readings: int
+) -> None:
     """Time runs out during one of the readings or fits. The model is that of the best fit so far."""
     texts, labels = made_corpus(150, 6)
     clock = Clock(step=0.0)
@@ -161,7 +173,9 @@ def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], 
             assert steps == max(2, last)  # the default model is fitted whatever the budget is
             assert (search.reading_seconds > 0) == (last in reading_steps)
             chosen = search.best.candidate
-            again = train_on_counts(counting(texts, labels)(chosen.features), chosen.features, chosen.model_settings)
+            again = train_on_counts(
+                counting(texts, labels)(chosen.features), chosen.features, chosen.model_settings
+            )
             np.testing.assert_array_equal(again.fitted.scorer.deltas, trained.fitted.scorer.deltas)
             assert search.untried  # at least what was fitted when the time ended
             assert not {each.candidate for each in search.results} & set(search.untried)
@@ -179,11 +193,17 @@ def test_a_fit_that_takes_longer_than_predicted_is_given_up() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OneVsRest, "_solve", solve)
-        trained, search = search_model(raced("ngrams"), counting(texts, labels), Budget(350.0, clock))
+        trained, search = search_model(
+            raced("ngrams"), counting(texts, labels), Budget(350.0, clock)
+        )
     assert search.seconds < 350.0 + 101.0
     assert not search.best.candidate.is_linear
     assert trained.fitted.estimate is not None
-    rough = [result for result in search.results if result.candidate.is_linear and result.n_documents < 2400]
+    rough = [
+        result
+        for result in search.results
+        if result.candidate.is_linear and result.n_documents < 2400
+    ]
     assert {result.candidate.is_stacked for result in rough} == {False}
 
 

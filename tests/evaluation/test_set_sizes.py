@@ -27,14 +27,19 @@ def test_sets_without_nonconformity_scores() -> None:
     is asked for.
     """
     probabilities, own = probabilities_of(500, 4, 3)
-    assert all(size.coverage >= size.asked for size in measure_set_sizes(probabilities, np.array(own), None))
+    assert all(
+        size.coverage >= size.asked
+        for size in measure_set_sizes(probabilities, np.array(own), None)
+    )
 
 
 def test_a_label_that_the_model_does_not_know() -> None:
     """No set of labels holds it."""
     probabilities, _ = probabilities_of(10, 3, 4)
     known = Quantiles.of(np.linspace(0, 0.5, 1000))
-    assert {size.coverage for size in measure_set_sizes(probabilities, np.full(10, -1), known)} == {0.0}
+    assert {size.coverage for size in measure_set_sizes(probabilities, np.full(10, -1), known)} == {
+        0.0
+    }
 
 
 def test_a_label_that_the_model_does_not_know_is_in_no_set_of_all_labels() -> None:

@@ -7,11 +7,18 @@ from hypothesis import strategies as st
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
-from nbtext.evaluation.cross_validation import cross_validate, grouped_folds, sort_keys, time_series_folds
+from nbtext.evaluation.cross_validation import (
+    cross_validate,
+    grouped_folds,
+    sort_keys,
+    time_series_folds,
+)
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.text_classifier import TextClassifier
 
-GROUPS = st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=40).filter(lambda groups: len(set(groups)) > 1)
+GROUPS = st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=40).filter(
+    lambda groups: len(set(groups)) > 1
+)
 
 
 @given(groups=GROUPS, data=st.data())
@@ -22,15 +29,21 @@ def test_groups_stay_whole(groups: list[str], data: st.DataObject) -> None:
     n_folds = data.draw(st.integers(2, len(set(groups))))
     folds = grouped_folds(np.array(groups, dtype=object), n_folds, seed=1)
     for group in set(groups):
-        assert len({fold for fold, name in zip(folds.tolist(), groups, strict=True) if name == group}) == 1
+        assert (
+            len({fold for fold, name in zip(folds.tolist(), groups, strict=True) if name == group})
+            == 1
+        )
     sizes = np.bincount(folds, minlength=n_folds)
     assert sizes.min() > 0
     assert sizes.max() - sizes.min() <= max(map(groups.count, groups))
-    assert len(np.unique(grouped_folds(np.array(groups, dtype=object), None, seed=1))) == len(set(groups))
+    assert len(np.unique(grouped_folds(np.array(groups, dtype=object), None, seed=1))) == len(
+        set(groups)
+    )
 
 
 @given(
-    times=st.lists(st.integers(-5, 30), min_size=2, max_size=40).filter(lambda t: len(set(t)) > 1), n=st.integers(2, 9)
+    times=st.lists(st.integers(-5, 30), min_size=2, max_size=40).filter(lambda t: len(set(t)) > 1),
+    n=st.integers(2, 9),
 )
 def test_steps_are_in_order(times: list[int], n: int) -> None:
     """What is later is in no earlier step, and equal times are in the same."""
@@ -44,7 +57,9 @@ def test_steps_are_in_order(times: list[int], n: int) -> None:
 
 def test_ten_steps_of_a_hundred_days() -> None:
     """Of 110 days, eleven parts of ten days: the first is learned from, the ten others are judged."""
-    days = np.array([f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(110)], dtype=object)
+    days = np.array(
+        [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(110)], dtype=object
+    )
     assert np.bincount(time_series_folds(days, 10)).tolist() == [10] * 11
 
 
@@ -53,7 +68,11 @@ def test_ten_steps_of_a_hundred_days() -> None:
     [
         ["9", "10", "1e3", "inf"],
         ["2024-05-06", "2024-05-06T01:00:00+05:00", "2024-05-06T00:00:01", "2024-10-01"],
-        ["Mon, 01 Jan 2024 10:00:00 +0000", "Mon, 01 Jan 2024 10:00:00 -0100", "Tue, 2 Jan 2024 01:00:00 GMT"],
+        [
+            "Mon, 01 Jan 2024 10:00:00 +0000",
+            "Mon, 01 Jan 2024 10:00:00 -0100",
+            "Tue, 2 Jan 2024 01:00:00 GMT",
+        ],
         ["2024-05", "2024-06 or so", "x"],
     ],
     ids=["numbers", "dates", "mails", "text"],
@@ -91,15 +110,21 @@ def test_equals_refits(is_forward: bool) -> None:
     """
     random = np.random.default_rng(3)
     labels = [f"label {n % 3}" for n in range(60)]
-    texts = [" ".join(f"w{w}" for w in random.integers(n % 3 * 4, 12, 8)) + f" n{n}" for n in range(60)]
+    texts = [
+        " ".join(f"w{w}" for w in random.integers(n % 3 * 4, 12, 8)) + f" n{n}" for n in range(60)
+    ]
     groups = [str(n // 7) for n in range(60)]
     builder = CorpusCounter(TextClassifier().feature_settings, sample_size=None)
     for half in (slice(0, 31), slice(31, None)):
-        builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), groups=groups[half]))
+        builder.add(
+            Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), groups=groups[half])
+        )
     corpus = builder.finish()
     assert corpus.sample.groups is not None
     deal = (
-        time_series_folds(corpus.sample.groups, 4) if is_forward else grouped_folds(corpus.sample.groups, None, seed=1)
+        time_series_folds(corpus.sample.groups, 4)
+        if is_forward
+        else grouped_folds(corpus.sample.groups, None, seed=1)
     )
     classifier = TextClassifier()
     found = list(

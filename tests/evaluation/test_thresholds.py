@@ -3,7 +3,13 @@
 import pytest
 
 from nbtext.errors import BelowThreshold, SettingsError
-from nbtext.evaluation.evaluator import Evaluation, LabelScore, ThresholdScore, check_thresholds, parse_thresholds
+from nbtext.evaluation.evaluator import (
+    Evaluation,
+    LabelScore,
+    ThresholdScore,
+    check_thresholds,
+    parse_thresholds,
+)
 
 METRICS = {"accuracy": 0.8, "macro_f1": 0.7, "log_loss": 0.5, "expected_calibration_error": 0.05}
 SCORES = (LabelScore("ham", 0.9, 0.99, 0.94, 8), LabelScore("a:b, c", 0.5, 0.25, 1 / 3, 2))
@@ -15,7 +21,8 @@ def test_thresholds_that_are_reached() -> None:
     are lower.
     """
     check_thresholds(
-        EVALUATION, parse_thresholds("accuracy=0.8, macro_f1=0.6,log_loss=0.5,expected_calibration_error=0.1")
+        EVALUATION,
+        parse_thresholds("accuracy=0.8, macro_f1=0.6,log_loss=0.5,expected_calibration_error=0.1"),
     )
 
 
@@ -49,7 +56,9 @@ def test_thresholds_of_a_label() -> None:
     one.
     """
     check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.99,precision:ham=0.9"))
-    with pytest.raises(BelowThreshold, match=r"recall:ham is 0\.9900, below 0\.995; f1:ham is 0\.9400, below 0\.95"):
+    with pytest.raises(
+        BelowThreshold, match=r"recall:ham is 0\.9900, below 0\.995; f1:ham is 0\.9400, below 0\.95"
+    ):
         check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.995,f1:ham=0.95"))
     with pytest.raises(SettingsError, match="there is no label hm; did you mean recall:ham"):
         check_thresholds(EVALUATION, parse_thresholds("recall:hm=0.5"))
@@ -57,7 +66,9 @@ def test_thresholds_of_a_label() -> None:
         check_thresholds(EVALUATION, parse_thresholds("coverage=0.5"))
     with pytest.raises(ValueError, match="did you mean recall:LABEL"):
         parse_thresholds("recal:ham=0.9")
-    with pytest.raises(ValueError, match="cannot be reached: the highest value is 1; write recall:ham=0"):
+    with pytest.raises(
+        ValueError, match="cannot be reached: the highest value is 1; write recall:ham=0"
+    ):
         parse_thresholds("recall:ham=99.5")
 
 
@@ -66,12 +77,21 @@ def test_metrics_of_several_labels() -> None:
     score = ThresholdScore("tax", 0.5, 0.75, 0.6, 8, 0.4)
     metrics = {"micro_f1": 0.8, "classwise_calibration_error": 0.01}
     evaluation = Evaluation(9, 1, metrics, ("tax",), (score,), unlabeled=0, label_pairs=())
-    check_thresholds(evaluation, parse_thresholds("micro_f1=0.8,recall:tax=0.75,classwise_calibration_error=0.02"))
-    with pytest.raises(BelowThreshold, match=r"micro_f1 is 0.8000, below 0.81; f1:tax is 0.6000, below 0.7"):
+    check_thresholds(
+        evaluation,
+        parse_thresholds("micro_f1=0.8,recall:tax=0.75,classwise_calibration_error=0.02"),
+    )
+    with pytest.raises(
+        BelowThreshold, match=r"micro_f1 is 0.8000, below 0.81; f1:tax is 0.6000, below 0.7"
+    ):
         check_thresholds(evaluation, parse_thresholds("micro_f1=0.81,f1:tax=0.7"))
-    with pytest.raises(SettingsError, match=r"accuracy was not measured; it is a metric of one label for each"):
+    with pytest.raises(
+        SettingsError, match=r"accuracy was not measured; it is a metric of one label for each"
+    ):
         check_thresholds(evaluation, parse_thresholds("accuracy=0.8"))
-    with pytest.raises(SettingsError, match=r"micro_f1 was not measured; it is a metric of several labels"):
+    with pytest.raises(
+        SettingsError, match=r"micro_f1 was not measured; it is a metric of several labels"
+    ):
         check_thresholds(EVALUATION, parse_thresholds("micro_f1=0.8"))
     with pytest.raises(SettingsError, match=r"coverage was not measured; give --coverage too"):
         check_thresholds(evaluation, parse_thresholds("coverage=0.8"))

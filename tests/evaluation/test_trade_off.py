@@ -39,7 +39,10 @@ def test_an_accuracy_that_no_threshold_reaches() -> None:
     outcomes = outcomes_of(50, 3)
     wrong = replace(outcomes, is_chosen_right=np.zeros(50, dtype=bool))
     assert TradeOff.of(wrong).at_accuracy(0.95) is None
-    assert TradeOff.of(replace(outcomes, is_answerable=np.zeros(50, dtype=bool))).at_accuracy(0.5) is None
+    assert (
+        TradeOff.of(replace(outcomes, is_answerable=np.zeros(50, dtype=bool))).at_accuracy(0.5)
+        is None
+    )
 
 
 def test_what_cannot_be_answered_counts_as_unanswered() -> None:
@@ -55,7 +58,9 @@ def test_parts_run_from_the_surest_to_all() -> None:
     outcomes = outcomes_of(900, 3)
     parts = TradeOff.of(outcomes).parts(40)
     assert 20 < len(parts) <= 40
-    assert [part.threshold for part in parts] == sorted((part.threshold for part in parts), reverse=True)
+    assert [part.threshold for part in parts] == sorted(
+        (part.threshold for part in parts), reverse=True
+    )
     assert parts[-1].documents == 900
     for part in parts:
         answered, right = at(outcomes, part.threshold)

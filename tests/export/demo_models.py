@@ -48,7 +48,11 @@ KINDS: dict[str, dict[str, Any]] = {
         "token_pattern": r"\w+|[^\w\s]",
         "min_df": 2,
     },
-    "views without calibration": {"view": ("word:2", "char:1,3"), "tf": "relative", "calibrate": False},
+    "views without calibration": {
+        "view": ("word:2", "char:1,3"),
+        "tf": "relative",
+        "calibrate": False,
+    },
     "tilted": {"optimize": "log_loss"},
     "shifted": {"optimize": "macro_f1", "smoothing": 10.0},
 }
@@ -73,4 +77,6 @@ def exported(classifier: TextClassifier, form: str) -> bytes:
 def documents(half: str) -> tuple[list[str], list[str]]:
     """The texts and labels of the demo corpus."""
     paths = sorted((LETTERS / half).glob("*/*"))
-    return [path.read_text(encoding="utf-8") for path in paths], [path.parent.name for path in paths]
+    return [path.read_text(encoding="utf-8") for path in paths], [
+        path.parent.name for path in paths
+    ]

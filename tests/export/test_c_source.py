@@ -38,7 +38,9 @@ int main(void) {
 """
 
 
-def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path) -> tuple[list[int], Any]:
+def asked(
+    cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path
+) -> tuple[list[int], Any]:
     """Return the number of the label of each text, and all probabilities, from the compiled
     program.
     """
@@ -49,7 +51,9 @@ def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path)
     classify = ctypes.CDLL(str(library)).nbtext_classify
     classify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, np.ctypeslib.ndpointer(np.float64)]
     probabilities = np.zeros((len(texts), len(classifier.fitted_.labels)))
-    return [classify(text, len(text), probabilities[i]) for i, text in enumerate(texts)], probabilities
+    return [
+        classify(text, len(text), probabilities[i]) for i, text in enumerate(texts)
+    ], probabilities
 
 
 @pytest.mark.exhaustive(every=4)
@@ -65,21 +69,29 @@ def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
         .predict_batch(Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts)))
         .labels
     )
-    assert [(classifier.fitted_.labels[label],) if label >= 0 else () for label in labels] == expected
+    assert [
+        (classifier.fitted_.labels[label],) if label >= 0 else () for label in labels
+    ] == expected
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
     """Every assigned character is treated alike: between letters, doubled, and beside a sigma."""
-    assigned = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Co", "Cs")]
+    assigned = [
+        c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Co", "Cs")
+    ]
     text = "".join(f" ab{c}cd{c} {c}{c} aΣ{c} {c}Σ aΣ{c}b a{c}Σ " for c in assigned)
     text += "".join(Random(1).choices(PERILOUS, k=100_000))
-    classifier = TextClassifier(lowercase=lowercase, stop_words=("ab", "aς")).fit(["one two", "three"], ["a", "b"])
+    classifier = TextClassifier(lowercase=lowercase, stop_words=("ab", "aς")).fit(
+        ["one two", "three"], ["a", "b"]
+    )
     export(classifier, "c", str(tmp_path / "model.c"))
     (tmp_path / "words.c").write_text(WORDS, encoding="ascii")
     subprocess.run([cc, "words.c", "-o", "words", *STRICT, "-O1"], cwd=tmp_path, check=True)
-    found = subprocess.run([tmp_path / "words"], input=text.encode(), capture_output=True, check=True).stdout
+    found = subprocess.run(
+        [tmp_path / "words"], input=text.encode(), capture_output=True, check=True
+    ).stdout
     assert found.decode().split(" ")[:-1] == Analyzer(classifier.feature_settings)(text)
 
 
@@ -94,9 +106,16 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
         "tf": random.choice(["count", "binary", "relative", "log"]),
         "idf": random.choice(["none", "plain", "smooth"]),
         "norm": random.choice(["none", "l1", "l2"]),
-        "model": random.choice(["multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm"]),
+        "model": random.choice(
+            ["multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm"]
+        ),
         **random.choice(
-            [{"ngrams": (1, 1)}, {"ngrams": (2, 3)}, {"view": VIEWS}, {"analyzer": "char", "ngrams": (1, 3)}]
+            [
+                {"ngrams": (1, 1)},
+                {"ngrams": (2, 3)},
+                {"view": VIEWS},
+                {"analyzer": "char", "ngrams": (1, 3)},
+            ]
         ),
         "token_pattern": random.choice([None, MARKS_PATTERN]),
         "lowercase": random.random() < 0.5,
@@ -104,13 +123,23 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
     }
     if "analyzer" in options:
         del options["token_pattern"]
-    classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "??/*\n"]) for _ in range(30)])
-    broken = [bytes(random.choices(text.encode() + b"ab \xff\xc3\xed\xa0\xf4", k=30)) for text in texts]
-    labels, probabilities = asked(cc, classifier, [text.encode() for text in texts] + broken, tmp_path)
+    classifier = TextClassifier(**options).fit(
+        texts[:30], [random.choice(["a", '"\\', "??/*\n"]) for _ in range(30)]
+    )
+    broken = [
+        bytes(random.choices(text.encode() + b"ab \xff\xc3\xed\xa0\xf4", k=30)) for text in texts
+    ]
+    labels, probabilities = asked(
+        cc, classifier, [text.encode() for text in texts] + broken, tmp_path
+    )
     read = texts + [text.decode("utf-8", "replace") for text in broken]
-    expected = Predictor(classifier.fitted_).predict_batch(Batch(list(map(str, range(120))), (read,), [None] * 120))
+    expected = Predictor(classifier.fitted_).predict_batch(
+        Batch(list(map(str, range(120))), (read,), [None] * 120)
+    )
     np.testing.assert_allclose(probabilities, expected.probabilities, rtol=0, atol=1e-9)
-    assert [(classifier.fitted_.labels[label],) if label >= 0 else () for label in labels] == expected.labels
+    assert [
+        (classifier.fitted_.labels[label],) if label >= 0 else () for label in labels
+    ] == expected.labels
 
 
 def test_the_filter(cc: str, tmp_path: Path) -> None:
@@ -119,13 +148,17 @@ def test_the_filter(cc: str, tmp_path: Path) -> None:
     export(classifier, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", "-O2", *STRICT], cwd=tmp_path, check=True)
     texts = ["the bins were not emptied", "", "word " * 50_000, "my neighbour drills all night"]
-    done = subprocess.run([tmp_path / "model"], input="\n".join(texts), text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        [tmp_path / "model"], input="\n".join(texts), text=True, capture_output=True, check=True
+    )
     labels, found = zip(*[line.split("\t") for line in done.stdout.splitlines()], strict=True)
     expected = classifier.predict(texts).tolist()
     probabilities = classifier.predict_proba(texts).max(axis=1)
     assert labels == (expected[0], "", *expected[2:])
     assert found[1] == ""
-    np.testing.assert_allclose(np.delete(found, 1).astype(float), np.delete(probabilities, 1), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.delete(found, 1).astype(float), np.delete(probabilities, 1), rtol=1e-9
+    )
 
 
 def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
@@ -133,8 +166,14 @@ def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
     classifier = TextClassifier().fit(["one two", "three four"], ["a\tb\rc", "c\\\nd"])
     export(classifier, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "model"], input=b"one two\nthree four\n", capture_output=True, check=True)
-    assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [rb"a\tb\rc", rb"c\\\nd", b""]
+    done = subprocess.run(
+        [tmp_path / "model"], input=b"one two\nthree four\n", capture_output=True, check=True
+    )
+    assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [
+        rb"a\tb\rc",
+        rb"c\\\nd",
+        b"",
+    ]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
@@ -146,7 +185,9 @@ def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([tmp_path / "model"], input=b"\n" * n_lines, stdout=full, stderr=-1, check=False)
+            done = subprocess.run(
+                [tmp_path / "model"], input=b"\n" * n_lines, stdout=full, stderr=-1, check=False
+            )
         assert (done.returncode, b"output failed" in done.stderr) == (1, True), n_lines
 
 
@@ -156,7 +197,9 @@ def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: byte
     export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     limited = ["sh", "-c", "ulimit -v 100000; exec ./model"]
-    done = subprocess.run(limited, input=b"one " * 1_000_000 + end, cwd=tmp_path, capture_output=True, check=False)
+    done = subprocess.run(
+        limited, input=b"one " * 1_000_000 + end, cwd=tmp_path, capture_output=True, check=False
+    )
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"no memory" in done.stderr
 
@@ -164,7 +207,9 @@ def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: byte
 def test_a_stop_word_with_a_nul(cc: str, tmp_path: Path) -> None:
     """It is not a word of any text, and what is before its NUL is none of the stop words."""
     with pytest.warns(AssumptionWarning, match="1 of 2 entries can never match"):
-        classifier = TextClassifier(stop_words=("one\0", "two")).fit(["one two", "three"], ["a", "b"])
+        classifier = TextClassifier(stop_words=("one\0", "two")).fit(
+            ["one two", "three"], ["a", "b"]
+        )
     labels, _ = asked(cc, classifier, [b"one", b"two", b"one\0"], tmp_path)
     assert labels == [0, -1, 0]
 
@@ -180,8 +225,12 @@ def test_the_filter_answers_each_line_at_once(cc: str, tmp_path: Path) -> None:
     """A program that waits for the answer before it writes the next line gets it."""
     classifier = TextClassifier().fit(["one two", "three"], ["a", "b"])
     export(classifier, "c", str(tmp_path / "model.c"))
-    subprocess.run([cc, str(tmp_path / "model.c"), *STRICT, "-o", str(tmp_path / "filter")], check=True)
-    with subprocess.Popen([str(tmp_path / "filter")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    subprocess.run(
+        [cc, str(tmp_path / "model.c"), *STRICT, "-o", str(tmp_path / "filter")], check=True
+    )
+    with subprocess.Popen(
+        [str(tmp_path / "filter")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for text, label in ((b"one\n", b"a"), (b"three\n", b"b"), (b"two\n", b"a")):

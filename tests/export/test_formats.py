@@ -44,13 +44,21 @@ console.log(JSON.stringify(texts.map({function})));
 """
 
 
-def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
+def asked(
+    node: str,
+    classifier: TextClassifier,
+    texts: list[str],
+    folder: Path,
+    function: str = "classify",
+) -> Any:
     """Return the predictions of the exported JavaScript module for each text."""
     export(classifier, "js", str(folder / "model.mjs"))
     return answered(node, folder / "model.mjs", texts, function)
 
 
-def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path | None = None) -> Any:
+def answered(
+    node: str, module: Path, texts: list[str], function: str, cwd: Path | None = None
+) -> Any:
     """Return what a function of a module returns for each text."""
     program = ASK.format(module=module, function=function)
     done = subprocess.run(
@@ -65,12 +73,17 @@ def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path
 
 
 @pytest.mark.exhaustive(every=4)
-def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path) -> None:
+def test_javascript(
+    node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path
+) -> None:
     """Labels are equal, and probabilities equal to 1e-9; a text without a known word has no label."""
     answers = asked(node, classifier, texts, tmp_path)
     expected = classifier.predict(texts)
     probabilities = classifier.predict_proba(texts)
-    found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
+    found = [
+        [answer["probabilities"][label] for label in classifier.fitted_.labels]
+        for answer in answers
+    ]
     np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
     is_known = known_texts(classifier, texts)
     assert [answer["label"] for answer in answers] == [
@@ -89,7 +102,9 @@ def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
     """The JavaScript of the guide predicts from the JSON of a default model: equal labels,
     probabilities to 1e-9.
     """
-    (program,) = re.findall(r"`twenty\.mjs`:\n\n```js\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    (program,) = re.findall(
+        r"`twenty\.mjs`:\n\n```js\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL
+    )
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
     (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
     texts = documents("test")[0] + ["", "İstanbul ſtreet tax", "bins " * 1000]
@@ -106,7 +121,11 @@ def known_to(node: str, characters: list[str]) -> list[str]:
     program = """const all = [...JSON.parse(require("node:fs").readFileSync(0))];
         console.log(JSON.stringify(all.filter((each) => !/\\p{Cn}/u.test(each)).join("")));"""
     done = subprocess.run(
-        [node, "-e", program], input=json.dumps("".join(characters)), capture_output=True, text=True, check=True
+        [node, "-e", program],
+        input=json.dumps("".join(characters)),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return list(json.loads(done.stdout))
 
@@ -118,10 +137,13 @@ def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any
     between two letters.
     """
     characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-    assigned = [c for c in known_to(node, characters) if unicodedata.category(c) not in ("Cn", "Co")]
+    assigned = [
+        c for c in known_to(node, characters) if unicodedata.category(c) not in ("Cn", "Co")
+    ]
     assert len(assigned) > 140_000  # Unicode 14 has as many
     texts = [
-        "".join(f" ab{c}cd{c} {c}{c}" for c in assigned[start : start + 500]) for start in range(0, len(assigned), 500)
+        "".join(f" ab{c}cd{c} {c}{c}" for c in assigned[start : start + 500])
+        for start in range(0, len(assigned), 500)
     ]
     classifier = TextClassifier(strip_accents=accents).fit(["one two", "three"], ["a", "b"])
     found = asked(node, classifier, texts, tmp_path, "features")
@@ -137,24 +159,43 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
     """
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
-    choices = {**{field.name: choices_of(field) for field in fields(FeatureSettings)}, "model": MODELS}
-    options: dict[str, Any] = {
-        name: random.choice(choices[name] or ()) for name in ("analyzer", "tf", "idf", "norm", "model")
+    choices = {
+        **{field.name: choices_of(field) for field in fields(FeatureSettings)},
+        "model": MODELS,
     }
-    options |= {"ngrams": random.choice([(1, 1), (1, 3), (2, 2)]), "lowercase": random.random() < 0.5}
+    options: dict[str, Any] = {
+        name: random.choice(choices[name] or ())
+        for name in ("analyzer", "tf", "idf", "norm", "model")
+    }
+    options |= {
+        "ngrams": random.choice([(1, 1), (1, 3), (2, 2)]),
+        "lowercase": random.random() < 0.5,
+    }
     if seed % 3 == 0:
         del options["analyzer"], options["ngrams"]
         options |= {"view": ("word:1,2", "char_wb:1,3:binary-l2", "char:2"), "analyzer": "word"}
     if options["analyzer"] == "word":
         options["token_pattern"] = random.choice([None, MARKS_PATTERN])
-    options |= {"strip_accents": random.choice([None, "unicode", "ascii"]), "calibrate": random.random() < 0.5}
+    options |= {
+        "strip_accents": random.choice([None, "unicode", "ascii"]),
+        "calibrate": random.random() < 0.5,
+    }
     options |= {"optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"])}
-    classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)])
+    classifier = TextClassifier(**options).fit(
+        texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)]
+    )
     answers = asked(node, classifier, texts, tmp_path)
-    expected = Predictor(classifier.fitted_).predict_batch(Batch([str(n) for n in range(60)], (texts,), [None] * 60))
-    found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
+    expected = Predictor(classifier.fitted_).predict_batch(
+        Batch([str(n) for n in range(60)], (texts,), [None] * 60)
+    )
+    found = [
+        [answer["probabilities"][label] for label in classifier.fitted_.labels]
+        for answer in answers
+    ]
     np.testing.assert_allclose(found, expected.probabilities, rtol=0, atol=1e-9)
-    assert [() if answer["label"] is None else (answer["label"],) for answer in answers] == expected.labels
+    assert [
+        () if answer["label"] is None else (answer["label"],) for answer in answers
+    ] == expected.labels
 
 
 def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
@@ -183,7 +224,9 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     for i in range(len(texts)):
         for entry in range(counted.indptr[i], counted.indptr[i + 1]):
             found[i] += weights[entry] * numbers[names[counted.indices[entry]]][1:]
-    np.testing.assert_allclose(found, Predictor(classifier.fitted_).score((texts,)).scores, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(
+        found, Predictor(classifier.fitted_).score((texts,)).scores, rtol=1e-12, atol=1e-9
+    )
     if weighting.idf is not None:
         assert [row[0] for row in numbers.values()] == weighting.idf.tolist()
 
@@ -193,12 +236,18 @@ def test_csv_has_the_prior(model: str) -> None:
     """In a row for itself, also where the bias is more; a discriminative model has none."""
     texts = ["red round", "red", "yellow long"]
     labels = ["apple, red", "apple, red", 'the "banana"\n']
-    classifier = TextClassifier(model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})).fit(
-        texts, labels
-    )
+    classifier = TextClassifier(
+        model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})
+    ).fit(texts, labels)
     rows = list(csv.DictReader(io.StringIO(exported(classifier, "csv").decode(), newline="")))
-    found = [[float(row[label]) for label in classifier.fitted_.labels] for row in rows if row["kind"] == "log_prior"]
-    np.testing.assert_allclose(np.exp(found), [[0.75, 0.25]] if model != "logistic" else [], atol=1e-12)
+    found = [
+        [float(row[label]) for label in classifier.fitted_.labels]
+        for row in rows
+        if row["kind"] == "log_prior"
+    ]
+    np.testing.assert_allclose(
+        np.exp(found), [[0.75, 0.25]] if model != "logistic" else [], atol=1e-12
+    )
 
 
 def test_a_word_of_no_letters() -> None:
@@ -222,7 +271,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("options", "refusing"), REFUSED)
 @pytest.mark.parametrize("form", EXPORTERS)
-def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form: str, tmp_path: Path) -> None:
+def test_what_a_format_cannot_hold(
+    options: dict[str, Any], refusing: str, form: str, tmp_path: Path
+) -> None:
     """A model that a format cannot express is refused in one line with a hint, and no file is left
     behind.
     """
@@ -256,7 +307,9 @@ def test_what_texts_without_a_known_word_get() -> None:
     assert classifier.predict(["unheard"]).tolist() == ["y"]
 
 
-def test_a_model_may_have_as_many_weights_as_a_format_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_may_have_as_many_weights_as_a_format_can_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Not one more."""
     model = TextClassifier().fit(["red car", "blue sky"], ["x", "y"]).fitted_
     monkeypatch.setattr(exporter, "MAX_WEIGHTS", 8)

@@ -48,7 +48,9 @@ def random_texts(number: int) -> list[str]:
     """Texts of random words of the letters, some of which are unknown."""
     chance = Random(number)
     words = [*sorted(set(" ".join(documents("train")[0]).split())), "zyzzyva", "unknown"]
-    return [" ".join(chance.choices(words, k=chance.choice((0, 1, 3, 30, 400)))) for _ in range(number)]
+    return [
+        " ".join(chance.choices(words, k=chance.choice((0, 1, 3, 30, 400)))) for _ in range(number)
+    ]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -56,7 +58,9 @@ def classifier(request: pytest.FixtureRequest) -> TextClassifier:
     return TextClassifier(**KINDS[request.param]).fit(*joined("train"))
 
 
-def check(classifier: TextClassifier, texts: list[str], labels: list[list[str]], probabilities: Any) -> None:
+def check(
+    classifier: TextClassifier, texts: list[str], labels: list[list[str]], probabilities: Any
+) -> None:
     """Check that these are the predictions: probabilities to 1e-9, and equal labels, unless they
     are at a threshold.
     """
@@ -66,16 +70,21 @@ def check(classifier: TextClassifier, texts: list[str], labels: list[list[str]],
     is_clear = (np.abs(expected - model.task.fit.thresholds) > 1e-9).all(axis=1)
     assert is_clear.mean() > 0.9
     predicted = [
-        list(each) if text.strip(" !") else [] for each, text in zip(classifier.predict(texts), texts, strict=True)
+        list(each) if text.strip(" !") else []
+        for each, text in zip(classifier.predict(texts), texts, strict=True)
     ]
     for row in np.flatnonzero(is_clear).tolist():
         assert labels[row] == predicted[row]
 
 
-def ask_javascript(node: str, classifier: TextClassifier, texts: list[str], folder: Path) -> list[dict[str, Any]]:
+def ask_javascript(
+    node: str, classifier: TextClassifier, texts: list[str], folder: Path
+) -> list[dict[str, Any]]:
     export(classifier, "js", str(folder / "model.mjs"))
     command = [node, "--input-type=module", "-e", ASK]
-    done = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=folder)
+    done = subprocess.run(
+        command, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=folder
+    )
     return list(json.loads(done.stdout))
 
 
@@ -97,25 +106,46 @@ def test_c(cc: str, classifier: TextClassifier, tmp_path: Path) -> None:
     """The function, and the program, whose output is that of `nbtext predict` with all digits."""
     model = classifier.fitted_
     export(classifier, "c", str(tmp_path / "model.c"))
-    shared = [str(tmp_path / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(tmp_path / "model.so")]
+    shared = [
+        str(tmp_path / "model.c"),
+        "-DNBTEXT_NO_MAIN",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(tmp_path / "model.so"),
+    ]
     subprocess.run([cc, *STRICT, *shared, "-lm"], check=True)
     library = ctypes.CDLL(str(tmp_path / "model.so"))
-    library.nbtext_classify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, np.ctypeslib.ndpointer(np.float64)]
+    library.nbtext_classify.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        np.ctypeslib.ndpointer(np.float64),
+    ]
     texts = [*joined("test")[0][:30], *ODD_TEXTS, *random_texts(60)]
     probabilities = np.zeros((len(texts), len(model.labels)))
-    numbers = [library.nbtext_classify(t.encode(), len(t.encode()), probabilities[i]) for i, t in enumerate(texts)]
+    numbers = [
+        library.nbtext_classify(t.encode(), len(t.encode()), probabilities[i])
+        for i, t in enumerate(texts)
+    ]
     library.nbtext_thresholds.restype = ctypes.POINTER(ctypes.c_double)
     assert library.nbtext_thresholds()[: len(model.labels)] == model.task.fit.thresholds.tolist()
-    subprocess.run([cc, *STRICT, str(tmp_path / "model.c"), "-o", str(tmp_path / "classify"), "-lm"], check=True)
+    subprocess.run(
+        [cc, *STRICT, str(tmp_path / "model.c"), "-o", str(tmp_path / "classify"), "-lm"],
+        check=True,
+    )
     lines = "".join(text.replace("\n", " ").replace("\r", " ") + "\n" for text in texts)
-    printed = subprocess.run([tmp_path / "classify"], input=lines.encode(), capture_output=True, check=True).stdout
+    printed = subprocess.run(
+        [tmp_path / "classify"], input=lines.encode(), capture_output=True, check=True
+    ).stdout
     rows = [line.split("\t") for line in printed.decode().splitlines()]
     labels = [row[0].split("|") if row[0] else [] for row in rows]
     check(classifier, texts, labels, probabilities)
     assert [max(0, number) for number in numbers] == [len(each) for each in labels]
     shares = [[float(share) for share in row[1].split("|")] if row[1] else [] for row in rows]
     names = model.labels
-    found = [[probabilities[i, names.index(label)] for label in each] for i, each in enumerate(labels)]
+    found = [
+        [probabilities[i, names.index(label)] for label in each] for i, each in enumerate(labels)
+    ]
     for one, other in zip(shares, found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
@@ -127,4 +157,6 @@ def test_one_label(node: str, tmp_path: Path) -> None:
     )
     texts = ["red", "sky", "apple pear", "nothing known", ""]
     answers = ask_javascript(node, classifier, texts, tmp_path)
-    np.testing.assert_allclose([[each["probabilities"]["fruit"]] for each in answers], classifier.predict_proba(texts))
+    np.testing.assert_allclose(
+        [[each["probabilities"]["fruit"]] for each in answers], classifier.predict_proba(texts)
+    )

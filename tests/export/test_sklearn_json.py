@@ -21,7 +21,11 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @pytest.fixture(scope="session")
 def loader() -> dict[str, Any]:
     """What the guide's lines define."""
-    (block,) = [block for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")) if "def load_pipeline" in block]
+    (block,) = [
+        block
+        for block in BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+        if "def load_pipeline" in block
+    ]
     names: dict[str, Any] = {}
     exec(block, names)  # our own page
     return names
@@ -43,12 +47,16 @@ def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict
 
 
 @pytest.mark.exhaustive(every=3)
-def test_pipeline(classifier: TextClassifier, texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
+def test_pipeline(
+    classifier: TextClassifier, texts: list[str], tmp_path: Path, loader: dict[str, Any]
+) -> None:
     """Labels and calibrated probabilities are the model's to 1e-9; uncalibrated, so are the
     pipeline's own.
     """
     if classifier.feature_settings.view:
-        pytest.skip("scikit-learn's formats have one vectorizer; test_formats.py tests that views are refused")
+        pytest.skip(
+            "scikit-learn's formats have one vectorizer; test_formats.py tests that views are refused"
+        )
     check(classifier, texts, tmp_path / "model.json", loader)
 
 
@@ -65,16 +73,29 @@ def test_pipeline_of_own_tokens(texts: list[str], tmp_path: Path, loader: dict[s
     check(classifier, texts, tmp_path / "model.json", loader)
 
 
-@pytest.mark.parametrize("options", [{"model": "logistic"}, {"model": "complement", "prior": (1.0, 2.0)}], ids=str)
-def test_long_texts(options: dict[str, Any], texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "options", [{"model": "logistic"}, {"model": "complement", "prior": (1.0, 2.0)}], ids=str
+)
+def test_long_texts(
+    options: dict[str, Any], texts: list[str], tmp_path: Path, loader: dict[str, Any]
+) -> None:
     """Long texts are calibrated by their scores, because uncalibrated probabilities may round to 0."""
     corpus, labels = documents("train")
-    classifier = TextClassifier(smoothing=None, **options).fit(corpus, [str(label == labels[0]) for label in labels])
-    check(classifier, [*texts, " ".join(corpus) * 5, " ".join(corpus[:56]) * 20], tmp_path / "model.json", loader)
+    classifier = TextClassifier(smoothing=None, **options).fit(
+        corpus, [str(label == labels[0]) for label in labels]
+    )
+    check(
+        classifier,
+        [*texts, " ".join(corpus) * 5, " ".join(corpus[:56]) * 20],
+        tmp_path / "model.json",
+        loader,
+    )
 
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
-def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loader: dict[str, Any]) -> None:
+def test_prior_that_unlabeled_texts_have_moved(
+    model: str, tmp_path: Path, loader: dict[str, Any]
+) -> None:
     """The exported prior is the one by which the model scores, not the share of the labeled
     documents.
     """
@@ -90,4 +111,9 @@ def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loade
         task=replace(reading.task, log_prior=moved),
         unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ()),
     )
-    check(TextClassifier.from_model(make_trained_model(reading, corpus_counts)), corpus, tmp_path / "m", loader)
+    check(
+        TextClassifier.from_model(make_trained_model(reading, corpus_counts)),
+        corpus,
+        tmp_path / "m",
+        loader,
+    )

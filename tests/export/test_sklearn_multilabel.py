@@ -18,7 +18,11 @@ from nbtext.text_classifier import TextClassifier
 
 PAGE = Path(__file__).parents[2] / "nbtext" / "guides" / "python.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NAIVE_BAYES: list[dict[str, Any]] = [{}, {"tf": "binary", "ngrams": (1, 2), "min_df": 2}, {"optimize": "macro_f1"}]
+NAIVE_BAYES: list[dict[str, Any]] = [
+    {},
+    {"tf": "binary", "ngrams": (1, 2), "min_df": 2},
+    {"optimize": "macro_f1"},
+]
 LINEAR: list[dict[str, Any]] = [
     {"model": "svm", "tf": "log", "idf": "smooth", "norm": "l2"},
     {"model": "nbsvm", "tf": "binary", "norm": "l2", "optimize": "macro_f1"},
@@ -43,7 +47,10 @@ def joined(half: str) -> tuple[list[str], list[list[str]]]:
     chance.shuffle(order)
     pairs = [order[k : k + 1 + k % 2] for k in range(0, len(order), 2)]
     found = [" ".join(texts[k] for k in pair) for pair in pairs]
-    return [*found, *["the and of a letter"] * 5], [*(sorted({labels[k] for k in pair}) for pair in pairs), *[[]] * 5]
+    return [*found, *["the and of a letter"] * 5], [
+        *(sorted({labels[k] for k in pair}) for pair in pairs),
+        *[[]] * 5,
+    ]
 
 
 @pytest.mark.parametrize("options", [*NAIVE_BAYES, *LINEAR], ids=str)

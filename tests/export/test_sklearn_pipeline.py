@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from demo_models import documents
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -20,8 +25,12 @@ from nbtext.report.result import format_result
 VECTORIZERS: dict[str, Any] = {
     "counts": CountVectorizer(),
     "binary": CountVectorizer(binary=True, min_df=2),
-    "pairs": CountVectorizer(ngram_range=(1, 2), stop_words="english", token_pattern=r"(?u)\b\w+\b"),
-    "characters": CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False, strip_accents="unicode"),
+    "pairs": CountVectorizer(
+        ngram_range=(1, 2), stop_words="english", token_pattern=r"(?u)\b\w+\b"
+    ),
+    "characters": CountVectorizer(
+        analyzer="char_wb", ngram_range=(1, 3), lowercase=False, strip_accents="unicode"
+    ),
     "given": CountVectorizer(vocabulary=["trash", "water", "bins", "parking", "noise"]),
     "tfidf": TfidfVectorizer(),
     "sublinear": TfidfVectorizer(sublinear_tf=True, norm="l1", max_features=300),
@@ -46,7 +55,9 @@ def fitted(vectorizer: Any, model: Any, *more: Any) -> Pipeline:
 
 
 def check(pipeline: Pipeline, classifier: TextClassifier, texts: list[str]) -> None:
-    np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9
+    )
     # not those of which nothing is known: of equally probable labels the first is taken
     known = texts[:40]
     assert classifier.predict(known).tolist() == [str(label) for label in pipeline.predict(known)]
@@ -67,16 +78,32 @@ def test_same_answers(vectorizer: str, model: str, texts: list[str], tmp_path: P
 @pytest.mark.filterwarnings("ignore:alpha too small")
 @pytest.mark.parametrize(
     "model",
-    [MultinomialNB(), MultinomialNB(fit_prior=False), BernoulliNB(), ComplementNB(), ComplementNB(fit_prior=False),
-     MultinomialNB(alpha=1e-12, force_alpha=False), MultinomialNB(alpha=1e-5, force_alpha=False)],
+    [
+        MultinomialNB(),
+        MultinomialNB(fit_prior=False),
+        BernoulliNB(),
+        ComplementNB(),
+        ComplementNB(fit_prior=False),
+        MultinomialNB(alpha=1e-12, force_alpha=False),
+        MultinomialNB(alpha=1e-5, force_alpha=False),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_labels_of_unequal_frequency(model: Any) -> None:
     """Priors, which complement Naive Bayes does not use, and the least smoothing."""
-    texts = ["red round", "red long red", "green long", "yellow long", "yellow round long", "red red"]
+    texts = [
+        "red round",
+        "red long red",
+        "green long",
+        "yellow long",
+        "yellow round long",
+        "red red",
+    ]
     pipeline = make_pipeline(CountVectorizer(), model).fit(texts, list("aabbbb"))
     found = TextClassifier.from_sklearn(pipeline).predict_proba([*texts, "green round yellow"])
-    np.testing.assert_allclose(found, pipeline.predict_proba([*texts, "green round yellow"]), rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(
+        found, pipeline.predict_proba([*texts, "green round yellow"]), rtol=1e-9, atol=1e-300
+    )
 
 
 def test_transformer_of_its_own(texts: list[str]) -> None:
@@ -93,7 +120,9 @@ def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(corpus, numbers)
     classifier = TextClassifier.from_sklearn(pipeline)
     np.testing.assert_array_equal(classifier.classes_, pipeline.classes_)
-    np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9
+    )
     # not those of which nothing is known: of equally probable labels the first is taken
     known = texts[:40]
     np.testing.assert_array_equal(classifier.predict(known), pipeline.predict(known))
@@ -113,7 +142,11 @@ def test_binary_counts_add_up(model: str, texts: list[str]) -> None:
     classifier = TextClassifier.from_sklearn(pipeline).partial_fit(corpus, labels)
     pipeline[-1].partial_fit(pipeline[0].transform(corpus), labels)
     check(pipeline, classifier, texts)
-    check(fitted(CountVectorizer(binary=True), MODELS[model]), classifier.forget(corpus, labels), texts)
+    check(
+        fitted(CountVectorizer(binary=True), MODELS[model]),
+        classifier.forget(corpus, labels),
+        texts,
+    )
 
 
 def test_what_was_not_counted(texts: list[str]) -> None:
@@ -177,7 +210,11 @@ def test_a_bernoulli_model_uses_binary_counts(texts: list[str]) -> None:
     expected = fitted(CountVectorizer(binary=True), MultinomialNB())
     for vectorizer in (CountVectorizer(), TfidfVectorizer()):
         classifier = TextClassifier.from_sklearn(fitted(vectorizer, BernoulliNB()))
-        check(expected, TextClassifier.from_model(refit(classifier.model_, {"model": "multinomial"})), texts)
+        check(
+            expected,
+            TextClassifier.from_model(refit(classifier.model_, {"model": "multinomial"})),
+            texts,
+        )
 
 
 def test_inspection_of_what_was_not_counted() -> None:
@@ -185,17 +222,25 @@ def test_inspection_of_what_was_not_counted() -> None:
     is as for a model that has counted them.
     """
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
-    counted = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False).fit(*documents("train"))
+    counted = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False).fit(
+        *documents("train")
+    )
     with pytest.raises(ModelError, match=r"--by mi: .* lacks the document frequencies"):
         inspect(classifier.model_, by="mi")
     for by in ("z", "log-odds", "frequency"):
         found = inspect(classifier.model_, by=by)
         expected = inspect(counted.model_, by=by)
         for label, other in zip(found.labels, expected.labels, strict=True):
-            assert [view.feature for view in label.features] == [view.feature for view in other.features]
-            assert {(view.documents, view.mutual_information) for view in label.features} == {(None, None)}
+            assert [view.feature for view in label.features] == [
+                view.feature for view in other.features
+            ]
+            assert {(view.documents, view.mutual_information) for view in label.features} == {
+                (None, None)
+            }
     prefers = {
-        view.feature: label.label for label in inspect(classifier.model_, by="chi2").labels for view in label.features
+        view.feature: label.label
+        for label in inspect(classifier.model_, by="chi2").labels
+        for view in label.features
     }
     assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
     asked = inspection_result(inspect(classifier.model_, words=("parking",)))

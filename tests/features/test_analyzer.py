@@ -28,7 +28,10 @@ TEXTS = st.text() | st.text(alphabet="ab AB\t\n.é\u0301İßΣς1_ﬁ\ud800😀"
 
 def settings_of(options: dict[str, Any]) -> FeatureSettings:
     return FeatureSettings(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
     )
 
 
@@ -36,7 +39,9 @@ def settings_of(options: dict[str, Any]) -> FeatureSettings:
 def test_analyzer_gives_each_case_its_features(case: dict[str, Any]) -> None:
     """The analyzer gives the features of the table, in order."""
     texts = case["input"] if isinstance(case["input"], list) else [case["input"]]
-    assert Analyzer(settings_of(case["options"])).document(texts) == case["expected"], case["comment"]
+    assert Analyzer(settings_of(case["options"])).document(texts) == case["expected"], case[
+        "comment"
+    ]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -48,7 +53,10 @@ def test_counting_gives_each_case_its_features(case: dict[str, Any], counting_ke
     counting = counter(settings_of(case["options"]))
     rows = counting.rows([[text] for text in texts])
     vocabulary, rank = counting.vocabulary()
-    counted = {vocabulary.term(rank[index]): count for index, count in zip(rows.indices, rows.counts, strict=True)}
+    counted = {
+        vocabulary.term(rank[index]): count
+        for index, count in zip(rows.indices, rows.counts, strict=True)
+    }
     assert counted == Counter(case["expected"]), case["comment"]
     assert rows.n_tokens.tolist() == [len(case["expected"])]
 
@@ -80,7 +88,11 @@ def test_features_are_those_of_scikit_learn(
     """For every text, and every option that both have, the features are scikit-learn's, in its
     order.
     """
-    ours = Analyzer(FeatureSettings(analyzer=analyzer, ngrams=ngrams, lowercase=lowercase, strip_accents=strip_accents))
+    ours = Analyzer(
+        FeatureSettings(
+            analyzer=analyzer, ngrams=ngrams, lowercase=lowercase, strip_accents=strip_accents
+        )
+    )
     theirs = CountVectorizer(
         analyzer=analyzer, ngram_range=ngrams, lowercase=lowercase, strip_accents=strip_accents
     ).build_analyzer()
@@ -90,11 +102,17 @@ def test_features_are_those_of_scikit_learn(
 @given(
     text=TEXTS,
     stop_words=st.lists(st.text(alphabet="abAB1_é", min_size=2, max_size=3)),
-    pattern=st.sampled_from([TOKEN_PATTERN, r"\w+", r"(\w)\w", r"[a-z]+|[!?.]", r"\b", r"(?i)A(?:b|c)"]),
+    pattern=st.sampled_from(
+        [TOKEN_PATTERN, r"\w+", r"(\w)\w", r"[a-z]+|[!?.]", r"\b", r"(?i)A(?:b|c)"]
+    ),
 )
-def test_stop_words_and_patterns_are_those_of_scikit_learn(text: str, stop_words: list[str], pattern: str) -> None:
+def test_stop_words_and_patterns_are_those_of_scikit_learn(
+    text: str, stop_words: list[str], pattern: str
+) -> None:
     """For every text, stop words and token patterns do what they do in scikit-learn."""
-    ours = Analyzer(FeatureSettings(stop_words=tuple(stop_words), token_pattern=pattern, ngrams=(1, 2)))
+    ours = Analyzer(
+        FeatureSettings(stop_words=tuple(stop_words), token_pattern=pattern, ngrams=(1, 2))
+    )
     tokens = re.compile(pattern).findall(text.lower())
     theirs = CountVectorizer(token_pattern=pattern, ngram_range=(1, 2))
     kept = [token for token in tokens if token not in stop_words]
@@ -116,10 +134,16 @@ def test_a_pattern_with_two_groups_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("options", "name"),
-    [({"token_pattern": "a"}, "token_pattern"), ({"stop_words": ("a",)}, "stop_words"), ({"stem": "english"}, "stem")],
+    [
+        ({"token_pattern": "a"}, "token_pattern"),
+        ({"stop_words": ("a",)}, "stop_words"),
+        ({"stem": "english"}, "stem"),
+    ],
 )
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
-def test_options_for_words_are_refused_for_characters(options: dict[str, Any], name: str, analyzer: str) -> None:
+def test_options_for_words_are_refused_for_characters(
+    options: dict[str, Any], name: str, analyzer: str
+) -> None:
     """An option that would do nothing is an error."""
     with pytest.raises(SettingsError, match=f"{name}: needs features of words"):
         Analyzer(FeatureSettings(analyzer=analyzer, **options))
@@ -127,15 +151,20 @@ def test_options_for_words_are_refused_for_characters(options: dict[str, Any], n
 
 def test_a_language_without_a_stemmer_is_refused() -> None:
     """The error lists the languages that there are."""
-    with pytest.raises(SettingsError, match=r"stem: no stemmer for klingon; choose one of .*english"):
+    with pytest.raises(
+        SettingsError, match=r"stem: no stemmer for klingon; choose one of .*english"
+    ):
         Analyzer(FeatureSettings(stem="klingon"))
 
 
-def test_stemming_without_its_library_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stemming_without_its_library_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A missing library is an error with the command that mends it."""
     monkeypatch.setitem(sys.modules, "snowballstemmer", None)
     with pytest.raises(
-        MissingExtra, match=r"stemming needs snowballstemmer; install it with: pip install 'nbtext\[stem\]'"
+        MissingExtra,
+        match=r"stemming needs snowballstemmer; install it with: pip install 'nbtext\[stem\]'",
     ):
         Analyzer(FeatureSettings(stem="english"))
 
@@ -148,7 +177,9 @@ def test_each_distinct_word_is_stemmed_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert normalizer is not None
     worked_out: list[str] = []
     decide = normalizer.normalize
-    monkeypatch.setattr(normalizer, "normalize", lambda word: worked_out.append(word) or decide(word))
+    monkeypatch.setattr(
+        normalizer, "normalize", lambda word: worked_out.append(word) or decide(word)
+    )
     assert analyze("dogs dogs cats dogs") == ["dog", "dog", "cat", "dog"]
     assert worked_out == ["dogs", "cats"]
     assert analyze("cows dogs") == ["cow", "dog"]

@@ -17,7 +17,9 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 
 ALL = 2**64
-WORDS = st.lists(st.sampled_from(["free", "call", "me", "now", "été", "ΟΔΟΣ", "a", "B2", "naïve!"]), max_size=8)
+WORDS = st.lists(
+    st.sampled_from(["free", "call", "me", "now", "été", "ΟΔΟΣ", "a", "B2", "naïve!"]), max_size=8
+)
 TEXTS = st.lists(WORDS.map(" ".join) | st.text(max_size=12), max_size=8)
 SETTINGS = st.builds(
     FeatureSettings,
@@ -35,8 +37,13 @@ SETTINGS = st.builds(
 
 def named(rows: DocumentCounts, names: list[str]) -> list[dict[str, int]]:
     """What each row counts, by the names of its columns."""
-    counts = [(names[j], n) for j, n in zip(rows.indices.tolist(), rows.counts.tolist(), strict=True)]
-    return [dict(counts[start:stop]) for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+    counts = [
+        (names[j], n) for j, n in zip(rows.indices.tolist(), rows.counts.tolist(), strict=True)
+    ]
+    return [
+        dict(counts[start:stop])
+        for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    ]
 
 
 def is_ascending(rows: DocumentCounts) -> bool:
@@ -58,7 +65,9 @@ def test_growing_rows_count_what_the_analyzer_finds(
     expected = [Counter(Analyzer(settings)(text)) for text in texts + more]
     arranged = [rows.arrange(rank) for rows in batches]
     assert [row for rows in arranged for row in named(rows, vocabulary.terms)] == expected
-    assert [n for rows in batches for n in rows.n_tokens] == [document.total() for document in expected]
+    assert [n for rows in batches for n in rows.n_tokens] == [
+        document.total() for document in expected
+    ]
     assert vocabulary.terms == sorted(set().union(*expected))
     assert all(map(is_ascending, [*batches, *arranged]))
 
@@ -73,7 +82,8 @@ def test_fixed_rows_count_only_what_is_known(
     rows = counter(settings, vocabulary).rows([texts])
     expected = [Counter(analyze(text)) for text in texts]
     assert named(rows, vocabulary.terms) == [
-        {feature: n for feature, n in document.items() if feature in vocabulary.columns} for document in expected
+        {feature: n for feature, n in document.items() if feature in vocabulary.columns}
+        for document in expected
     ]
     assert rows.n_tokens.tolist() == [document.total() for document in expected]
     assert is_ascending(rows)
@@ -100,7 +110,11 @@ def vars_of(settings: FeatureSettings) -> dict[str, object]:
 
 @given(data=st.data(), texts=TEXTS, settings=SETTINGS, bits=st.sampled_from([None, 2, 7]))
 def test_a_corpus_adds_up_documents_by_class(
-    counting_kernel: str, data: st.DataObject, texts: list[str], settings: FeatureSettings, bits: int | None
+    counting_kernel: str,
+    data: st.DataObject,
+    texts: list[str],
+    settings: FeatureSettings,
+    bits: int | None,
 ) -> None:
     """Documents and occurrences of each feature and class; a document of class -1 leaves no trace."""
     classes = data.draw(st.lists(st.integers(-1, 3), min_size=len(texts), max_size=len(texts)))
@@ -116,14 +130,20 @@ def test_a_corpus_adds_up_documents_by_class(
     documents: Counter[tuple[int | str, int]] = Counter()
     occurrences: Counter[tuple[int | str, int]] = Counter()
     for text, label in zip(texts, classes, strict=True):
-        features: list[int | str] = [*(analyze(text) if bits is None else buckets(analyze(text), bits).tolist())]
+        features: list[int | str] = [
+            *(analyze(text) if bits is None else buckets(analyze(text), bits).tolist())
+        ]
         if label >= 0:
             documents.update((feature, label) for feature in set(features))
             occurrences.update((feature, label) for feature in features)
     names = counting.vocabulary()[0].terms if bits is None else list(range(2**bits))
     counts = counting.class_counts()
     assert len(counts.indptr) == len(names) + 1
-    entries = [(names[j], int(counts.classes[e])) for j in range(len(names)) for e in range(*counts.indptr[j : j + 2])]
+    entries = [
+        (names[j], int(counts.classes[e]))
+        for j in range(len(names))
+        for e in range(*counts.indptr[j : j + 2])
+    ]
     assert entries == sorted(documents)
     assert counts.documents.tolist() == [documents[entry] for entry in entries]
     assert counts.occurrences.tolist() == [occurrences[entry] for entry in entries]
@@ -146,7 +166,9 @@ def test_a_document_hash_depends_on_its_counts_alone(
             sum(
                 n * h
                 for n, h in zip(
-                    counts.values(), vocabulary_hashes(Vocabulary.from_sorted(counts)).tolist(), strict=True
+                    counts.values(),
+                    vocabulary_hashes(Vocabulary.from_sorted(counts)).tolist(),
+                    strict=True,
                 )
             )
             % 2**64
@@ -155,7 +177,9 @@ def test_a_document_hash_depends_on_its_counts_alone(
 
 
 @pytest.mark.parametrize("bits", [None, 10])
-def test_a_corpus_keeps_the_documents_below_the_bound(counting_kernel: str, bits: int | None) -> None:
+def test_a_corpus_keeps_the_documents_below_the_bound(
+    counting_kernel: str, bits: int | None
+) -> None:
     """All below 2**64, none below 0, and no others in between; their rows are theirs."""
     texts = [f"word{i} call me {i}" for i in range(50)]
     settings = FeatureSettings(hash_bits=bits)
@@ -185,13 +209,24 @@ def test_fields_are_counted_apart(counting_kernel: str) -> None:
     growing = counter(FeatureSettings(fields=("subject", "body"), ngrams=(1, 2)))
     rows = growing.rows([["free money", ""], ["call", "free"]])
     vocabulary, rank = growing.vocabulary()
-    assert vocabulary.terms == ["body:call", "body:free", "subject:free", "subject:free money", "subject:money"]
+    assert vocabulary.terms == [
+        "body:call",
+        "body:free",
+        "subject:free",
+        "subject:free money",
+        "subject:money",
+    ]
     assert rows.arrange(rank).indices.tolist() == [0, 2, 3, 4, 1]
 
 
 @pytest.mark.parametrize(
     ("tf", "norm", "has_idf"),
-    [("count", "none", False), ("binary", "none", False), ("log", "l2", True), ("relative", "l1", True)],
+    [
+        ("count", "none", False),
+        ("binary", "none", False),
+        ("log", "l2", True),
+        ("relative", "l1", True),
+    ],
 )
 @pytest.mark.parametrize("bits", [None, 4])
 def test_scores_are_those_of_the_weighted_rows(
@@ -211,8 +246,12 @@ def test_scores_are_those_of_the_weighted_rows(
     base = random.normal(size=n_features)
     idf = random.random(n_features) + 0.5 if has_idf else None
     starts = np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64)
-    scorer = SparseWeights(bias, default, starts, classes.astype(np.int32), deltas[features, classes], base, base_scale)
-    scores, n_tokens, n_known = counter(settings, vocabulary).scores([texts], Weighting(tf, norm, idf), scorer)
+    scorer = SparseWeights(
+        bias, default, starts, classes.astype(np.int32), deltas[features, classes], base, base_scale
+    )
+    scores, n_tokens, n_known = counter(settings, vocabulary).scores(
+        [texts], Weighting(tf, norm, idf), scorer
+    )
     rows = counter(settings, vocabulary).rows([texts])
     dense = np.zeros((len(texts), n_features))
     dense[np.repeat(np.arange(len(texts)), np.diff(rows.indptr)), rows.indices] = rows.counts
@@ -224,7 +263,9 @@ def test_scores_are_those_of_the_weighted_rows(
     elif tf == "relative":
         dense /= np.maximum(known, 1)[:, None]
     dense = dense * idf if idf is not None else dense
-    lengths = {"none": 1, "l1": np.abs(dense).sum(axis=1), "l2": np.sqrt((dense**2).sum(axis=1))}[norm]
+    lengths = {"none": 1, "l1": np.abs(dense).sum(axis=1), "l2": np.sqrt((dense**2).sum(axis=1))}[
+        norm
+    ]
     dense /= np.where(lengths == 0, 1, lengths)[:, None] if norm != "none" else 1
     weights = default[:, None] + np.outer(base_scale, base) + deltas.T
     np.testing.assert_allclose(scores, dense @ weights.T + bias, rtol=1e-12, atol=1e-12)
@@ -239,7 +280,9 @@ def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -
     texts = [" ".join(random.choice(words, size=n)) for n in range(20)]
     classes = np.tile(np.arange(2, dtype=np.int32), 50)
     deltas = random.normal(size=100)
-    scorer = SparseWeights(random.normal(size=2), random.normal(size=2), np.arange(0, 102, 2), classes, deltas)
+    scorer = SparseWeights(
+        random.normal(size=2), random.normal(size=2), np.arange(0, 102, 2), classes, deltas
+    )
     weighting = Weighting("log", "l2")
     fixed = counter(FeatureSettings(), Vocabulary.from_terms(words))
     together, _, _ = fixed.scores([texts], weighting, scorer)
@@ -251,7 +294,9 @@ def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:
     """The kernel supports the default tokens, and field names that are not prefixes of each other;
     otherwise plain Python counts.
     """
-    assert is_compilable(FeatureSettings(token_pattern=r"(?u)\b\w\w+\b", fields=("subject", "body")))
+    assert is_compilable(
+        FeatureSettings(token_pattern=r"(?u)\b\w\w+\b", fields=("subject", "body"))
+    )
     assert not is_compilable(FeatureSettings(token_pattern=r"\w+"))
     assert is_compilable(FeatureSettings(token_pattern=r"\w+|[^\w\s]", fields=("subject", "body")))
     assert not is_compilable(FeatureSettings(token_pattern=r"\w+|[^\w\s]", stop_words=("a",)))

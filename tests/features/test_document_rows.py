@@ -28,11 +28,15 @@ def rows_of(documents: list[dict[int, int]]) -> DocumentCounts:
 def documents_of(rows: DocumentCounts) -> list[list[tuple[int, int]]]:
     """What is in each row, in order."""
     pairs = list(zip(rows.indices.tolist(), rows.counts.tolist(), strict=True))
-    return [pairs[start:stop] for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+    return [
+        pairs[start:stop] for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    ]
 
 
 @given(DOCUMENTS, st.data())
-def test_taken_rows_are_those_documents(documents: list[dict[int, int]], data: st.DataObject) -> None:
+def test_taken_rows_are_those_documents(
+    documents: list[dict[int, int]], data: st.DataObject
+) -> None:
     """Any documents can be taken, in any order, more than once."""
     chosen = data.draw(st.lists(st.sampled_from(range(len(documents))))) if documents else []
     taken = rows_of(documents).take(np.array(chosen, dtype=np.int64))
@@ -49,7 +53,9 @@ def test_arranged_rows_hold_the_same_by_ascending_column(documents: list[dict[in
 
 
 @given(DOCUMENTS, DOCUMENTS)
-def test_joined_rows_follow_each_other(first: list[dict[int, int]], second: list[dict[int, int]]) -> None:
+def test_joined_rows_follow_each_other(
+    first: list[dict[int, int]], second: list[dict[int, int]]
+) -> None:
     """Joined rows equal rows that are counted together."""
     both = concatenate([rows_of(first), rows_of(second)])
     assert documents_of(both) == documents_of(rows_of(first + second))
@@ -82,7 +88,11 @@ def test_no_rows_join_to_none() -> None:
     """Joining no rows gives empty arrays of the right types."""
     nothing = concatenate([])
     assert len(nothing) == 0
-    assert [part.dtype for part in (nothing.indptr, nothing.indices, nothing.counts)] == [np.int64, np.int32, np.int32]
+    assert [part.dtype for part in (nothing.indptr, nothing.indices, nothing.counts)] == [
+        np.int64,
+        np.int32,
+        np.int32,
+    ]
 
 
 @pytest.mark.parametrize("block", [1, 7, 1_000_000])

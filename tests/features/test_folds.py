@@ -32,8 +32,12 @@ def test_the_only_document_of_a_class_is_never_held_out() -> None:
 def test_duplicates_are_held_out_together() -> None:
     """A class whose documents are all equal is never held out; the other classes are spread evenly."""
     classes = np.array([0] * 20 + [1] * 20 + [2, 2, 2], dtype=np.int32)
-    contents = np.array([*np.arange(20) // 2, *np.arange(100, 120) // 2, 7000, 7000, 7000], dtype=np.uint64)
-    folds = stratified_folds(classes, 5, seed=3, contents=contents, class_documents=np.bincount(classes))
+    contents = np.array(
+        [*np.arange(20) // 2, *np.arange(100, 120) // 2, 7000, 7000, 7000], dtype=np.uint64
+    )
+    folds = stratified_folds(
+        classes, 5, seed=3, contents=contents, class_documents=np.bincount(classes)
+    )
     assert folds[::2].tolist()[:20] == folds[1::2].tolist()[:20]
     assert np.bincount(folds[:20]).tolist() == np.bincount(folds[20:40]).tolist() == [4] * 5
     assert folds[40:].tolist() == [NEVER_HELD_OUT] * 3
@@ -54,7 +58,9 @@ def test_laws(rows: list[tuple[int, int]], n_folds: int, seed: int | None) -> No
     assert set(folds.tolist()) <= set(range(n_folds))
     numbers = [int(folds[contents == content][0]) for content in np.unique(contents)]
     assert np.ptp(np.bincount(numbers, minlength=n_folds)) <= 1
-    kept = stratified_folds(classes, n_folds, seed=seed, contents=contents, class_documents=np.bincount(classes))
+    kept = stratified_folds(
+        classes, n_folds, seed=seed, contents=contents, class_documents=np.bincount(classes)
+    )
     for found in (folds, kept):
         assert all(len(set(found[contents == content].tolist())) == 1 for content in contents)
     for fold in range(n_folds):

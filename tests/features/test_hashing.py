@@ -7,12 +7,20 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.hashing import bucket_hashes, buckets, document_hashes, mix64, murmur3, vocabulary_hashes
+from nbtext.features.hashing import (
+    bucket_hashes,
+    buckets,
+    document_hashes,
+    mix64,
+    murmur3,
+    vocabulary_hashes,
+)
 from nbtext.features.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize(
-    ("term", "value"), [("", 0xCBF29CE484222325), ("a", 0xAF63DC4C8601EC8C), ("foobar", 0x85944171F73967E8)]
+    ("term", "value"),
+    [("", 0xCBF29CE484222325), ("a", 0xAF63DC4C8601EC8C), ("foobar", 0x85944171F73967E8)],
 )
 def test_fnv1a_gives_the_published_values(term: str, value: int) -> None:
     """The test vectors of Fowler, Noll and Vo, mixed."""
@@ -55,7 +63,10 @@ def test_a_document_hash_is_the_mixed_sum_of_its_terms() -> None:
     """
     hashes = vocabulary_hashes(Vocabulary.from_sorted(["free", "call"]))
     rows = DocumentCounts.from_texts(
-        np.array([0, 2, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([2, 1, 2, 1], np.int32), np.zeros(3, int)
+        np.array([0, 2, 2, 4]),
+        np.array([0, 1, 0, 1], np.int32),
+        np.array([2, 1, 2, 1], np.int32),
+        np.zeros(3, int),
     )
     entry_hashes = np.concatenate((hashes, hashes))
     total = (2 * int(hashes[0]) + int(hashes[1])) % 2**64

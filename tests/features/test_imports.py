@@ -24,6 +24,12 @@ def test_every_module_can_be_the_first() -> None:
     """No module needs another one to be imported before it, the compiled ones included."""
     house = Path(__file__).parents[2] / "nbtext"
     paths = [path for room in CORE for path in (house / room).glob("*.py")]
-    names = [f"nbtext.{path.parent.name}.{path.stem}" for path in sorted(paths) if path.stem != "__init__"]
-    result = subprocess.run([sys.executable, "-c", CODE, *names], capture_output=True, text=True, check=False)
+    names = [
+        f"nbtext.{path.parent.name}.{path.stem}"
+        for path in sorted(paths)
+        if path.stem != "__init__"
+    ]
+    result = subprocess.run(
+        [sys.executable, "-c", CODE, *names], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr

@@ -39,13 +39,21 @@ SPECIAL = ["\u03a3", "\u0130"]
 # surrogates
 TRICKY = "aAbB_1 .\t\x00\x1c\x85\xa0\xad²ªßéÉÿŸıſΣσςİ\u0307ȺⱥKÅẞﬁ٣中あ\u2028\ud800\udfff𝟙𐐀𐐨😀"
 ANY_CHARACTER = st.characters(exclude_categories=())
-TEXT = st.text(ANY_CHARACTER, max_size=40) | st.text(TRICKY, max_size=40) | st.text("aBé \t", max_size=200)
-FIELDS = st.sampled_from([(), ("body",), ("subject", "body"), ("b", "ab", "a b"), ("é", "\ud800\t")])
+TEXT = (
+    st.text(ANY_CHARACTER, max_size=40)
+    | st.text(TRICKY, max_size=40)
+    | st.text("aBé \t", max_size=200)
+)
+FIELDS = st.sampled_from(
+    [(), ("body",), ("subject", "body"), ("b", "ab", "a b"), ("é", "\ud800\t")]
+)
 SETTINGS = st.one_of(
     st.builds(
         FeatureSettings,
         analyzer=st.sampled_from(["word", "char", "char_wb"]),
-        ngrams=st.tuples(st.integers(1, 3), st.integers(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1])),
+        ngrams=st.tuples(st.integers(1, 3), st.integers(0, 3)).map(
+            lambda pair: (pair[0], pair[0] + pair[1])
+        ),
         lowercase=st.booleans(),
         strip_accents=st.sampled_from([None, "unicode", "ascii"]),
         fields=FIELDS,
@@ -71,7 +79,9 @@ SETTINGS = st.one_of(
 )
 
 
-def both(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> tuple[Any, PlainCounter]:
+def both(
+    settings: FeatureSettings, vocabulary: Vocabulary | None = None
+) -> tuple[Any, PlainCounter]:
     """The compiled counter for these settings, and the plain one."""
     compiled = best_counter(settings, vocabulary)
     assert isinstance(compiled, kernel.Counter)
@@ -108,13 +118,17 @@ def found(counting: Any, columns: list[list[str]]) -> list[collections.Counter[s
     vocabulary, rank = counting.vocabulary()
     names = [vocabulary.terms[j] for j in rank[rows.indices]]
     return [
-        collections.Counter(dict(zip(names[start:stop], rows.counts[start:stop].tolist(), strict=True)))
+        collections.Counter(
+            dict(zip(names[start:stop], rows.counts[start:stop].tolist(), strict=True))
+        )
         for start, stop in pairwise(rows.indptr.tolist())
     ]
 
 
 @given(text=TEXT, is_lowered=st.booleans(), has_marks=st.booleans())
-def test_words_are_those_of_the_regular_expression(text: str, is_lowered: bool, has_marks: bool) -> None:
+def test_words_are_those_of_the_regular_expression(
+    text: str, is_lowered: bool, has_marks: bool
+) -> None:
     """For every string, words are those of lower-casing and of the documented regular expression."""
     pattern = MARKS_PATTERN if has_marks else TOKEN_PATTERN
     expected = collections.Counter(re.findall(pattern, text.lower() if is_lowered else text))
@@ -123,10 +137,16 @@ def test_words_are_those_of_the_regular_expression(text: str, is_lowered: bool, 
 
 def test_many_marks_and_long_words() -> None:
     """More marks than are looked up at once, and words as long as a token can be, and longer."""
-    texts = ["!" * 1000, "a" * 65535 + "?" + "b" * 65536, "é" * 200 + "漢" * 300 + "x", "\u2028" * 70 + "..."]
+    texts = [
+        "!" * 1000,
+        "a" * 65535 + "?" + "b" * 65536,
+        "é" * 200 + "漢" * 300 + "x",
+        "\u2028" * 70 + "...",
+    ]
     counting = kernel.Counter(marks=True)
     expected = [
-        collections.Counter(word for word in re.findall(MARKS_PATTERN, text) if len(word) < 65536) for text in texts
+        collections.Counter(word for word in re.findall(MARKS_PATTERN, text) if len(word) < 65536)
+        for text in texts
     ]
     assert found(counting, [texts]) == expected
     assert counting.take_too_long() == 1
@@ -145,7 +165,10 @@ def every_character() -> Iterable[str]:
 def test_every_character_is_a_letter_or_not_as_in_python(is_lowered: bool) -> None:
     """Each code point alone, doubled, and between letters."""
     texts = [" ".join(f"{c} {c}{c} x{c}y" for c in characters) for characters in every_character()]
-    expected = [collections.Counter(re.findall(r"\w\w+", text.lower() if is_lowered else text)) for text in texts]
+    expected = [
+        collections.Counter(re.findall(r"\w\w+", text.lower() if is_lowered else text))
+        for text in texts
+    ]
     assert found(kernel.Counter(lowercase=is_lowered), [texts]) == expected
 
 
@@ -157,14 +180,21 @@ def test_every_character_is_white_space_or_not_as_in_python(analyzer: str) -> No
     """
     analyze = Analyzer(FeatureSettings(analyzer=analyzer))
     texts = ["".join(f"x{c}y{c}{c}" for c in characters) for characters in every_character()]
-    assert found(kernel.Counter(analyzer=analyzer), [texts]) == [collections.Counter(analyze(text)) for text in texts]
+    assert found(kernel.Counter(analyzer=analyzer), [texts]) == [
+        collections.Counter(analyze(text)) for text in texts
+    ]
 
 
 @given(texts=st.lists(TEXT, max_size=6), more=st.lists(TEXT, max_size=6), settings=SETTINGS)
-def test_rows_are_those_of_the_reference(texts: list[str], more: list[str], settings: FeatureSettings) -> None:
+def test_rows_are_those_of_the_reference(
+    texts: list[str], more: list[str], settings: FeatureSettings
+) -> None:
     """Over a growing or hashed vocabulary; the vocabulary too is the same."""
     compiled, plain = both(settings)
-    parts = [[counting.rows(columns_of(settings, part)) for part in (texts, more)] for counting in (compiled, plain)]
+    parts = [
+        [counting.rows(columns_of(settings, part)) for part in (texts, more)]
+        for counting in (compiled, plain)
+    ]
     if settings.hash_bits != 30:
         vocabulary, rank = compiled.vocabulary()
         plain_vocabulary, plain_rank = plain.vocabulary()
@@ -222,7 +252,11 @@ def test_a_fixed_vocabulary_may_hold_any_terms(
     growing.rows(columns)
     occurring = growing.vocabulary()[0].terms
     prefixes = [f"{name}:" for name in settings.fields] or [""]
-    chosen = [occurring[i] for i in known if i < len(occurring)] + [f"{p}{t}" for p in prefixes for t in terms] + terms
+    chosen = (
+        [occurring[i] for i in known if i < len(occurring)]
+        + [f"{p}{t}" for p in prefixes for t in terms]
+        + terms
+    )
     compiled, plain = both(settings, Vocabulary.from_terms(chosen))
     assert_same(arrays_of(compiled.rows(columns)), arrays_of(plain.rows(columns)))
 
@@ -263,7 +297,9 @@ def test_all_languages_have_the_words_of_the_definition(corpora: Callable[[str],
     expected = [re.findall(TOKEN_PATTERN, text.lower()) for text in texts]
     assert rows.n_tokens.tolist() == list(map(len, expected))
     assert np.diff(rows.indptr).tolist() == [len(set(tokens)) for tokens in expected]
-    assert counting.vocabulary()[0].terms == sorted({token for tokens in expected for token in tokens})
+    assert counting.vocabulary()[0].terms == sorted(
+        {token for tokens in expected for token in tokens}
+    )
 
 
 @given(lengths=st.lists(st.integers(1, 70), max_size=30), last=st.sampled_from("aé中"))
@@ -273,13 +309,17 @@ def test_words_of_all_lengths_are_told_apart(lengths: list[int], last: str) -> N
     """
     words = ["a" * length for length in lengths] + ["a" * length + last for length in lengths]
     counting = kernel.Counter(analyzer="word")
-    assert found(counting, [[" ".join(words)]]) == [collections.Counter(word for word in words if len(word) > 1)]
+    assert found(counting, [[" ".join(words)]]) == [
+        collections.Counter(word for word in words if len(word) > 1)
+    ]
 
 
 def test_so_many_words_that_the_tables_grow_are_told_apart() -> None:
     """40,000 words and as many pairs are distinguished, and sorted."""
     words = [
-        f"{prefix}{i}" for i in range(20_000) for prefix in ("w", "a-long-common-beginning-of-words_".replace("-", "_"))
+        f"{prefix}{i}"
+        for i in range(20_000)
+        for prefix in ("w", "a-long-common-beginning-of-words_".replace("-", "_"))
     ]
     counting = kernel.Counter(ngrams=(1, 2))
     pairs = [" ".join(pair) for pair in pairwise(words)]
@@ -293,7 +333,10 @@ def test_thousands_of_classes_are_counted_apart() -> None:
     """
     random = np.random.default_rng(3)
     classes = random.permutation(np.repeat(np.arange(3000, dtype=np.int32), 2))
-    texts = [f"everybody class{label} tenth{label % 300} {'half ' * (label % 2)}" for label in classes.tolist()]
+    texts = [
+        f"everybody class{label} tenth{label % 300} {'half ' * (label % 2)}"
+        for label in classes.tolist()
+    ]
     counting = kernel.Counter()
     for start in range(0, len(texts), 500):
         counting.count([texts[start : start + 500]], classes[start : start + 500], 0)
@@ -310,11 +353,19 @@ def test_thousands_of_classes_are_counted_apart() -> None:
     assert set(counts.documents.tolist()) == set(counts.occurrences.tolist()) == {2}
 
 
-@given(word=st.text(ANY_CHARACTER, min_size=1, max_size=20).filter(lambda word: not re.search(r"\s\s", word)))
+@given(
+    word=st.text(ANY_CHARACTER, min_size=1, max_size=20).filter(
+        lambda word: not re.search(r"\s\s", word)
+    )
+)
 def test_buckets_are_those_of_scikit_learn(word: str) -> None:
     """The absolute value of MurmurHash3, modulo the number of buckets."""
-    rows = kernel.Counter(analyzer="char", ngrams=(len(word), len(word)), lowercase=False, hash_bits=30).rows([[word]])
-    assert rows.indices.tolist() == [abs(murmurhash3_32(word.encode("utf-8", "surrogatepass"))) % 2**30]
+    rows = kernel.Counter(
+        analyzer="char", ngrams=(len(word), len(word)), lowercase=False, hash_bits=30
+    ).rows([[word]])
+    assert rows.indices.tolist() == [
+        abs(murmurhash3_32(word.encode("utf-8", "surrogatepass"))) % 2**30
+    ]
 
 
 def test_the_normal_form_of_a_word_is_asked_for_once() -> None:
@@ -373,23 +424,32 @@ def test_a_growing_counter_belongs_to_one_thread() -> None:
 
 @pytest.mark.parametrize("normalize", [None, str.title], ids=["as it is", "normalized"])
 @pytest.mark.parametrize("bits", [None, 10])
-def test_threads_share_a_fixed_or_hashed_counter(normalize: Callable[[str], str] | None, bits: int | None) -> None:
+def test_threads_share_a_fixed_or_hashed_counter(
+    normalize: Callable[[str], str] | None, bits: int | None
+) -> None:
     """Each gets what one alone would get."""
     texts = [" ".join(f"w{(i * k) % 97}" for k in range(60)) for i in range(200)]
     terms = Vocabulary.from_terms(f"{letter}{i}" for i in range(50) for letter in "wW")
     counting = kernel.Counter(
-        ngrams=(1, 2), normalize=normalize, hash_bits=bits, vocabulary=terms if bits is None else None
+        ngrams=(1, 2),
+        normalize=normalize,
+        hash_bits=bits,
+        vocabulary=terms if bits is None else None,
     )
     batches = [texts[start : start + 20] for start in range(0, 200, 20)] * 8
     expected = [counting.rows([batch]) for batch in batches]
     with ThreadPoolExecutor(8) as pool:
-        for rows, wanted in zip(pool.map(lambda batch: counting.rows([batch]), batches), expected, strict=True):
+        for rows, wanted in zip(
+            pool.map(lambda batch: counting.rows([batch]), batches), expected, strict=True
+        ):
             assert_same(arrays_of(rows), arrays_of(wanted))
 
 
 @pytest.mark.parametrize("share", [0.02, 0.4, 1.0], ids=["sparse", "dense", "full"])
 @pytest.mark.parametrize("weighting", [("count", "none"), ("log", "l2")])
-def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighting: tuple[str, str]) -> None:
+def test_scores_are_those_of_the_reference_to_the_last_bit(
+    share: float, weighting: tuple[str, str]
+) -> None:
     """Both add up the same numbers in the same order, however the kernel keeps them; the rows'
     scores are close.
     """
@@ -401,7 +461,9 @@ def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighti
     bias, default, base, base_scale = (random.normal(size=size) for size in (4, 4, 200, 4))
     indptr = np.concatenate(([0], np.cumsum(used.sum(axis=1))))
     classes = np.nonzero(used)[1].astype(np.int32)
-    scorer = SparseWeights(bias, default, indptr, classes, random.normal(size=used.sum()), base, base_scale)
+    scorer = SparseWeights(
+        bias, default, indptr, classes, random.normal(size=used.sum()), base, base_scale
+    )
     weighing = Weighting(*weighting)
     counting = kernel.Counter(ngrams=(1, 2), vocabulary=terms)
     for _ in range(2):  # the second time, the weights are there already
@@ -411,7 +473,9 @@ def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighti
             np.testing.assert_array_equal(ours, theirs)
     rows = counting.rows([texts])
     weights = weighing.weights(rows.indptr, rows.indices, rows.counts)
-    np.testing.assert_allclose(found[0], kernel.score_rows(rows.indptr, rows.indices, weights, scorer), rtol=1e-12)
+    np.testing.assert_allclose(
+        found[0], kernel.score_rows(rows.indptr, rows.indices, weights, scorer), rtol=1e-12
+    )
 
 
 def test_a_document_of_a_million_words_is_counted() -> None:
@@ -419,4 +483,6 @@ def test_a_document_of_a_million_words_is_counted() -> None:
     in.
     """
     text = "the quick brown été " * 250_000
-    assert found(kernel.Counter(), [[text]]) == [dict.fromkeys(["the", "quick", "brown", "été"], 250_000)]
+    assert found(kernel.Counter(), [[text]]) == [
+        dict.fromkeys(["the", "quick", "brown", "été"], 250_000)
+    ]

@@ -39,18 +39,42 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[N
         (lambda: kernel.Counter().count([["a"]], np.full(1, 2**24, np.int32), 0), OverflowError),
         (lambda: kernel.Counter().count([["a"]], np.zeros(1, np.int64), 0), ValueError),
         (lambda: kernel.Counter().count([["a"]], np.zeros(1, np.int32), -1), OverflowError),
-        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 2, 1, 3]))), ValueError),
-        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))), ValueError),
-        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))), ValueError),
         (
-            lambda: kernel.take_rows([no_rows([0, 1], [1], [1])], np.zeros(1, np.int64), [np.zeros(1, np.int32)]),
+            lambda: kernel.Counter(
+                vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 2, 1, 3]))
+            ),
+            ValueError,
+        ),
+        (
+            lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))),
+            ValueError,
+        ),
+        (
+            lambda: kernel.Counter(
+                vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))
+            ),
+            ValueError,
+        ),
+        (
+            lambda: kernel.take_rows(
+                [no_rows([0, 1], [1], [1])], np.zeros(1, np.int64), [np.zeros(1, np.int32)]
+            ),
             ValueError,
         ),
         (lambda: kernel.take_rows([no_rows([0, 1], [1], [])], np.zeros(1, np.int64)), ValueError),
         (lambda: kernel.take_rows([no_rows([0, 1], [1], [1])], np.ones(1, np.int64)), ValueError),
-        (lambda: kernel.arrange_rows(*no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.arrange_rows(*no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.arrange_rows(*no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
+        (
+            lambda: kernel.arrange_rows(*no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)),
+            ValueError,
+        ),
+        (
+            lambda: kernel.arrange_rows(*no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)),
+            ValueError,
+        ),
+        (
+            lambda: kernel.arrange_rows(*no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)),
+            ValueError,
+        ),
         (lambda: kernel.arrange_rows(*no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
         (lambda: kernel.arrange_rows(*no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
     ],
@@ -64,18 +88,38 @@ def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]
 @pytest.mark.parametrize(
     "change",
     [
-        {"indices": [9]}, {"indices": [-1]}, {"indptr": [0, 2]}, {"indptr": [1, 1]}, {"values": []},
-        {"default": [0.0]}, {"base": [0.0]}, {"base": [0.0], "base_scale": [0.0, 0.0]}, {"starts": []},
-        {"starts": [0, 2, 9]}, {"starts": [0, 2, 1]}, {"starts": [-1, 2, 2]}, {"classes": [0]},
-        {"classes": [0, 2]}, {"classes": [-1, 0]}, {"bias": [0.0]},
+        {"indices": [9]},
+        {"indices": [-1]},
+        {"indptr": [0, 2]},
+        {"indptr": [1, 1]},
+        {"values": []},
+        {"default": [0.0]},
+        {"base": [0.0]},
+        {"base": [0.0], "base_scale": [0.0, 0.0]},
+        {"starts": []},
+        {"starts": [0, 2, 9]},
+        {"starts": [0, 2, 1]},
+        {"starts": [-1, 2, 2]},
+        {"classes": [0]},
+        {"classes": [0, 2]},
+        {"classes": [-1, 0]},
+        {"bias": [0.0]},
     ],
-)  # fmt: skip
+)
 def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) -> None:
     """Columns, classes and bounds that point elsewhere are found before they are followed."""
     arguments = {
-        "indptr": [0, 2], "indices": [0, 1], "values": [1.0, 1.0], "bias": [0.0, 0.0], "default": [0.0, 0.0],
-        "starts": [0, 2, 2], "classes": [0, 1], "deltas": [1.0, 1.0], "base": None, "base_scale": None,
-    }  # fmt: skip
+        "indptr": [0, 2],
+        "indices": [0, 1],
+        "values": [1.0, 1.0],
+        "bias": [0.0, 0.0],
+        "default": [0.0, 0.0],
+        "starts": [0, 2, 2],
+        "classes": [0, 1],
+        "deltas": [1.0, 1.0],
+        "base": None,
+        "base_scale": None,
+    }
     types = {"indptr": np.int64, "starts": np.int64, "indices": np.int32, "classes": np.int32}
     if change == {"indptr": [0, 2]}:
         arguments["indices"] = [0]
@@ -93,7 +137,12 @@ def test_the_largest_class_is_a_class() -> None:
     """It is not taken for the end of a feature's entries."""
     largest = np.iinfo(np.int32).max
     one = (np.array([0, 1]), np.array([largest], np.int32), np.array([1]), np.array([2]))
-    none = (np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    none = (
+        np.zeros(2, np.int64),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int64),
+    )
     for pair, wanted in (((one, none), [1, 2]), ((none, one), [1, 2]), ((one, one), [2, 4])):
         _, classes, *sums = kernel.combine_entries(*pair, 1)
         assert ([classes.tolist()], [array.item() for array in sums]) == ([[largest]], wanted)

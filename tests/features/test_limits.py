@@ -28,7 +28,11 @@ def test_the_longest_token(counting_kernel: str, character: str, excess: int) ->
     lone = character.startswith("\ud800")  # which is not a letter, and ends a word
     token = character * (max(0, LONGEST_TOKEN + excess) // width)
     text = f"one {token} two {token}"
-    expected = [word for word in ("one", token.lower(), "two", token.lower()) if not lone or word in ("one", "two")]
+    expected = [
+        word
+        for word in ("one", token.lower(), "two", token.lower())
+        if not lone or word in ("one", "two")
+    ]
     is_kept = len(token.lower().encode("utf-8", "surrogatepass")) <= LONGEST_TOKEN
     if not is_kept:
         expected = ["one", "two"]
@@ -62,7 +66,9 @@ def test_words_at_the_edges_of_64_bytes(counting_kernel: str, letter: str) -> No
     growing = counter(FeatureSettings())
     rows = growing.rows([texts])
     terms = growing.vocabulary()[0].terms
-    assert sorted(terms) == sorted({word for text in texts for word in re.findall(TOKEN_PATTERN, text)})
+    assert sorted(terms) == sorted(
+        {word for text in texts for word in re.findall(TOKEN_PATTERN, text)}
+    )
     assert rows.n_tokens.tolist() == [len(re.findall(TOKEN_PATTERN, text)) for text in texts]
 
 
@@ -72,7 +78,9 @@ def test_words_of_all_lengths_collide(counting_kernel: str) -> None:
     """
     random = np.random.default_rng(7)
     letters = np.array(list("abcdefgh"))
-    words = sorted({"".join(random.choice(letters, size)) for size in random.integers(2, 14, 20_000)})
+    words = sorted(
+        {"".join(random.choice(letters, size)) for size in random.integers(2, 14, 20_000)}
+    )
     known = words[::2]
     unknown = words[1::2]
     fixed = counter(FeatureSettings(), Vocabulary.from_terms(known))
@@ -91,7 +99,8 @@ def test_kernel_and_reference_leave_out_the_same() -> None:
     """Runs of many lengths about the limit, of letters of all widths."""
     random = np.random.default_rng(5)
     words = [
-        str(random.choice(["a", "é", "中", "𝟙"])) * int(LONGEST_TOKEN // random.integers(1, 5) + random.integers(-2, 3))
+        str(random.choice(["a", "é", "中", "𝟙"]))
+        * int(LONGEST_TOKEN // random.integers(1, 5) + random.integers(-2, 3))
         for _ in range(40)
     ]
     text = " ".join(words)
@@ -114,7 +123,9 @@ def test_n_grams_of_characters_have_no_limit(counting_kernel: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"ngrams": (1, 101)}, {"ngrams": (1, 2**64)}, {"token_pattern": "a" * 1001}], ids=str
+    "options",
+    [{"ngrams": (1, 101)}, {"ngrams": (1, 2**64)}, {"token_pattern": "a" * 1001}],
+    ids=str,
 )
 def test_settings_are_bounded(options: dict[str, object]) -> None:
     """No model, and no option, asks for n-grams or patterns without end."""
@@ -150,7 +161,9 @@ def test_patterns_work_in_other_threads() -> None:
     found: list[list[int]] = []
 
     def count() -> None:
-        found.append(counter(FeatureSettings(token_pattern=r"\w+")).rows([["a bb ccc"]]).n_tokens.tolist())
+        found.append(
+            counter(FeatureSettings(token_pattern=r"\w+")).rows([["a bb ccc"]]).n_tokens.tolist()
+        )
 
     thread = threading.Thread(target=count)
     thread.start()

@@ -18,12 +18,19 @@ from nbtext.features.vectorizer import Vectorizer
 def counts_of(texts: Sequence[str]) -> tuple[DocumentCounts, int]:
     """The counts of texts, equal rows with equal hashes."""
     matrix = Vectorizer(token_pattern=r"\S+").fit_transform(texts)
-    rows = [(*matrix.indices[a:b].tolist(), -1, *matrix.data[a:b].tolist()) for a, b in pairs_of(matrix.indptr)]
+    rows = [
+        (*matrix.indices[a:b].tolist(), -1, *matrix.data[a:b].tolist())
+        for a, b in pairs_of(matrix.indptr)
+    ]
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     hashes = np.array([numbers[row] for row in rows], dtype=np.uint64)
     classes = np.zeros(len(texts), dtype=np.int32)
     counts = DocumentCounts(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, classes, hashes
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        classes,
+        hashes,
     )
     return counts, matrix.shape[1]
 
@@ -58,15 +65,25 @@ def test_pairs_and_groups() -> None:
     ]
     found = find_near_duplicates(*counts_of(texts))
     assert {
-        tuple(pair): round(float(s), 9) for pair, s in zip(found.pairs.tolist(), found.similarities, strict=True)
-    } == {(one, other): round(similarity, 9) for (one, other), similarity in all_pairs(texts[:5]).items()}
-    assert found.groups[0] == found.groups[1] == found.groups[2] == found.groups[3] == found.groups[5]
+        tuple(pair): round(float(s), 9)
+        for pair, s in zip(found.pairs.tolist(), found.similarities, strict=True)
+    } == {
+        (one, other): round(similarity, 9)
+        for (one, other), similarity in all_pairs(texts[:5]).items()
+    }
+    assert (
+        found.groups[0] == found.groups[1] == found.groups[2] == found.groups[3] == found.groups[5]
+    )
     assert found.groups[4] != found.groups[0]
 
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.lists(st.lists(st.sampled_from([f"w{n}" for n in range(30)]), min_size=1, max_size=25), min_size=2, max_size=12)
+    st.lists(
+        st.lists(st.sampled_from([f"w{n}" for n in range(30)]), min_size=1, max_size=25),
+        min_size=2,
+        max_size=12,
+    )
 )
 def test_reports_only_pairs_that_are_similar(documents: list[list[str]]) -> None:
     """Every pair that is found is one of the exact join, with its similarity."""
@@ -81,7 +98,9 @@ def test_a_large_group_is_found_although_its_words_are_not_rare() -> None:
     """300 letters from one template share words that 300 documents have; all are in one group."""
     chance = random.Random(1)
     template = [f"word{n}" for n in range(40)]
-    letters = [" ".join([*template, f"name{n}", f"code{chance.randrange(10**9)}"]) for n in range(300)]
+    letters = [
+        " ".join([*template, f"name{n}", f"code{chance.randrange(10**9)}"]) for n in range(300)
+    ]
     others = [" ".join(chance.sample([f"other{n}" for n in range(400)], 40)) for _ in range(300)]
     texts = letters + others
     found = find_near_duplicates(*counts_of(texts))
@@ -99,13 +118,17 @@ def test_the_least_similarity_is_one_of_near_duplicates() -> None:
 def test_words_of_twenty_documents_are_rare(n_texts: int, has_all: bool) -> None:
     """Up to there, all pairs of a group are found; in a larger one, those that make it one group."""
     words = [f"word{n}" for n in range(40)]
-    found = find_near_duplicates(*counts_of([" ".join([*words, f"own{n}"]) for n in range(n_texts)]))
+    found = find_near_duplicates(
+        *counts_of([" ".join([*words, f"own{n}"]) for n in range(n_texts)])
+    )
     assert (len(found.pairs) == n_texts * (n_texts - 1) // 2) == has_all
     assert set(found.groups.tolist()) == {0}
 
 
-@pytest.mark.parametrize(("n_shared", "n_other", "n_alone", "is_found"),
-                         [(4, 6, 0, True), (3, 7, 0, True), (2, 8, 0, False), (2, 0, 8, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n_shared", "n_other", "n_alone", "is_found"),
+    [(4, 6, 0, True), (3, 7, 0, True), (2, 8, 0, False), (2, 0, 8, True)],
+)
 def test_candidates_share_three_tenths_of_their_rare_words(
     n_shared: int, n_other: int, n_alone: int, is_found: bool
 ) -> None:
@@ -121,7 +144,9 @@ def test_candidates_share_three_tenths_of_their_rare_words(
     alone = [[f"alone{part}{n}" for n in range(n_alone)] for part in range(2)]
     one, other = (" ".join([*frequent, *shared, *others[part], *alone[part]]) for part in range(2))
     between = [" ".join([*frequent, *(f"own{n}x{k}" for k in range(10))]) for n in range(40)]
-    pairs = find_near_duplicates(*counts_of([one, *between, other, *map(" ".join, others)])).pairs.tolist()
+    pairs = find_near_duplicates(
+        *counts_of([one, *between, other, *map(" ".join, others)])
+    ).pairs.tolist()
     assert ([0, 41] in pairs) == is_found
 
 
@@ -158,7 +183,11 @@ def test_finds_the_pairs_of_the_exact_join(corpora: Callable[[str], Path], name:
         texts = (folder / "SMSSpamCollection").read_text(encoding="utf-8").splitlines()
         texts = [text.partition("\t")[2] for text in texts]
     else:
-        paths = sorted(path for half in ("train", "test") for path in (folder / half / "misc.forsale").iterdir())
+        paths = sorted(
+            path
+            for half in ("train", "test")
+            for path in (folder / half / "misc.forsale").iterdir()
+        )
         paths += sorted((folder / "train" / "rec.autos").iterdir())
         texts = [path.read_text(encoding="latin-1") for path in paths]
     texts = sorted({" ".join(sorted(set(text.lower().split()))) for text in texts})
@@ -183,5 +212,9 @@ def exact_join(texts: Sequence[str]) -> set[tuple[int, int]]:
         shared = (matrix[start : start + 500] @ matrix.T).toarray()
         union = sizes[start : start + 500, None] + sizes[None, :] - shared
         one, other = np.nonzero(shared >= SIMILAR * np.maximum(union, 1) - 1e-6)
-        found |= {(a + start, b) for a, b in zip(one.tolist(), other.tolist(), strict=True) if a + start < b}
+        found |= {
+            (a + start, b)
+            for a, b in zip(one.tolist(), other.tolist(), strict=True)
+            if a + start < b
+        }
     return found

@@ -21,7 +21,10 @@ OPTIONS = [
     {"analyzer": "char_wb", "ngrams": (2, 4)},
     {"analyzer": "char_wb", "ngrams": (1, 1), "strip_accents": "ascii"},
 ]
-TEXTS = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("abß İΣσς \t\n\u0301éÅ가\u3000the")), max_size=40)
+TEXTS = st.text(
+    alphabet=st.one_of(st.characters(), st.sampled_from("abß İΣσς \t\n\u0301éÅ가\u3000the")),
+    max_size=40,
+)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -33,14 +36,18 @@ def test_the_same_features_as_the_analyzer(options: dict[str, object], text: str
     settings = FeatureSettings(**options)  # type: ignore[arg-type]
     found = Locator(settings)(text)
     assert [occurrence.feature for occurrence in found] == Analyzer(settings)(text)
-    assert all(0 <= start <= end <= len(text) for occurrence in found for start, end in occurrence.spans)
+    assert all(
+        0 <= start <= end <= len(text) for occurrence in found for start, end in occurrence.spans
+    )
 
 
 def test_a_token_that_is_too_long_has_no_place() -> None:
     """What the analyzer leaves out is not a neighbor of others either."""
     settings = FeatureSettings(ngrams=(1, 2))
     text = f"red {'a' * 70_000} round"
-    assert [occurrence.feature for occurrence in Locator(settings)(text)] == Analyzer(settings)(text)
+    assert [occurrence.feature for occurrence in Locator(settings)(text)] == Analyzer(settings)(
+        text
+    )
 
 
 @given(text=TEXTS)
@@ -61,5 +68,11 @@ def test_places_by_hand() -> None:
         ("call me", ((0, 4), (5, 7))),
         ("me now", ((5, 7), (8, 11))),
     ]
-    assert Locator(FeatureSettings(analyzer="char_wb", ngrams=(3, 3)))("ab") == [(" ab", ((0, 2),)), ("ab ", ((0, 2),))]
-    assert Locator(FeatureSettings())("İstanbul x ΛΌΓΟΣ") == [("stanbul", ((1, 8),)), ("λόγος", ((11, 16),))]
+    assert Locator(FeatureSettings(analyzer="char_wb", ngrams=(3, 3)))("ab") == [
+        (" ab", ((0, 2),)),
+        ("ab ", ((0, 2),)),
+    ]
+    assert Locator(FeatureSettings())("İstanbul x ΛΌΓΟΣ") == [
+        ("stanbul", ((1, 8),)),
+        ("λόγος", ((11, 16),)),
+    ]

@@ -16,7 +16,9 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
 
 TERMS = st.sets(st.text(max_size=6))
-matrices = st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1, max_size=6).map(np.array)
+matrices = st.lists(
+    st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1, max_size=6
+).map(np.array)
 
 
 @pytest.fixture(scope="module", params=["compiled", "plain"])
@@ -32,16 +34,25 @@ def functions(request: pytest.FixtureRequest) -> Any:
 
 
 @given(first=TERMS, second=TERMS)
-def test_merged_vocabularies_are_their_union(functions: Any, first: set[str], second: set[str]) -> None:
+def test_merged_vocabularies_are_their_union(
+    functions: Any, first: set[str], second: set[str]
+) -> None:
     """Sorted, each term once; and the columns point to the same terms."""
     a = Vocabulary.from_terms(first)
     b = Vocabulary.from_terms(second)
-    blob, offsets, columns_a, columns_b = functions.merge_sorted(a.blob, a.offsets, b.blob, b.offsets)
+    blob, offsets, columns_a, columns_b = functions.merge_sorted(
+        a.blob, a.offsets, b.blob, b.offsets
+    )
     union = Vocabulary(blob, offsets)
     assert union.terms == sorted(first | second)
     assert [union.terms[column] for column in columns_a] == a.terms
     assert [union.terms[column] for column in columns_b] == b.terms
-    assert (blob.dtype, offsets.dtype, columns_a.dtype, columns_b.dtype) == (np.uint8, np.int64, np.int32, np.int32)
+    assert (blob.dtype, offsets.dtype, columns_a.dtype, columns_b.dtype) == (
+        np.uint8,
+        np.int64,
+        np.int32,
+        np.int32,
+    )
 
 
 @given(
@@ -60,7 +71,10 @@ def test_arranged_rows_are_in_their_columns(
         np.array([n for document in documents for n in document.values()], dtype=np.int32),
     )
     indptr, indices, counts = functions.arrange_rows(*rows, places)
-    expected = [sorted((columns[j], n) for j, n in d.items() if columns[j] not in dropped) for d in documents]
+    expected = [
+        sorted((columns[j], n) for j, n in d.items() if columns[j] not in dropped)
+        for d in documents
+    ]
     assert indptr.tolist() == [0, *np.cumsum([len(document) for document in expected], dtype=int)]
     assert list(zip(indices, counts, strict=True)) == [pair for d in expected for pair in d]
     assert [part.dtype for part in (indptr, indices, counts)] == [np.int64, np.int32, np.int32]
@@ -69,10 +83,14 @@ def test_arranged_rows_are_in_their_columns(
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 @pytest.mark.parametrize("has_base", [False, True])
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
-def test_scores_are_the_matrix_product(functions: Any, dtype: type, has_base: bool, n_classes: int) -> None:
+def test_scores_are_the_matrix_product(
+    functions: Any, dtype: type, has_base: bool, n_classes: int
+) -> None:
     """X @ weights.T + bias, with the weights written out in full; an empty row has the bias."""
     random = np.random.default_rng(1)
-    counts = random.poisson(0.3, size=(20, 30)) * (random.random((20, 30)) if dtype is np.float64 else 1)
+    counts = random.poisson(0.3, size=(20, 30)) * (
+        random.random((20, 30)) if dtype is np.float64 else 1
+    )
     counts[7] = 0
     rows, columns = counts.nonzero()
     deltas = random.normal(size=(30, n_classes)) * (random.random((30, n_classes)) < 0.3)
@@ -99,7 +117,9 @@ def test_scores_are_the_matrix_product(functions: Any, dtype: type, has_base: bo
     assert scores[7].tolist() == scorer.bias.tolist()
 
 
-def rows_of(matrix: NDArray[np.int64], dtype: type) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.generic]]:
+def rows_of(
+    matrix: NDArray[np.int64], dtype: type
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.generic]]:
     rows, columns = np.nonzero(matrix)
     indptr = np.searchsorted(rows, np.arange(len(matrix) + 1)).astype(np.int64)
     return indptr, columns.astype(np.int32), matrix[rows, columns].astype(dtype)
@@ -114,16 +134,21 @@ def test_rows_are_taken_in_any_order(
 
     The parts may have other numbers for the columns.
     """
-    picked = np.array(data.draw(st.lists(st.integers(0, len(matrix) - 1), max_size=8)), dtype=np.int64)
+    picked = np.array(
+        data.draw(st.lists(st.integers(0, len(matrix) - 1), max_size=8)), dtype=np.int64
+    )
     cuts = sorted(data.draw(st.lists(st.integers(0, len(matrix)), max_size=3)))
     expected = rows_of(matrix[picked], dtype)
     parts = [rows_of(matrix[a:b], dtype) for a, b in pairwise((0, *cuts, len(matrix)))]
     orders = [np.array(data.draw(st.permutations(range(3))), dtype=np.int32) for _ in parts]
     renumbered = [
-        (indptr, order[indices], counts) for (indptr, indices, counts), order in zip(parts, orders, strict=True)
+        (indptr, order[indices], counts)
+        for (indptr, indices, counts), order in zip(parts, orders, strict=True)
     ]
     columns = [np.argsort(order).astype(np.int32) for order in orders]
-    found = functions.take_rows(*data.draw(st.sampled_from([(parts, picked), (renumbered, picked, columns)])))
+    found = functions.take_rows(
+        *data.draw(st.sampled_from([(parts, picked), (renumbered, picked, columns)]))
+    )
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
         assert mine.dtype == theirs.dtype
@@ -134,14 +159,18 @@ def test_entries_are_found(functions: Any, matrix: NDArray[np.int64], data: st.D
     """Each entry of a row is found where its feature and the row's class stand in a feature-major
     list.
     """
-    classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(matrix), max_size=len(matrix))), np.int32)
+    classes = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=len(matrix), max_size=len(matrix))), np.int32
+    )
     indptr, indices, _ = rows_of(matrix, np.int32)
     row_classes = np.repeat(classes, np.diff(indptr))
     listed = sorted(set(zip(indices.tolist(), row_classes.tolist(), strict=True)))
     w_indptr = np.searchsorted([feature for feature, _ in listed], np.arange(4)).astype(np.int64)
     w_classes = np.array([k for _, k in listed], dtype=np.int32)
     positions = functions.entry_positions(indptr, indices, classes, w_indptr, w_classes)
-    assert [listed[p] for p in positions] == list(zip(indices.tolist(), row_classes.tolist(), strict=True))
+    assert [listed[p] for p in positions] == list(
+        zip(indices.tolist(), row_classes.tolist(), strict=True)
+    )
 
 
 def test_rows_that_are_no_part_of_the_entries(functions: Any) -> None:
@@ -151,5 +180,9 @@ def test_rows_that_are_no_part_of_the_entries(functions: Any) -> None:
     for w_indptr, w_classes in (([0, 0, 1], [1]), ([0, 1, 1], [0]), ([0, 0, 0], [])):
         with pytest.raises(ValueError, match="lacks an entry"):
             functions.entry_positions(
-                indptr, indices, np.zeros(1, np.int32), np.array(w_indptr), np.array(w_classes, dtype=np.int32)
+                indptr,
+                indices,
+                np.zeros(1, np.int32),
+                np.array(w_indptr),
+                np.array(w_classes, dtype=np.int32),
             )

@@ -33,22 +33,30 @@ def counted(counts: np.ndarray, classes: np.ndarray) -> tuple[ClassCounts, np.nd
     occurrences = members.T @ counts
     features, labels = documents.T.nonzero()
     indptr = np.searchsorted(features, np.arange(counts.shape[1] + 1)).astype(np.int64)
-    sums = ClassCounts(indptr, labels.astype(np.int32), documents[labels, features], occurrences[labels, features])
+    sums = ClassCounts(
+        indptr, labels.astype(np.int32), documents[labels, features], occurrences[labels, features]
+    )
     return sums, members.sum(axis=0)
 
 
 @given(counts=COUNTS, data=st.data())
-def test_mutual_information_is_that_of_scikit_learn(counts: np.ndarray, data: st.DataObject) -> None:
+def test_mutual_information_is_that_of_scikit_learn(
+    counts: np.ndarray, data: st.DataObject
+) -> None:
     """Of binary counts and the label, in nats."""
     classes = data.draw(arrays(np.int64, len(counts), elements=st.integers(0, 2)))
     classes[0] = 0
     sums, class_documents = counted(counts, classes)
     expected = mutual_info_classif(counts > 0, classes, discrete_features=True)
-    np.testing.assert_allclose(mutual_information(sums, class_documents), expected, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(
+        mutual_information(sums, class_documents), expected, rtol=1e-10, atol=1e-13
+    )
 
 
 @given(counts=COUNTS, data=st.data(), is_binary=st.booleans())
-def test_chi_squared_is_that_of_scikit_learn(counts: np.ndarray, data: st.DataObject, is_binary: bool) -> None:
+def test_chi_squared_is_that_of_scikit_learn(
+    counts: np.ndarray, data: st.DataObject, is_binary: bool
+) -> None:
     """On occurrences, or on binary counts."""
     classes = data.draw(arrays(np.int64, len(counts), elements=st.integers(0, 2)))
     classes[:2] = 0, 1
@@ -64,16 +72,30 @@ def test_mutual_information_of_a_perfect_word_is_the_entropy_of_the_label() -> N
     """A word in all documents of one of two equal classes tells one bit, ln 2; one in all documents
     tells nothing.
     """
-    sums, class_documents = counted(np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1]))
-    np.testing.assert_allclose(mutual_information(sums, class_documents), [np.log(2), 0], atol=1e-15)
+    sums, class_documents = counted(
+        np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1])
+    )
+    np.testing.assert_allclose(
+        mutual_information(sums, class_documents), [np.log(2), 0], atol=1e-15
+    )
 
 
-@pytest.mark.parametrize(("n", "first", "second"), [(6, (1, 6, 4), (4, 1, 6)), (6, (2, 1, 6), (6, 2, 1))])
-def test_rounding_errors_break_no_ties(n: int, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("n", "first", "second"), [(6, (1, 6, 4), (4, 1, 6)), (6, (2, 1, 6), (6, 2, 1))]
+)
+def test_rounding_errors_break_no_ties(
+    n: int, first: tuple[int, ...], second: tuple[int, ...]
+) -> None:
     """Two words that tell the same, with labels exchanged, differ in the last bits: the earlier
     name is kept.
     """
-    counts = np.array([[row < one, row < other] for one, other in zip(first, second, strict=True) for row in range(n)])
+    counts = np.array(
+        [
+            [row < one, row < other]
+            for one, other in zip(first, second, strict=True)
+            for row in range(n)
+        ]
+    )
     sums, class_documents = counted(counts.astype(np.int64), np.repeat([0, 1, 2], n))
     scores = mutual_information(sums, class_documents)
     assert scores[0] < scores[1] == pytest.approx(scores[0], rel=1e-12)
@@ -127,9 +149,13 @@ def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
     for mirrored in (False, True):
         counts = np.zeros((14, 2), dtype=np.int64)
         counts[:3, 0] = counts[7:10, 1] = 1
-        sums, class_documents = counted(counts[:, ::-1] if mirrored else counts, np.repeat([0, 1], 7))
+        sums, class_documents = counted(
+            counts[:, ::-1] if mirrored else counts, np.repeat([0, 1], 7)
+        )
         for criterion in ("mi", "chi2"):
-            assert select_columns(sums, class_documents, FeatureSettings(select=(criterion, 1))).tolist() == [0]
+            assert select_columns(
+                sums, class_documents, FeatureSettings(select=(criterion, 1))
+            ).tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -147,14 +173,28 @@ def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
             "^--max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise",
         ),
         ({"min_df": 0}, SettingsError, "^min_df: 0 is neither a number of documents"),
-        ({"max_df": 1.5}, SettingsError, "^max_df: 1.5 is neither a number of documents nor a proportion"),
-        ({"min_df": float("nan")}, SettingsError, "^min_df: nan is neither a number of documents nor a proportion"),
+        (
+            {"max_df": 1.5},
+            SettingsError,
+            "^max_df: 1.5 is neither a number of documents nor a proportion",
+        ),
+        (
+            {"min_df": float("nan")},
+            SettingsError,
+            "^min_df: nan is neither a number of documents nor a proportion",
+        ),
         ({"max_features": 0}, SettingsError, "^max_features: 0 is not a valid value"),
         ({"select": ("mi", 0)}, SettingsError, "^select: 0 is not a number from 1"),
-        ({"select": ("gini", 1)}, SettingsError, "--select: unknown criterion gini; write mi:N or chi2:N"),
+        (
+            {"select": ("gini", 1)},
+            SettingsError,
+            "--select: unknown criterion gini; write mi:N or chi2:N",
+        ),
     ],
 )
-def test_limits_that_make_no_sense_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_limits_that_make_no_sense_are_refused(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
     """Each error names the option and says what would help."""
     sums, class_documents = counted(CORPUS, LABELS)
     with pytest.raises(error, match=message):
@@ -163,7 +203,9 @@ def test_limits_that_make_no_sense_are_refused(options: dict[str, Any], error: t
 
 def test_nothing_can_be_selected_from_nothing() -> None:
     """Documents without any feature, and labels without a difference, are errors."""
-    nothing = ClassCounts(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    nothing = ClassCounts(
+        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    )
     with pytest.raises(ModelError, match="no document contains a token"):
         select_columns(nothing, np.array([3]), FeatureSettings())
     sums, class_documents = counted(CORPUS, np.zeros(4, dtype=np.int64))
@@ -180,7 +222,9 @@ def test_a_share_of_the_documents_is_not_rounded() -> None:
 @pytest.mark.parametrize("smallest", [5e-324, 1e-300])
 def test_chi_squared_of_tiny_counts(smallest: float) -> None:
     """Models that decayed have them: the statistic is as small as they are, without a warning."""
-    sums, class_documents = counted(np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1]))
+    sums, class_documents = counted(
+        np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1])
+    )
     expected = chi_squared(sums, sums.occurrences, class_documents)
     found = chi_squared(sums, sums.occurrences * smallest, class_documents)
     np.testing.assert_allclose(found, expected * smallest, rtol=1e-12, atol=5e-324)

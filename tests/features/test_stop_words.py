@@ -43,7 +43,9 @@ def test_a_stop_word_file_has_a_word_a_line(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes(b"\xef\xbb\xbfthe\r\n\n  und \n# the\n\t\n\xc3\xa9t\xc3\xa9\x0bx\nlast")
     assert read_stop_words(str(path)) == ("the", "und", "# the", "été\x0bx", "last")
-    (found,) = (setting for field, setting in list_settings(FeatureSettings) if field.name == "stop_words")
+    (found,) = (
+        setting for field, setting in list_settings(FeatureSettings) if field.name == "stop_words"
+    )
     assert found.parse is not None
     assert found.parse(str(path)) == ("# the", "last", "the", "und", "été\x0bx")
 

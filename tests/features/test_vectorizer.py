@@ -10,7 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, NbtextError
@@ -18,9 +23,26 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.stop_words import ENGLISH
 from nbtext.features.vectorizer import Vectorizer
 
-WORDS = ["free", "Call", "me", "now", "été", "ΟΔΟΣ", "a", "B2", "naïve!", "x", "\u0130k", "ﬁne", "me", "me"]
+WORDS = [
+    "free",
+    "Call",
+    "me",
+    "now",
+    "été",
+    "ΟΔΟΣ",
+    "a",
+    "B2",
+    "naïve!",
+    "x",
+    "\u0130k",
+    "ﬁne",
+    "me",
+    "me",
+]
 CORPORA = st.lists(
-    st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max_size=15), min_size=1, max_size=8
+    st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max_size=15),
+    min_size=1,
+    max_size=8,
 )
 SHARED = st.fixed_dictionaries(
     {
@@ -82,7 +104,11 @@ def assert_same(ours: csr_array, theirs: Any, *, rtol: float = 0.0) -> None:
 @pytest.mark.filterwarnings("ignore:Your stop_words may be inconsistent")
 @given(texts=CORPORA, more=CORPORA, options=analyses(), limits=LIMITS)
 def test_counts_are_those_of_count_vectorizer(
-    counting_kernel: str, texts: list[str], more: list[str], options: dict[str, Any], limits: dict[str, Any]
+    counting_kernel: str,
+    texts: list[str],
+    more: list[str],
+    options: dict[str, Any],
+    limits: dict[str, Any],
 ) -> None:
     """The same names in the same order, the same counts, in training and afterwards; an error where
     it has one.
@@ -104,7 +130,11 @@ def test_counts_are_those_of_count_vectorizer(
 
 @given(texts=CORPORA, options=SHARED, n_features=st.integers(1, 12), is_binary=st.booleans())
 def test_the_most_frequent_features_are_those_of_count_vectorizer(
-    counting_kernel: str, texts: list[str], options: dict[str, Any], n_features: int, is_binary: bool
+    counting_kernel: str,
+    texts: list[str],
+    options: dict[str, Any],
+    n_features: int,
+    is_binary: bool,
 ) -> None:
     """As frequent as scikit-learn's choice, and the earliest names among equals (where scikit-learn
     takes any).
@@ -114,11 +144,17 @@ def test_the_most_frequent_features_are_those_of_count_vectorizer(
         totals = np.asarray(theirs.fit_transform(texts).sum(axis=0)).ravel()
     except ValueError:
         assume(False)
-    ours = Vectorizer(**options, max_features=n_features, tf="binary" if is_binary else "count").fit(texts)
+    ours = Vectorizer(
+        **options, max_features=n_features, tf="binary" if is_binary else "count"
+    ).fit(texts)
     names = theirs.get_feature_names_out()
-    best = sorted(range(len(names)), key=lambda column: (-totals[column], names[column]))[:n_features]
+    best = sorted(range(len(names)), key=lambda column: (-totals[column], names[column]))[
+        :n_features
+    ]
     assert ours.get_feature_names_out().tolist() == sorted(names[best])
-    limited = CountVectorizer(**theirs_of(options), binary=is_binary, max_features=n_features).fit(texts)
+    limited = CountVectorizer(**theirs_of(options), binary=is_binary, max_features=n_features).fit(
+        texts
+    )
     frequency = dict(zip(names, totals, strict=True))
     assert sorted(frequency[name] for name in limited.vocabulary_) == sorted(totals[best])
 
@@ -146,7 +182,10 @@ def test_weights_are_those_of_tfidf_vectorizer(  # noqa: PLR0913, PLR0917  hypot
     """To 1e-12, in training and afterwards."""
     options |= limits
     theirs = TfidfVectorizer(
-        **theirs_of(options), use_idf=has_idf, sublinear_tf=is_log, norm=None if norm == "none" else norm
+        **theirs_of(options),
+        use_idf=has_idf,
+        sublinear_tf=is_log,
+        norm=None if norm == "none" else norm,
     )
     if options["tf"] == "count" and is_log:
         options["tf"] = "log"
@@ -171,7 +210,12 @@ def test_weights_are_those_of_tfidf_vectorizer(  # noqa: PLR0913, PLR0917  hypot
 )
 @pytest.mark.filterwarnings("ignore:Your stop_words may be inconsistent")
 def test_hashes_are_those_of_hashing_vectorizer(
-    counting_kernel: str, texts: list[str], options: dict[str, Any], bits: int, is_binary: bool, norm: str
+    counting_kernel: str,
+    texts: list[str],
+    options: dict[str, Any],
+    bits: int,
+    is_binary: bool,
+    norm: str,
 ) -> None:
     """Without alternating signs; and nothing has to be fitted."""
     # it cannot hash lone surrogates
@@ -190,9 +234,14 @@ def test_hashes_are_those_of_hashing_vectorizer(
         ours.get_feature_names_out()
 
 
-@given(texts=CORPORA, terms=st.sets(st.sampled_from(["free", "me", "now", "call me", "été", "never"]), min_size=1))
+@given(
+    texts=CORPORA,
+    terms=st.sets(st.sampled_from(["free", "me", "now", "call me", "été", "never"]), min_size=1),
+)
 @pytest.mark.filterwarnings("ignore:Upper case characters found in vocabulary")
-def test_a_given_vocabulary_is_used_whole(counting_kernel: str, texts: list[str], terms: set[str]) -> None:
+def test_a_given_vocabulary_is_used_whole(
+    counting_kernel: str, texts: list[str], terms: set[str]
+) -> None:
     """As in scikit-learn, in sorted order, in training and without; with its idf too."""
     theirs = CountVectorizer(vocabulary=sorted(terms), ngram_range=(1, 2))
     ours = Vectorizer(vocabulary=tuple(terms), ngrams=(1, 2))
@@ -211,10 +260,18 @@ def test_the_columns_that_tell_most_are_kept(counting_kernel: str) -> None:
     labels = ["spam", "spam", "ham", "ham"]
     vectorizer = Vectorizer(select=("mi", 4)).fit(texts, labels)
     assert vectorizer.get_feature_names_out().tolist() == expected
-    assert Vectorizer(select=("mi", 4)).fit(texts, np.array([7, 7, 3, 3])).vocabulary_ == vectorizer.vocabulary_
-    batches = [Batch(["1", "2"], (texts[:2],), ["spam", "spam"]), Batch(["3", "4"], (texts[2:],), ["ham", "ham"])]
+    assert (
+        Vectorizer(select=("mi", 4)).fit(texts, np.array([7, 7, 3, 3])).vocabulary_
+        == vectorizer.vocabulary_
+    )
+    batches = [
+        Batch(["1", "2"], (texts[:2],), ["spam", "spam"]),
+        Batch(["3", "4"], (texts[2:],), ["ham", "ham"]),
+    ]
     assert Vectorizer(select=("chi2", 4)).fit(batches).vocabulary_ == vectorizer.vocabulary_
-    with pytest.raises(InputError, match="document 1 has no label; select needs the label of each document"):
+    with pytest.raises(
+        InputError, match="document 1 has no label; select needs the label of each document"
+    ):
         Vectorizer(select=("mi", 4)).fit(texts)
     with pytest.raises(InputError, match="3 labels for 4 documents"):
         Vectorizer(select=("mi", 4)).fit(texts, labels[:3])
@@ -225,13 +282,19 @@ def test_batches_give_what_their_texts_give(counting_kernel: str) -> None:
     texts = [f"word{i % 7} call me {i}" for i in range(3000)]
     expected = Vectorizer().fit_transform(texts)
     batches = [
-        Batch(texts[i : i + 999], (texts[i : i + 999],), [None] * len(texts[i : i + 999])) for i in range(0, 3000, 999)
+        Batch(texts[i : i + 999], (texts[i : i + 999],), [None] * len(texts[i : i + 999]))
+        for i in range(0, 3000, 999)
     ]
     assert_same(Vectorizer().fit_transform(iter(batches)), expected)
     assert_same(Vectorizer().fit_transform(Batch(texts, (texts,), [None] * 3000)), expected)
     apart = Vectorizer(fields=("subject", "body"))
     matrix = apart.fit_transform([("free money", "call"), ("", "free")])
-    assert apart.vocabulary_ == {"body:call": 0, "body:free": 1, "subject:free": 2, "subject:money": 3}
+    assert apart.vocabulary_ == {
+        "body:call": 0,
+        "body:free": 1,
+        "subject:free": 2,
+        "subject:money": 3,
+    }
     assert matrix.toarray().tolist() == [[1, 0, 1, 1], [0, 1, 0, 0]]
     batch = Batch(["1", "2"], (["free money", ""], ["call", "free"]), [None, None])
     assert_same(apart.transform([batch]), matrix)
@@ -285,9 +348,13 @@ def test_it_works_as_an_estimator(counting_kernel: str) -> None:
     vectorizer = Vectorizer(ngrams=(1, 2), vocabulary=("free", "me"))
     assert Vectorizer(**vectorizer.get_params()).settings == vectorizer.settings
     assert clone(vectorizer).settings == vectorizer.settings
-    assert vectorizer.set_params(vocabulary=None, min_df=2).settings == FeatureSettings(ngrams=(1, 2), min_df=2)
+    assert vectorizer.set_params(vocabulary=None, min_df=2).settings == FeatureSettings(
+        ngrams=(1, 2), min_df=2
+    )
     texts = ["free money", "call me", "free call", "me now"] * 3
-    search = GridSearchCV(make_pipeline(Vectorizer(), MultinomialNB()), {"vectorizer__ngrams": [(1, 1), (1, 2)]}, cv=3)
+    search = GridSearchCV(
+        make_pipeline(Vectorizer(), MultinomialNB()), {"vectorizer__ngrams": [(1, 1), (1, 2)]}, cv=3
+    )
     search.fit(texts, ["spam", "ham", "spam", "ham"] * 3)
     assert search.best_score_ == 1.0
     fitted = Vectorizer().fit(texts)
@@ -376,7 +443,11 @@ def test_parameters_as_programs_give_them() -> None:
     at once.
     """
     vectorizer = Vectorizer(stop_words="english", ngrams=[1, 2], min_df=np.int64(1))
-    assert list(vectorizer.fit(["the red apple"]).get_feature_names_out()) == ["apple", "red", "red apple"]
+    assert list(vectorizer.fit(["the red apple"]).get_feature_names_out()) == [
+        "apple",
+        "red",
+        "red apple",
+    ]
     for options in ({"stop_words": "red"}, {"analyzer": "x"}, {"ngrams": "1,2"}):
         with pytest.raises(ValueError, match=next(iter(options))):
             vectorizer.set_params(**options)

@@ -27,19 +27,27 @@ VIEWS = ("char_wb:2,3:tfidf", "word:1,2:log-tfidf", "word:1")
 WORDS = st.sampled_from(["free", "call", "me", "now", "été", "ΟΔΟΣ", "a", "B2", "naïve!", "日本"])
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=12), max_size=8)
 SPECS = st.lists(
-    st.sampled_from(["word:1", "word:2", "word:1,2", "char:2", "char:1,3", "char_wb:2,5", "word:1:binary"]),
-    min_size=1, max_size=3, unique=True,
-)  # fmt: skip
+    st.sampled_from(
+        ["word:1", "word:2", "word:1,2", "char:2", "char:1,3", "char_wb:2,5", "word:1:binary"]
+    ),
+    min_size=1,
+    max_size=3,
+    unique=True,
+)
 
 
 @given(texts=TEXTS.filter(lambda texts: any("free" in text for text in texts)))
-def test_equal_to_features_of_scikit_learn_side_by_side(counting_kernel: str, texts: list[str]) -> None:
+def test_equal_to_features_of_scikit_learn_side_by_side(
+    counting_kernel: str, texts: list[str]
+) -> None:
     """Each view has its own weighting and norm; features are in the order of their names."""
-    union = FeatureUnion([
-        ("char_wb:2,3:tfidf", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3))),
-        ("word:1,2:log-tfidf", TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)),
-        ("word:1", CountVectorizer()),
-    ])  # fmt: skip
+    union = FeatureUnion(
+        [
+            ("char_wb:2,3:tfidf", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3))),
+            ("word:1,2:log-tfidf", TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)),
+            ("word:1", CountVectorizer()),
+        ]
+    )
     vectorizer = Vectorizer(view=VIEWS[::-1])  # in any order
     expected = union.fit_transform(texts).toarray()
     assert vectorizer.fit_transform(texts).toarray() == pytest.approx(expected, abs=1e-12)
@@ -70,15 +78,22 @@ def test_counting_by_class(counting_kernel: str, texts: list[str], views: list[s
         own = own.arrange(own_columns)
         assert split_views(vocabulary, settings.view)[view] == names
         part = rows.restrict(np.arange(*bounds[view : view + 2]), len(vocabulary))
-        assert all(np.array_equal(getattr(part, name), getattr(own, name)) for name in ("indptr", "indices", "counts"))
+        assert all(
+            np.array_equal(getattr(part, name), getattr(own, name))
+            for name in ("indptr", "indices", "counts")
+        )
         sums, first, last = alone.class_counts(), *counts.indptr[bounds[view : view + 2]].tolist()
-        assert np.array_equal(sums.indptr, counts.indptr[bounds[view] : bounds[view + 1] + 1] - first)
+        assert np.array_equal(
+            sums.indptr, counts.indptr[bounds[view] : bounds[view + 1] + 1] - first
+        )
         for name in ("classes", "documents", "occurrences"):
             assert np.array_equal(getattr(sums, name), getattr(counts, name)[first:last])
     labeled = [text for text, k in zip(texts, classes.tolist(), strict=True) if k >= 0]
     found = [tuple(sorted(Analyzer(settings)(text))) for text in labeled]
     hashes = rows.hashes.tolist()
-    assert [[one == other for other in hashes] for one in hashes] == [[a == b for b in found] for a in found]
+    assert [[one == other for other in hashes] for one in hashes] == [
+        [a == b for b in found] for a in found
+    ]
     # documents without a token
     assert [each == 0 for each in hashes] == [not each for each in found]
 
@@ -111,7 +126,9 @@ def test_scores(counting_kernel: str, texts: list[str], more: list[str], views: 
         SparseWeights(default=np.array([0.5, -0.5]), **shared),
         SparseWeights(default=random.normal(size=2 * len(views)), bounds=bounds, **shared),
     ):
-        scores, n_tokens, n_known = counter(settings, vocabulary).scores([more], vectorizer.weighting_, scorer)
+        scores, n_tokens, n_known = counter(settings, vocabulary).scores(
+            [more], vectorizer.weighting_, scorer
+        )
         expected = vectorizer.transform(more) @ scorer.weights().T + scorer.bias
         assert scores == pytest.approx(expected, rel=1e-9, abs=1e-9)
         rows = counter(settings, vocabulary).rows([more])
@@ -122,8 +139,16 @@ def test_scores(counting_kernel: str, texts: list[str], more: list[str], views: 
 def test_names_of_views() -> None:
     """A view has one name, in one order; the names of its features are found again after joining."""
     assert FeatureSettings(view=("word:1,1", "char_wb:2-5")).view == ("char_wb:2,5", "word:1")
-    assert FeatureSettings(view=("word:2", "word:1", "word:1,2")).view == ("word:1,2", "word:1", "word:2")
-    parts = [Vocabulary.from_terms(["=", "a=b", "é"]), Vocabulary.from_terms([]), Vocabulary.from_terms(["word:1=a"])]
+    assert FeatureSettings(view=("word:2", "word:1", "word:1,2")).view == (
+        "word:1,2",
+        "word:1",
+        "word:2",
+    )
+    parts = [
+        Vocabulary.from_terms(["=", "a=b", "é"]),
+        Vocabulary.from_terms([]),
+        Vocabulary.from_terms(["word:1=a"]),
+    ]
     names = FeatureSettings(view=("word:1:tfidf", "word:1", "char:1")).view
     joined = join_views(names, parts)
     assert joined.terms == sorted(joined.terms)
@@ -144,11 +169,17 @@ def test_names_of_views() -> None:
         ({"view": ("word:101",)}, "101 is more than 100"),
         ({"view": ("word:1", "word:1,1")}, "a view is given twice"),
         ({"view": tuple(f"char:{n}" for n in range(1, 18))}, "17 views are more than 16"),
-        ({"view": ("word:1",), "ngrams": (1, 2)}, "cannot be combined with --ngrams, because each has its own"),
-        ({"view": ("word:1",), "analyzer": "char"}, "cannot be combined with --analyzer, because each has its own"),
+        (
+            {"view": ("word:1",), "ngrams": (1, 2)},
+            "cannot be combined with --ngrams, because each has its own",
+        ),
+        (
+            {"view": ("word:1",), "analyzer": "char"},
+            "cannot be combined with --analyzer, because each has its own",
+        ),
         ({"view": ("word:1",), "hash_bits": 8}, "cannot be combined with --hash-bits"),
     ],
-)  # fmt: skip
+)
 def test_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         FeatureSettings(**options)
@@ -182,8 +213,9 @@ def test_separate_fields() -> None:
     ]
     vectorizer = Vectorizer(settings)
     assert vectorizer.fit_transform([("no", "ab"), ("ab", "no")]).toarray().tolist() == [
-        [1, 0, 0, 1, 1, 0, 0, 1], [0, 1, 1, 0, 0, 1, 1, 0],
-    ]  # fmt: skip
+        [1, 0, 0, 1, 1, 0, 0, 1],
+        [0, 1, 1, 0, 0, 1, 1, 0],
+    ]
 
 
 def test_positions() -> None:
@@ -192,7 +224,9 @@ def test_positions() -> None:
     text = "Call me, NOW"
     found = Locator(settings)(text)
     assert [each.feature for each in found] == Analyzer(settings)(text)
-    assert {each.feature: [text[a:b] for a, b in each.spans] for each in found}["word:1,2=call me"] == ["Call", "me"]
+    assert {each.feature: [text[a:b] for a, b in each.spans] for each in found}[
+        "word:1,2=call me"
+    ] == ["Call", "me"]
 
 
 def test_clones(tmp_path: Path) -> None:

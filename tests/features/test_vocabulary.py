@@ -40,16 +40,27 @@ def test_the_first_word_follows_the_longest_name_of_a_field() -> None:
 @pytest.mark.parametrize(
     ("term", "is_unspaced"),
     [
-        ("word", False), ("ก", True), ("ກ", True), ("ක", False), ("က", True), ("ក", True),
-        ("五个汉字的", True), ("四个汉字", False),
-        ("五個漢字か", True), ("한국어입니다", False), ("𠀀𠀁𠀂𠀃𠀄", True), ("𠀀𠀁𠀂𠀃", False),
+        ("word", False),
+        ("ก", True),
+        ("ກ", True),
+        ("ක", False),
+        ("က", True),
+        ("ក", True),
+        ("五个汉字的", True),
+        ("四个汉字", False),
+        ("五個漢字か", True),
+        ("한국어입니다", False),
+        ("𠀀𠀁𠀂𠀃𠀄", True),
+        ("𠀀𠀁𠀂𠀃", False),
     ],
-)  # fmt: skip
+)
 def test_words_of_scripts_without_spaces(term: str, is_unspaced: bool) -> None:
     """Thai, Lao, Myanmar and Khmer words of any length, Chinese and Japanese ones of five
     characters.
     """
     share = compute_unspaced_share(Vocabulary.from_terms(["and", term]), np.array([1, 3]), ())
     assert share == (0.75 if is_unspaced else 0)
-    share = compute_unspaced_share(Vocabulary.from_terms(["t:and", f"t:{term}"]), np.array([3, 1]), ("t",))
+    share = compute_unspaced_share(
+        Vocabulary.from_terms(["t:and", f"t:{term}"]), np.array([3, 1]), ("t",)
+    )
     assert share == (0.25 if is_unspaced else 0)

@@ -48,18 +48,30 @@ def test_weights_are_those_of_the_table(case: dict[str, Any]) -> None:
     counts = np.array(case["input"], dtype=np.int32)
     weighting = fitted(counts, **case["options"])
     expected = [[value_of(formula) for formula in row] for row in case["expected"]]
-    np.testing.assert_allclose(weighed(weighting, csr_array(counts)).toarray(), expected, rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(
+        weighed(weighting, csr_array(counts)).toarray(), expected, rtol=1e-14, atol=1e-15
+    )
     if "idf" in case:
-        np.testing.assert_allclose(weighting.idf, [value_of(formula) for formula in case["idf"]], rtol=1e-14)
+        np.testing.assert_allclose(
+            weighting.idf, [value_of(formula) for formula in case["idf"]], rtol=1e-14
+        )
 
 
 @given(counts=COUNTS, is_log=st.booleans(), has_idf=st.booleans(), norm=st.sampled_from(NORMS))
-def test_weights_are_those_of_scikit_learn(counts: np.ndarray, is_log: bool, has_idf: bool, norm: str) -> None:
+def test_weights_are_those_of_scikit_learn(
+    counts: np.ndarray, is_log: bool, has_idf: bool, norm: str
+) -> None:
     """For all that both have, to 1e-12."""
-    ours = fitted(counts, tf="log" if is_log else "count", idf="smooth" if has_idf else "none", norm=norm)
-    theirs = TfidfTransformer(sublinear_tf=is_log, use_idf=has_idf, norm=None if norm == "none" else norm)
+    ours = fitted(
+        counts, tf="log" if is_log else "count", idf="smooth" if has_idf else "none", norm=norm
+    )
+    theirs = TfidfTransformer(
+        sublinear_tf=is_log, use_idf=has_idf, norm=None if norm == "none" else norm
+    )
     expected = theirs.fit_transform(csr_array(counts)).toarray()
-    np.testing.assert_allclose(weighed(ours, csr_array(counts)).toarray(), expected, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        weighed(ours, csr_array(counts)).toarray(), expected, rtol=1e-12, atol=0
+    )
 
 
 @given(counts=COUNTS)
@@ -68,7 +80,9 @@ def test_plain_idf_is_scikit_learns_without_its_one(counts: np.ndarray) -> None:
     counts = counts[:, (counts > 0).any(axis=0)]
     if counts.shape[1]:
         theirs = TfidfTransformer(smooth_idf=False).fit(csr_array(counts)).idf_
-        np.testing.assert_allclose(fitted(counts, idf="plain").idf, theirs - 1, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            fitted(counts, idf="plain").idf, theirs - 1, rtol=1e-12, atol=1e-14
+        )
 
 
 @given(
@@ -77,7 +91,9 @@ def test_plain_idf_is_scikit_learns_without_its_one(counts: np.ndarray) -> None:
     idf=st.sampled_from(list(INVERSE_DOCUMENT_FREQUENCIES)),
     norm=st.sampled_from(NORMS),
 )
-def test_weights_are_finite_and_keep_their_places(counts: np.ndarray, tf: str, idf: str, norm: str) -> None:
+def test_weights_are_finite_and_keep_their_places(
+    counts: np.ndarray, tf: str, idf: str, norm: str
+) -> None:
     """Every combination gives finite float64 weights, or whole int32 ones, where the counts were."""
     weighting = fitted(counts, tf=tf, idf=idf, norm=norm)
     matrix = csr_array(counts)
@@ -90,7 +106,9 @@ def test_weights_are_finite_and_keep_their_places(counts: np.ndarray, tf: str, i
 
 
 @given(counts=COUNTS, tf=st.sampled_from(list(TERM_FREQUENCIES)), norm=st.sampled_from(NORMS))
-def test_a_document_weighs_the_same_alone_and_in_a_batch(counts: np.ndarray, tf: str, norm: str) -> None:
+def test_a_document_weighs_the_same_alone_and_in_a_batch(
+    counts: np.ndarray, tf: str, norm: str
+) -> None:
     """To the last bit."""
     weighting = fitted(counts, tf=tf, idf="smooth", norm=norm)
     together = weighed(weighting, csr_array(counts)).toarray()
@@ -113,7 +131,9 @@ def test_the_mean_row_sum_is_the_mutual_information_of_documents_and_terms() -> 
     two distinct terms each, P(d | t) = 1 / df(t), as the derivation assumes, and I(D;T) = Σ P(d, t)
     ln(P(d, t) / (P(d) P(t))). Source: Straka, NPFL129, lecture 8, TF-IDF as Mutual Information.
     """
-    counts = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1]], dtype=np.int32)
+    counts = np.array(
+        [[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1]], dtype=np.int32
+    )
     joint = counts / 2 / 5
     products = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     information = (joint[joint > 0] * np.log(joint[joint > 0] / products[joint > 0])).sum()
@@ -134,6 +154,8 @@ def test_the_mean_row_sum_is_the_information_about_the_document(counts: np.ndarr
     for document, total in zip(counts, totals, strict=True):
         for count, frequency in zip(document, frequencies, strict=True):
             if count:
-                information += count / total * (math.log(len(counts)) - math.log(frequency)) / len(counts)
+                information += (
+                    count / total * (math.log(len(counts)) - math.log(frequency)) / len(counts)
+                )
     weights = weighed(fitted(counts, tf="relative", idf="plain"), csr_array(counts))
     assert weights.sum(axis=1).mean() == pytest.approx(information, rel=1e-12, abs=1e-13)

@@ -11,22 +11,56 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.stop_words import ENGLISH
 from nbtext.features.word_lists import describe_unmatched
 
-WORDS = ("The", "the", "isn't", "a", "é", "cafe", "café", "red car", " red", "red  car", "ed c", "x", "U.S.", "running")
+WORDS = (
+    "The",
+    "the",
+    "isn't",
+    "a",
+    "é",
+    "cafe",
+    "café",
+    "red car",
+    " red",
+    "red  car",
+    "ed c",
+    "x",
+    "U.S.",
+    "running",
+)
 FEATURES: tuple[dict[str, Any], ...] = (
-    {}, {"ngrams": (1, 2)}, {"lowercase": False}, {"strip_accents": "unicode"}, {"strip_accents": "ascii"},
-    {"stop_words": ("the", "red")}, {"analyzer": "char", "ngrams": (2, 4)}, {"analyzer": "char_wb", "ngrams": (3, 4)},
-    {"token_pattern": r"\w+|[^\w\s]"}, {"token_pattern": r"\S+"}, {"token_pattern": r"\w+'\w+"}, {"stem": "english"},
-)  # fmt: skip
+    {},
+    {"ngrams": (1, 2)},
+    {"lowercase": False},
+    {"strip_accents": "unicode"},
+    {"strip_accents": "ascii"},
+    {"stop_words": ("the", "red")},
+    {"analyzer": "char", "ngrams": (2, 4)},
+    {"analyzer": "char_wb", "ngrams": (3, 4)},
+    {"token_pattern": r"\w+|[^\w\s]"},
+    {"token_pattern": r"\S+"},
+    {"token_pattern": r"\w+'\w+"},
+    {"stem": "english"},
+)
 
 
 def unmatched(entries: tuple[str, ...], **features: Any) -> list[str]:
     """The entries of a vocabulary that can never match: each is asked alone."""
-    return [each for each in entries if describe_unmatched(FeatureSettings(vocabulary=(each,), **features))]
+    return [
+        each
+        for each in entries
+        if describe_unmatched(FeatureSettings(vocabulary=(each,), **features))
+    ]
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(FEATURES), st.lists(st.sampled_from([*WORDS, "(", "ed", "c", "İ"]), max_size=4), st.booleans())
-def test_what_never_matches_is_never_a_feature(features: dict[str, Any], words: list[str], is_joined: bool) -> None:
+@given(
+    st.sampled_from(FEATURES),
+    st.lists(st.sampled_from([*WORDS, "(", "ed", "c", "İ"]), max_size=4),
+    st.booleans(),
+)
+def test_what_never_matches_is_never_a_feature(
+    features: dict[str, Any], words: list[str], is_joined: bool
+) -> None:
     """Whatever a text is made of, its features are not those that were said to match never."""
     text = ("" if is_joined else " ").join(words)
     own = FeatureSettings(**features)
@@ -40,18 +74,28 @@ def test_what_never_matches_is_never_a_feature(features: dict[str, Any], words: 
         ({}, ["The", "isn't", "a", "é", "red car", " red", "red  car", "ed c", "x", "U.S."]),
         ({"ngrams": (1, 2)}, ["The", "isn't", "a", "é", " red", "red  car", "ed c", "x", "U.S."]),
         ({"lowercase": False, "token_pattern": r"\S+"}, ["red car", " red", "red  car", "ed c"]),
-        ({"strip_accents": "unicode", "token_pattern": r"\w+"},
-         ["The", "isn't", "é", "café", "red car", " red", "red  car", "ed c", "U.S."]),
-        ({"stop_words": ("the", "red"), "ngrams": (1, 2)},
-         ["The", "the", "isn't", "a", "é", "red car", " red", "red  car", "ed c", "x", "U.S."]),
-        ({"analyzer": "char", "ngrams": (2, 4)},
-         ["The", "isn't", "a", "é", "red car", "red  car", "x", "U.S.", "running"]),
-        ({"analyzer": "char_wb", "ngrams": (3, 4)},
-         ["The", "isn't", "a", "é", "red car", "red  car", "ed c", "x", "U.S.", "running"]),
-        ({"stem": "english", "token_pattern": r"\w+"},
-         ["The", "isn't", "red car", " red", "red  car", "ed c", "U.S.", "running"]),
+        (
+            {"strip_accents": "unicode", "token_pattern": r"\w+"},
+            ["The", "isn't", "é", "café", "red car", " red", "red  car", "ed c", "U.S."],
+        ),
+        (
+            {"stop_words": ("the", "red"), "ngrams": (1, 2)},
+            ["The", "the", "isn't", "a", "é", "red car", " red", "red  car", "ed c", "x", "U.S."],
+        ),
+        (
+            {"analyzer": "char", "ngrams": (2, 4)},
+            ["The", "isn't", "a", "é", "red car", "red  car", "x", "U.S.", "running"],
+        ),
+        (
+            {"analyzer": "char_wb", "ngrams": (3, 4)},
+            ["The", "isn't", "a", "é", "red car", "red  car", "ed c", "x", "U.S.", "running"],
+        ),
+        (
+            {"stem": "english", "token_pattern": r"\w+"},
+            ["The", "isn't", "red car", " red", "red  car", "ed c", "U.S.", "running"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_entries_of_a_vocabulary(features: dict[str, Any], expected: list[str]) -> None:
     assert unmatched(WORDS, **features) == expected
 
@@ -63,9 +107,9 @@ def test_causes() -> None:
         return describe_unmatched(FeatureSettings(vocabulary=(entry,), **features))["vocabulary"]
 
     assert "1 of 1 entry can never match: 'The' (texts become lower case)" in cause("The")
-    assert "('accents" not in cause("café", strip_accents="ascii") and "accents are removed" in cause(
+    assert "('accents" not in cause(
         "café", strip_accents="ascii"
-    )
+    ) and "accents are removed" in cause("café", strip_accents="ascii")
     assert "its tokens are red" in cause(" red")
     assert "it has 2 words" in cause("red car")
     assert "stop word" in cause("the", stop_words=("the",))
@@ -73,18 +117,29 @@ def test_causes() -> None:
     assert "it has 1 character" in cause("a", analyzer="char", ngrams=(2, 3))
     assert "name of its view" in cause("red", view=("char:2", "word:1"))
     assert "name of its field" in cause("red", fields=("title", "body"))
-    assert describe_unmatched(FeatureSettings(vocabulary=("title:red",), fields=("title", "body"))) == {}
-    assert describe_unmatched(FeatureSettings(vocabulary=("word:1=red",), view=("char:2", "word:1"))) == {}
+    assert (
+        describe_unmatched(FeatureSettings(vocabulary=("title:red",), fields=("title", "body")))
+        == {}
+    )
+    assert (
+        describe_unmatched(FeatureSettings(vocabulary=("word:1=red",), view=("char:2", "word:1")))
+        == {}
+    )
 
 
 def test_stop_words() -> None:
-    found = describe_unmatched(FeatureSettings(stop_words=("The", "and", "isn't"), ngrams=(2, 2), stem="english"))
+    found = describe_unmatched(
+        FeatureSettings(stop_words=("The", "and", "isn't"), ngrams=(2, 2), stem="english")
+    )
     assert found["stop_words"].startswith("2 of 3 entries can never match: 'The' (")
     assert "'isn't'" in found["stop_words"] or '"isn\'t"' in found["stop_words"]
     assert describe_unmatched(FeatureSettings(stop_words=ENGLISH)) == {}
     assert describe_unmatched(FeatureSettings(stop_words=("The",), lowercase=False)) == {}
     many = tuple(f"W{number}" for number in range(1200))
-    assert "1,200 of 1,200 entries" in describe_unmatched(FeatureSettings(stop_words=many))["stop_words"]
+    assert (
+        "1,200 of 1,200 entries"
+        in describe_unmatched(FeatureSettings(stop_words=many))["stop_words"]
+    )
 
 
 def test_python_names_them() -> None:
@@ -107,5 +162,20 @@ def test_languages_whose_words_are_cut_at_marks(corpora: Any) -> None:
         for path in corpora("udhr2").glob("*.txt")
         if compute_mark_share(path.read_text("utf-8")[:20_000]) >= MARKED
     }
-    indic = {"ben", "bho", "guj", "hin", "kan", "mag", "mai", "mal", "mar", "nep", "pan", "san", "taj", "tam"}
+    indic = {
+        "ben",
+        "bho",
+        "guj",
+        "hin",
+        "kan",
+        "mag",
+        "mai",
+        "mal",
+        "mar",
+        "nep",
+        "pan",
+        "san",
+        "taj",
+        "tam",
+    }
     assert found == indic | {"div", "tgl_tglg"} | {"bod", "dzo", "khm", "lao", "mya"}

@@ -26,7 +26,13 @@ HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 FOUND = HERE.parents[1] / ".fuzz"
 RUNS = 1_000_000
-LIMITS = ["-timeout=60", "-rss_limit_mb=2048", "-max_len=8192", "-print_final_stats=1", "-verbosity=1"]
+LIMITS = [
+    "-timeout=60",
+    "-rss_limit_mb=2048",
+    "-max_len=8192",
+    "-print_final_stats=1",
+    "-verbosity=1",
+]
 
 
 def fuzz(target: str, runs: int) -> None:
@@ -53,7 +59,9 @@ def fuzz_all(runs: int) -> int:
     print(f"{'target':<10}{'executions':>12}{'seconds':>9}{'peak MB':>9}{'crashes':>9}")  # noqa: T201
     for target in targets.TARGETS:
         start = time.monotonic()
-        done = subprocess.run([sys.executable, HERE, target, str(runs)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, HERE, target, str(runs)], capture_output=True, text=True, check=False
+        )
         figures = dict(re.findall(r"stat::(\w+):\s+(\d+)", done.stderr))
         executed = int(figures.get("number_of_executed_units", 0))
         peak = figures.get("peak_rss_mb", "?")
@@ -91,7 +99,9 @@ def mutated(corpus: list[bytes], chance: random.Random) -> bytes:
     other = chance.choice(corpus)
     start, stop = sorted(chance.choices(range(len(other) + 1), k=2))
     place = chance.randrange(len(data) + 1)
-    data[place : place + chance.choice((0, stop - start))] = other[start : min(stop, start + chance.choice((1, 8, 99)))]
+    data[place : place + chance.choice((0, stop - start))] = other[
+        start : min(stop, start + chance.choice((1, 8, 99)))
+    ]
     for _ in range(chance.randrange(3)):
         if data:
             data[chance.randrange(len(data))] = chance.randrange(256)

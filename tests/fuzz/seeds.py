@@ -92,7 +92,11 @@ READ["query"] = [
     b"with a(text) as (values ('x'), (null)) select * from a",
     b"vacuum into 'copy.db'",
 ]
-KERNEL = ["Red ROUND_leaf, x1\n aa bb İΣς\u0307 straße", "a b\n\u2028あい 𝟙𐐀 \u00ad²ª", "word word\n\nlong" + "er" * 40]
+KERNEL = [
+    "Red ROUND_leaf, x1\n aa bb İΣς\u0307 straße",
+    "a b\n\u2028あい 𝟙𐐀 \u00ad²ª",
+    "word word\n\nlong" + "er" * 40,
+]
 
 
 def seeds(target: str) -> list[bytes]:
@@ -101,16 +105,26 @@ def seeds(target: str) -> list[bytes]:
         plain = _artifact(MODELS["plain"])
         return [plain, gzip.compress(plain, mtime=0), bz2.compress(plain), lzma.compress(plain)]
     if target == "model":
-        return [*map(_artifact, MODELS.values()), _small_artifact(MODELS["plain"]), _small_artifact(MODELS["linear"])]
+        return [
+            *map(_artifact, MODELS.values()),
+            _small_artifact(MODELS["plain"]),
+            _small_artifact(MODELS["linear"]),
+        ]
     if target == "matrix":
-        return [_matrix(FeatureSettings()), _matrix(FeatureSettings(hash_bits=3)), _matrix(FeatureSettings(norm="l2"))]
+        return [
+            _matrix(FeatureSettings()),
+            _matrix(FeatureSettings(hash_bits=3)),
+            _matrix(FeatureSettings(norm="l2")),
+        ]
     if target == "kernel":
         texts = [text.encode("utf-8", "surrogatepass") for text in KERNEL]
         return [bytes((7 * i % 256, 5 * i % 32, i % 4)) + texts[i % 3] for i in range(24)]
     if target in NUMBERS or target in ("sqlite", "query"):
         return (NUMBERS | READ)[target]
     return [
-        bytes(settings) + data for data in READ[target] for settings in ((0, 1), (16 + 64, 0), (128, 1), (8 + 32, 0))
+        bytes(settings) + data
+        for data in READ[target]
+        for settings in ((0, 1), (16 + 64, 0), (128, 1), (8 + 32, 0))
     ]
 
 
@@ -130,7 +144,9 @@ def _small_artifact(options: dict[str, Any]) -> bytes:
 
 
 def _matrix(settings: FeatureSettings) -> bytes:
-    text = "".join(f'{{"text": "{a}", "label": "{b}"}}\n' for a, b in zip(TEXTS[:4], LABELS, strict=False))
+    text = "".join(
+        f'{{"text": "{a}", "label": "{b}"}}\n' for a, b in zip(TEXTS[:4], LABELS, strict=False)
+    )
     file = io.BytesIO()
     with targets.file_of(text.encode()) as path:
         source = open_source([path], InputSettings(input_format="jsonl"))
@@ -143,7 +159,9 @@ def _tables() -> dict[str, list[bytes]]:
     import pyarrow
     from pyarrow import feather, parquet
 
-    plain = pyarrow.table({"text": ["red round", None, "\ud7ff"], "label": ["apple", "b", None], "id": [1, 2, 3]})
+    plain = pyarrow.table(
+        {"text": ["red round", None, "\ud7ff"], "label": ["apple", "b", None], "id": [1, 2, 3]}
+    )
     lists = pyarrow.table({"text": ["a", "b"], "label": [["x", "y"], []], "body": [b"\xff", b""]})
     coded = plain.set_column(1, "label", plain["label"].dictionary_encode())
     found: dict[str, list[bytes]] = {"parquet": [], "arrow": [], "sqlite": []}

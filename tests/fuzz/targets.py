@@ -40,9 +40,7 @@ QUESTIONS = ["red round leaf", "green", "", "yellow yellow \udcff İ"]
 ANALYZERS = ("word", "char", "char_wb", "word")
 FIELDS = ((), (), ("body",), ("subject", "body"))
 ALL = 2**64
-TABLE = (
-    "create table t (id integer primary key, text, label);insert into t values (1, 'red round', 'apple'), (2, x'ff', 3)"
-)
+TABLE = "create table t (id integer primary key, text, label);insert into t values (1, 'red round', 'apple'), (2, x'ff', 3)"
 
 
 @contextmanager
@@ -232,16 +230,24 @@ def kernel(data: bytes) -> None:
     """The compiled counter and its definition agree on any texts, whatever a feature is."""
     settings, texts = _counting(data)
     columns = [texts[::-1] if field % 2 else texts for field in range(len(settings.fields) or 1)]
-    classes = np.array([number % 3 - (number % 5 == 4) for number in range(len(texts))], dtype=np.int32)
+    classes = np.array(
+        [number % 3 - (number % 5 == 4) for number in range(len(texts))], dtype=np.int32
+    )
     answers = []
     for counting in (counter(settings), PlainCounter(settings)):
         kept = counting.count(columns, classes, ALL if len(texts) & 1 else 2**63)
-        vocabulary, rank = counting.vocabulary() if settings.hash_bits is None else (None, np.arange(1 << 9))
-        answers.append((_named(kept, rank), kept.classes, kept.hashes, *counting.class_counts(), vocabulary))
+        vocabulary, rank = (
+            counting.vocabulary() if settings.hash_bits is None else (None, np.arange(1 << 9))
+        )
+        answers.append(
+            (_named(kept, rank), kept.classes, kept.hashes, *counting.class_counts(), vocabulary)
+        )
     _assert_same(*answers)
     if vocabulary is not None:
         fixed = Vocabulary.from_sorted(vocabulary.terms[:: 1 + len(texts) % 3])
-        _assert_same(*(_rows(one(settings, fixed).rows(columns)) for one in (counter, PlainCounter)))
+        _assert_same(
+            *(_rows(one(settings, fixed).rows(columns)) for one in (counter, PlainCounter))
+        )
 
 
 def _counting(data: bytes) -> tuple[FeatureSettings, list[str]]:
@@ -263,7 +269,10 @@ def _counting(data: bytes) -> tuple[FeatureSettings, list[str]]:
         rest.decode("utf-8", "surrogateescape"),
         rest.decode("latin-1"),
         rest[: len(rest) // 2 * 2].decode("utf-16-le", "surrogatepass"),
-        "".join(chr(int.from_bytes(rest[i : i + 3], "little") % 0x110000) for i in range(0, len(rest) - 2, 3)),
+        "".join(
+            chr(int.from_bytes(rest[i : i + 3], "little") % 0x110000)
+            for i in range(0, len(rest) - 2, 3)
+        ),
     )[third & 3]
     return settings, text.split("\n")
 
@@ -286,11 +295,25 @@ LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow"}  # without which there is
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        artifact, model, matrix, svmlight, mtx, jsonl, json, csv, tsv, parquet, arrow, sqlite, query, mail, lines,
+        artifact,
+        model,
+        matrix,
+        svmlight,
+        mtx,
+        jsonl,
+        json,
+        csv,
+        tsv,
+        parquet,
+        arrow,
+        sqlite,
+        query,
+        mail,
+        lines,
         kernel,
     )
     if target.__name__ not in LIBRARIES or find_spec(LIBRARIES[target.__name__]) is not None
-}  # fmt: skip
+}
 
 
 def run(name: str, data: bytes) -> None:

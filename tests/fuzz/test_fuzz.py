@@ -13,7 +13,9 @@ from nbtext.kernel import HAS_KERNEL
 LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow"}
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and it is one of those that are compared")
+@pytest.mark.skipif(
+    not HAS_KERNEL, reason="the kernel is not compiled, and it is one of those that are compared"
+)
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("n_mutations", [100, 1000])
 def test_no_input_crashes(n_mutations: int) -> None:
@@ -23,11 +25,26 @@ def test_no_input_crashes(n_mutations: int) -> None:
     command = [sys.executable, str(Path(__file__).parent), "replay", str(n_mutations)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
-    inputs = {figures["target"]: figures["inputs"] for figures in map(json.loads, done.stdout.splitlines())}
+    inputs = {
+        figures["target"]: figures["inputs"]
+        for figures in map(json.loads, done.stdout.splitlines())
+    }
     plain = {
-        "artifact", "model", "matrix", "svmlight", "mtx", "jsonl", "json", "csv", "tsv", "sqlite", "query", "mail",
-        "lines", "kernel",
-    }  # fmt: skip
+        "artifact",
+        "model",
+        "matrix",
+        "svmlight",
+        "mtx",
+        "jsonl",
+        "json",
+        "csv",
+        "tsv",
+        "sqlite",
+        "query",
+        "mail",
+        "lines",
+        "kernel",
+    }
     installed = {name for name, library in LIBRARIES.items() if find_spec(library) is not None}
     assert plain | installed == set(inputs)
     assert all(number > n_mutations for number in inputs.values())

@@ -19,7 +19,9 @@ TOPICS = (
 
 
 def count(texts: list[str]) -> CorpusCounts:
-    return count_documents([PoolDocument(str(row), (text,)) for row, text in enumerate(texts)], FeatureSettings())
+    return count_documents(
+        [PoolDocument(str(row), (text,)) for row, text in enumerate(texts)], FeatureSettings()
+    )
 
 
 def make_texts(n: int, seed: int = 0) -> tuple[list[str], list[int]]:
@@ -77,7 +79,9 @@ def test_near_duplicates_are_not_shown_in_a_row() -> None:
     texts.
     """
     bases = ["red sun over sea", "blue car in town", "old book about law", "cold soup with bread"]
-    texts = [f"{base} {word}" for base in bases for word in ("one", "two", "three", "four", "five") * 10]
+    texts = [
+        f"{base} {word}" for base in bases for word in ("one", "two", "three", "four", "five") * 10
+    ]
     ranking = ranking_of(count(texts))
     is_open = np.ones(200, dtype=bool)
     chosen = []
@@ -162,12 +166,16 @@ def words_in(texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]
     TF-IDF vectors.
     """
     names = sorted({word for text in texts for word in text.split()})
-    counts = np.array([[text.split().count(word) for word in names] for text in texts], dtype=np.float64)
+    counts = np.array(
+        [[text.split().count(word) for word in names] for text in texts], dtype=np.float64
+    )
     frequencies = (counts > 0).sum(axis=0)
     is_kept = (frequencies >= 2) & (frequencies <= max(2, 0.3 * len(texts)))
     counts = counts[:, is_kept]
     frequencies = frequencies[is_kept]
-    weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * np.log(len(texts) / frequencies)
+    weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * np.log(
+        len(texts) / frequencies
+    )
     return (counts > 0).astype(np.float64), weights / np.linalg.norm(weights, axis=1, keepdims=True)
 
 
@@ -182,10 +190,14 @@ def test_the_choice_is_that_of_the_definition(seed: int) -> None:
     words = [*" ".join(TOPICS).split(), *(f"w{n}" for n in range(20))]
     weights = [
         [6 if word in topic.split() else 1 for word in words[:21]] + [1] * 20 for topic in TOPICS
-    ]  # fmt: skip
+    ]
     topics = [n % 3 for n in range(60)]
     texts = [
-        " ".join(random.choice(words, random.integers(4, 20), p=np.array(weights[topic]) / sum(weights[topic])))
+        " ".join(
+            random.choice(
+                words, random.integers(4, 20), p=np.array(weights[topic]) / sum(weights[topic])
+            )
+        )
         for topic in topics
     ]
     binary, vectors = words_in(texts)

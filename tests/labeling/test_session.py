@@ -21,9 +21,14 @@ from nbtext.model.training import train_on_counts
 
 FEATURES = FeatureSettings()
 TEXTS = {
-    "g1": "goal match team", "g2": "match league player", "b1": "flour oven butter", "b2": "oven sugar recipe",
-    "s1": "planet orbit star", "s2": "orbit comet moon", "x": "",
-}  # fmt: skip
+    "g1": "goal match team",
+    "g2": "match league player",
+    "b1": "flour oven butter",
+    "b2": "oven sugar recipe",
+    "s1": "planet orbit star",
+    "s2": "orbit comet moon",
+    "x": "",
+}
 LABELS = {"g": "sport", "b": "baking", "s": "space", "x": "empty"}
 
 
@@ -34,7 +39,9 @@ def pool_of(texts: dict[str, str], size: int = 100) -> Pool:
 
 def start(path: Path, trained: TrainedModel | None = None, *, has_lists: bool = False) -> Session:
     file = AnswerFile(str(path), ("text",), has_lists=has_lists)
-    return Session(pool_of(TEXTS), file, Learner(FEATURES, trained, has_lists=file.has_lists), ("sport",))
+    return Session(
+        pool_of(TEXTS), file, Learner(FEATURES, trained, has_lists=file.has_lists), ("sport",)
+    )
 
 
 def label_of(session: Session) -> tuple[str, ...]:
@@ -58,7 +65,12 @@ def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = Non
 def test_the_model_of_a_session_follows_the_number_of_labels() -> None:
     """Complement of three labels; of two, of which the complement of one is the other, multinomial."""
     learner = Learner(FEATURES, None, has_lists=False)
-    for name, model in (("g1", None), ("b1", "multinomial"), ("s1", "complement"), ("s2", "complement")):
+    for name, model in (
+        ("g1", None),
+        ("b1", "multinomial"),
+        ("s1", "complement"),
+        ("s2", "complement"),
+    ):
         document = next(each for each in pool_of(TEXTS).documents if each.id == name)
         learner.add([(document, (LABELS[name[0]],))])
         fitted = learner.fit()
@@ -80,8 +92,10 @@ def test_a_session(tmp_path: Path) -> None:
     assert sorted(shown) == sorted(TEXTS)
     assert session.n_left == 0
     assert lines_of(tmp_path / "labels.jsonl")[0] == {
-        "id": shown[0], "text": TEXTS[shown[0]], "label": LABELS[shown[0][0]]
-    }  # fmt: skip
+        "id": shown[0],
+        "text": TEXTS[shown[0]],
+        "label": LABELS[shown[0][0]],
+    }
     session.answer(("sport",))  # nothing is left: no effect
     assert len(shown) == len(lines_of(tmp_path / "labels.jsonl"))
 
@@ -106,14 +120,18 @@ def test_the_model_is_that_of_training(tmp_path: Path) -> None:
         labeled.popitem()
         found = session.learner._counts
         if labeled and found is not None:
-            np.testing.assert_array_equal(found.statistics.occurrences, count(labeled).finish().statistics.occurrences)
+            np.testing.assert_array_equal(
+                found.statistics.occurrences, count(labeled).finish().statistics.occurrences
+            )
     assert session.learner._counts is None
 
 
 @pytest.fixture
 def trained() -> TrainedModel:
     texts = {"g0": "goal team referee", "b0": "flour bake sugar"}
-    return train_on_counts(count(texts).finish(), FEATURES, ModelSettings(model="multinomial", smoothing=0.5))
+    return train_on_counts(
+        count(texts).finish(), FEATURES, ModelSettings(model="multinomial", smoothing=0.5)
+    )
 
 
 def test_an_existing_model_learns_as_update_does(tmp_path: Path, trained: TrainedModel) -> None:
@@ -133,7 +151,10 @@ def test_an_existing_model_learns_as_update_does(tmp_path: Path, trained: Traine
     assert fitted is not None
     assert fitted.labels == expected.labels
     row = np.arange(3, dtype=np.int32)
-    scores = [each.scorer.scores(np.array([0, 3]), row, np.ones(3, dtype=np.int32)) for each in (fitted, expected)]
+    scores = [
+        each.scorer.scores(np.array([0, 3]), row, np.ones(3, dtype=np.int32))
+        for each in (fitted, expected)
+    ]
     np.testing.assert_allclose(*scores, rtol=1e-12)
 
 
@@ -260,7 +281,9 @@ def test_copies_are_answered_together(tmp_path: Path) -> None:
     """Documents of equal id and text are one document."""
     batch = Batch(["a", "a", "b"], (["one two", "one two", "three"],), [None] * 3)
     pool = read_pool([batch], FEATURES, 10)
-    session = Session(pool, AnswerFile(str(tmp_path / "f"), ("text",)), Learner(FEATURES, None, has_lists=False))
+    session = Session(
+        pool, AnswerFile(str(tmp_path / "f"), ("text",)), Learner(FEATURES, None, has_lists=False)
+    )
     for _ in range(2):
         session.answer(("x",))
     assert (session.current, session.n_left) == (None, 0)
@@ -284,7 +307,10 @@ def test_a_pool_is_a_sample_of_many_documents() -> None:
     [
         (b"not json\n", ":1: is not an answer of nbtext label: a JSON object is expected"),
         (b'{"id": "1", "text": "x", "label": "a"}\n[1]\n', ":2: is not an answer"),
-        (b'{"text": "x", "label": "a"}\n', ":1: is not an answer of nbtext label: it needs id, text as text"),
+        (
+            b'{"text": "x", "label": "a"}\n',
+            ":1: is not an answer of nbtext label: it needs id, text as text",
+        ),
         (b'{"id": "1", "text": "x"}\n', ":1: is not an answer of nbtext label: it has no label"),
         (b'{"id": "1", "text": "x", "label": [1]}\n', ":1: is not an answer"),
         (b'{"id": "1", "text": "x", "label": "%s"}\n' % (b"x" * 1001), ":1: "),
@@ -361,8 +387,15 @@ def test_two_sessions_of_one_file(tmp_path: Path) -> None:
 
 def test_strange_texts_survive(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
-    texts = {"a": "\x1b[31m red", "b\u202e": "lone \ud800 surrogate", "c": "a\nb\r\n\0", "d": "שלום 日本語 e\u0301"}
-    session = Session(pool_of(texts), AnswerFile(str(path), ("text",)), Learner(FEATURES, None, has_lists=False))
+    texts = {
+        "a": "\x1b[31m red",
+        "b\u202e": "lone \ud800 surrogate",
+        "c": "a\nb\r\n\0",
+        "d": "שלום 日本語 e\u0301",
+    }
+    session = Session(
+        pool_of(texts), AnswerFile(str(path), ("text",)), Learner(FEATURES, None, has_lists=False)
+    )
     while session.current is not None:
         session.answer(("x",))
     session.file.close()

@@ -27,9 +27,13 @@ def training_data(matrix: Any, classes: Any, n_classes: int | None = None) -> Tr
     rows.sort_indices()
     labels = np.asarray(classes, dtype=np.int32)
     return TrainingData(
-        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64), labels,
-        rows.shape[1], n_classes or int(labels.max()) + 1,
-    )  # fmt: skip
+        rows.indptr.astype(np.int64),
+        rows.indices.astype(np.int32),
+        rows.data.astype(np.float64),
+        labels,
+        rows.shape[1],
+        n_classes or int(labels.max()) + 1,
+    )
 
 
 @st.composite
@@ -47,7 +51,13 @@ def training_sets(draw: st.DrawFn, *, n_classes: int | None = None) -> TrainingD
 
 
 def fit(
-    model: str, data: TrainingData, solver: SolverSettings, *, start: Any = None, jobs: int = 1, **settings: Any
+    model: str,
+    data: TrainingData,
+    solver: SolverSettings,
+    *,
+    start: Any = None,
+    jobs: int = 1,
+    **settings: Any,
 ) -> tuple[LinearScorer, Any]:
     """The scorer and the solution of a model for all documents."""
     problem = LINEAR_MODELS[model].problem(data, LinearSettings(**settings), jobs=jobs)
@@ -55,7 +65,9 @@ def fit(
     return problem.scorer(solution), solution
 
 
-def fit_softmax(data: TrainingData, solver: SolverSettings, start: Any = None) -> tuple[Floats, Floats, Any]:
+def fit_softmax(
+    data: TrainingData, solver: SolverSettings, start: Any = None
+) -> tuple[Floats, Floats, Any]:
     """The weights (n_features, n_classes), the intercepts and the solution of softmax regression;
     all sums are 0.
 
@@ -80,7 +92,9 @@ def scores_of(scorer: Any, data: TrainingData) -> Floats:
     return np.asarray(scorer.scores(data.indptr, data.indices, data.values))
 
 
-def binary_objective(matrix: Any, signs: Floats, w: Floats, *, C: float, is_logistic: bool) -> float:
+def binary_objective(
+    matrix: Any, signs: Floats, w: Floats, *, C: float, is_logistic: bool
+) -> float:
     """½|w|² + C Σ loss"""
     margins = signs * (matrix @ w)
     losses = np.logaddexp(0, -margins) if is_logistic else np.maximum(0, 1 - margins) ** 2
@@ -113,8 +127,12 @@ class Learned(NamedTuple):
     selection: Selection
 
 
-def learn(data: TrainingData, lengths: NDArray[np.float64], settings: ModelSettings, *, jobs: int = 1) -> Learned:
+def learn(
+    data: TrainingData, lengths: NDArray[np.float64], settings: ModelSettings, *, jobs: int = 1
+) -> Learned:
     """Fit with the goals of the settings, and a uniform prior."""
     goals = Goals(settings.optimize)
     log_prior = np.full(data.n_classes, -np.log(data.n_classes))
-    return Learned(*learning.learn(data, lengths, settings, goals=goals, log_prior=log_prior, jobs=jobs))
+    return Learned(
+        *learning.learn(data, lengths, settings, goals=goals, log_prior=log_prior, jobs=jobs)
+    )

@@ -24,7 +24,9 @@ from nbtext.linear import blocks
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.training import train_on_source
 
-pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel, all documents stay in memory")
+pytestmark = pytest.mark.skipif(
+    not HAS_KERNEL, reason="without the kernel, all documents stay in memory"
+)
 WORDS = [f"w{number}" for number in range(60)]
 TF_IDF = {"tf": "log", "idf": "smooth", "norm": "l2"}
 
@@ -42,7 +44,9 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return limit
 
 
-def corpus(path: Path, n: int = 400, n_labels: int = 3, seed: int = 1, *, is_reversed: bool = False) -> str:
+def corpus(
+    path: Path, n: int = 400, n_labels: int = 3, seed: int = 1, *, is_reversed: bool = False
+) -> str:
     """A file of fastText lines whose labels have words of their own; some lines are repeated, some
     have no word.
     """
@@ -58,11 +62,15 @@ def corpus(path: Path, n: int = 400, n_labels: int = 3, seed: int = 1, *, is_rev
     return str(path)
 
 
-def train(source: str, *, jobs: int = 2, features: dict[str, Any] | None = None, **settings: Any) -> TrainedModel:
+def train(
+    source: str, *, jobs: int = 2, features: dict[str, Any] | None = None, **settings: Any
+) -> TrainedModel:
     return train_on_source(
-        open_source([source], InputSettings()), FeatureSettings(**features or {}),
-        ModelSettings(**{"model": "nbsvm", **settings}), jobs=jobs,
-    )  # fmt: skip
+        open_source([source], InputSettings()),
+        FeatureSettings(**features or {}),
+        ModelSettings(**{"model": "nbsvm", **settings}),
+        jobs=jobs,
+    )
 
 
 def assert_alike(found: FittedModel, expected: FittedModel, error: float = 0.02) -> None:
@@ -93,7 +101,11 @@ def assert_alike(found: FittedModel, expected: FittedModel, error: float = 0.02)
     ],
 )
 def test_the_model_in_memory(
-    settings: dict[str, Any], features: dict[str, Any], n_labels: int, tmp_path: Path, blocked: Callable[..., None]
+    settings: dict[str, Any],
+    features: dict[str, Any],
+    n_labels: int,
+    tmp_path: Path,
+    blocked: Callable[..., None],
 ) -> None:
     """Its weights, up to the tolerance, and about its estimate."""
     source = corpus(tmp_path / "documents.txt", n_labels=n_labels)
@@ -101,9 +113,15 @@ def test_the_model_in_memory(
     blocked()
     found = train(source, features=features, **settings)
     assert_alike(found.fitted, expected.fitted)
-    assert expected.fitted.hyperparameters.is_converged is found.fitted.hyperparameters.is_converged is True
+    assert (
+        expected.fitted.hyperparameters.is_converged
+        is found.fitted.hyperparameters.is_converged
+        is True
+    )
     if settings.get("calibrate", True):
-        assert found.fitted.estimate.accuracy == pytest.approx(expected.fitted.estimate.accuracy, abs=0.1)
+        assert found.fitted.estimate.accuracy == pytest.approx(
+            expected.fitted.estimate.accuracy, abs=0.1
+        )
         assert found.fitted.estimate.duplicates == expected.fitted.estimate.duplicates == 40
         # a fifth of the 440 documents with words, up to the end of duplicates, and of the 9 others
         assert 89 <= found.fitted.estimate.documents <= 93
@@ -120,7 +138,9 @@ def test_a_search_for_c(tmp_path: Path, blocked: Callable[..., None]) -> None:
     assert_alike(found, train(source, features=TF_IDF, C=C).fitted)
 
 
-def test_few_visits(tmp_path: Path, blocked: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_visits(
+    tmp_path: Path, blocked: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """101: there are 64 blocks, which are visited in another order each time, and duplicates are in
     different ones.
 
@@ -130,7 +150,9 @@ def test_few_visits(tmp_path: Path, blocked: Callable[..., None], monkeypatch: p
     visits = []
     n_blocks = blocks.MIN_BLOCKS
     visit = blocks.BlockedOneVsRest._visit
-    monkeypatch.setattr(blocks.BlockedOneVsRest, "_visit", lambda *each: (visits.append(0), visit(*each)))
+    monkeypatch.setattr(
+        blocks.BlockedOneVsRest, "_visit", lambda *each: (visits.append(0), visit(*each))
+    )
     blocked()
     monkeypatch.setattr(blocks, "MIN_BLOCKS", n_blocks)
     train(source, calibrate=False)
@@ -158,13 +180,23 @@ def test_the_same_numbers_for_any_threads_and_order(
     weights.
     """
     blocked()
-    sources = [corpus(tmp_path / "forward.txt"), corpus(tmp_path / "backward.txt", is_reversed=True)]
+    sources = [
+        corpus(tmp_path / "forward.txt"),
+        corpus(tmp_path / "backward.txt", is_reversed=True),
+    ]
     first = train(sources[0], jobs=1, model=model)
-    for source, jobs, most in ((sources[0], 3, 1 << 28), (sources[1], 2, 1 << 28), (sources[0], 2, 1)):
+    for source, jobs, most in (
+        (sources[0], 3, 1 << 28),
+        (sources[1], 2, 1 << 28),
+        (sources[0], 2, 1),
+    ):
         monkeypatch.setattr(blocks, "MAX_WEIGHT_BYTES", most)
         other = train(source, jobs=jobs, model=model)
         for name in ("bias", "indptr", "classes", "deltas"):
-            assert getattr(first.fitted.scorer, name).tobytes() == getattr(other.fitted.scorer, name).tobytes()
+            assert (
+                getattr(first.fitted.scorer, name).tobytes()
+                == getattr(other.fitted.scorer, name).tobytes()
+            )
         assert first.fitted.estimate == other.fitted.estimate
         assert first.counts.sample.hashes.tobytes() == other.counts.sample.hashes.tobytes()
 
@@ -175,7 +207,9 @@ def test_blocks_hold_each_document_once(seed: int, run: int, block: int) -> None
     import tempfile
 
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        source = open_source([corpus(Path(folder) / "documents.txt", n=20, seed=seed)], InputSettings())
+        source = open_source(
+            [corpus(Path(folder) / "documents.txt", n=20, seed=seed)], InputSettings()
+        )
         from nbtext.model.source_counting import CountingTask, ThreadExecutor
 
         expected = ThreadExecutor(2).count(source, CountingTask(FeatureSettings(), None)).sample
@@ -185,7 +219,9 @@ def test_blocks_hold_each_document_once(seed: int, run: int, block: int) -> None
         counts = ThreadExecutor(2).count(source, CountingTask(FeatureSettings(), None, spill=spill))
         assert counts.stored is not None
         found = counts.stored.blocks()
-        documents = stored_documents.concatenate([found.load(number) for number in range(len(found))])
+        documents = stored_documents.concatenate(
+            [found.load(number) for number in range(len(found))]
+        )
         spill.close()
         for name in ("indptr", "indices", "counts", "classes", "hashes"):
             np.testing.assert_array_equal(getattr(documents, name), getattr(expected, name))
@@ -196,7 +232,9 @@ def test_blocks_hold_each_document_once(seed: int, run: int, block: int) -> None
 def test_several_labels_stay_in_memory(tmp_path: Path, blocked: Callable[..., None]) -> None:
     """Their model has the same bytes, although its documents were stored meanwhile."""
     lines = corpus(tmp_path / "one.txt").replace("one.txt", "several.txt")
-    Path(lines).write_text((tmp_path / "one.txt").read_text().replace("__label__l0", "__label__l0 __label__l2"))
+    Path(lines).write_text(
+        (tmp_path / "one.txt").read_text().replace("__label__l0", "__label__l0 __label__l2")
+    )
     expected = train(lines)
     blocked()
     found = train(lines)
@@ -204,7 +242,9 @@ def test_several_labels_stay_in_memory(tmp_path: Path, blocked: Callable[..., No
     assert found.counts.has_all_documents and found.counts.stored is None
 
 
-def test_the_documents_of_a_thread_that_ends_early(tmp_path: Path, blocked: Callable[..., None]) -> None:
+def test_the_documents_of_a_thread_that_ends_early(
+    tmp_path: Path, blocked: Callable[..., None]
+) -> None:
     """One counter has stored its documents, and another one has not: their sum has all of them."""
     from nbtext.model.corpus_counts import CorpusCounter
 
@@ -218,7 +258,9 @@ def test_the_documents_of_a_thread_that_ends_early(tmp_path: Path, blocked: Call
             counter.add(block.batch())
         parts.append(counter.finish())
     both = parts[0] + parts[1]
-    assert both.stored is not None and len(both.stored) == both.statistics.n_documents == 2 * len(parts[1].stored or ())
+    assert both.stored is not None and len(both.stored) == both.statistics.n_documents == 2 * len(
+        parts[1].stored or ()
+    )
     spill.close()
 
 
@@ -239,12 +281,20 @@ def test_too_little_space(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     spill = Spill(str(folder), 1_000_000, lambda *each: said.append(each))
     spill.read(10_000)
     monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 5)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 9000, 9000))
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 9000, 9000)
+    )
     documents = stored_documents.DocumentCounts(
-        np.array([0, 4, 6]), np.arange(6, dtype=np.int32), np.ones(6, np.int32), np.array([0, 1], np.int32),
+        np.array([0, 4, 6]),
+        np.arange(6, dtype=np.int32),
+        np.ones(6, np.int32),
+        np.array([0, 1], np.int32),
         np.array([3, 4], np.uint64),
-    )  # fmt: skip
-    with pytest.raises(OutputError, match=r"need about 0\.0 GB, and 0\.0 GB are free; free some space, or set TMPDIR"):
+    )
+    with pytest.raises(
+        OutputError,
+        match=r"need about 0\.0 GB, and 0\.0 GB are free; free some space, or set TMPDIR",
+    ):
         spill.add(documents)
     # 14 bytes for an entry, 30 for a document of one problem, of a hundredth of the source
     assert said == [((6 * 14 + 2 * 30) * 100, str(folder))]
@@ -275,7 +325,8 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(file, "_file", Full())
         with pytest.raises(
-            OutputError, match=r"a temporary file in .*: cannot be written: no space left on device; free"
+            OutputError,
+            match=r"a temporary file in .*: cannot be written: no space left on device; free",
         ):
             file.append(whole)
     file.close()
@@ -285,7 +336,11 @@ def test_mapped_arrays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They keep what was written when their pages go, and a disk that is too small is an error at
     first.
     """
-    shapes: list[list[tuple[Any, int]]] = [[(np.int32, 3), (np.float64, 5000)], [(np.uint8, 0)], [(np.float64, 2)]]
+    shapes: list[list[tuple[Any, int]]] = [
+        [(np.int32, 3), (np.float64, 5000)],
+        [(np.uint8, 0)],
+        [(np.float64, 2)],
+    ]
     mapped = MappedArrays(str(folder), shapes)
     (first, second), (none,), (last,) = mapped.groups
     assert [len(each) for each in (first, second, none, last)] == [3, 5000, 0, 2]
@@ -302,5 +357,8 @@ def test_mapped_arrays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", refuse)
-    with pytest.raises(OutputError, match=r"a temporary file in .*: cannot be written: no space left on device; free"):
+    with pytest.raises(
+        OutputError,
+        match=r"a temporary file in .*: cannot be written: no space left on device; free",
+    ):
         MappedArrays(str(folder), shapes)

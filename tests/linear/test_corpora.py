@@ -18,7 +18,9 @@ from nbtext.linear.nbsvm import log_count_ratios
 from nbtext.linear.stacking import C_OF_CHARACTERS
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]
-pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and without it these take minutes")
+pytestmark = pytest.mark.skipif(
+    not HAS_KERNEL, reason="the kernel is not compiled, and without it these take minutes"
+)
 
 
 class Halves(NamedTuple):
@@ -39,9 +41,13 @@ def halves(folder: Path, groups: list[str] | None = None, **options: Any) -> Hal
     vectorizer = Vectorizer(**options)
     matrix = vectorizer.fit_transform(texts).astype(np.float64)
     return Halves(
-        vectorizer, names, training_data(matrix, [names.index(label) for label in labels]), matrix,
-        vectorizer.transform(test_texts).astype(np.float64), [names.index(label) for label in test_labels],
-    )  # fmt: skip
+        vectorizer,
+        names,
+        training_data(matrix, [names.index(label) for label in labels]),
+        matrix,
+        vectorizer.transform(test_texts).astype(np.float64),
+        [names.index(label) for label in test_labels],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,9 @@ def pairs(corpora: Callable[[str], Path]) -> Halves:
 
 
 def accuracy(scorer: Any, matrix: Any, classes: Any) -> float:
-    scores = scorer.scores(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
+    scores = scorer.scores(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
+    )
     return float((scores.argmax(axis=1) == classes).mean())
 
 
@@ -66,12 +74,19 @@ def test_the_lecture(corpora: Callable[[str], Path]) -> None:
     scorer, _ = fit("logistic", training, SolverSettings(1e5))
     assert accuracy(scorer, corpus.test, corpus.test_classes) >= 0.895
     quoted = corpus.vectorizer.transform(["God is love", "OpenGL on the GPU is fast"])
-    answers = scorer.scores(quoted.indptr.astype(np.int64), quoted.indices.astype(np.int32), quoted.data)
-    assert [corpus.labels[k] for k in answers.argmax(axis=1)] == ["soc.religion.christian", "comp.graphics"]
+    answers = scorer.scores(
+        quoted.indptr.astype(np.int64), quoted.indices.astype(np.int32), quoted.data
+    )
+    assert [corpus.labels[k] for k in answers.argmax(axis=1)] == [
+        "soc.religion.christian",
+        "comp.graphics",
+    ]
     classes = training.classes
     own = softmax_objective(corpus.matrix, classes, scorer.weights().T, scorer.bias, C=1e5)
     peer = LogisticRegression(C=1e5, solver="newton-cg", tol=0.1).fit(corpus.matrix, classes)
-    assert own <= softmax_objective(corpus.matrix, classes, peer.coef_.T, peer.intercept_, C=1e5) * (1 + 1e-4)
+    assert own <= softmax_objective(
+        corpus.matrix, classes, peer.coef_.T, peer.intercept_, C=1e5
+    ) * (1 + 1e-4)
     # where Newton's method ends after 714 steps of its inner one
     assert own == pytest.approx(819.8175, rel=1e-4)
 
@@ -96,8 +111,13 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
     data = training_data(pairs.matrix, is_own.astype(np.int32))
     scorer, _ = fit("nbsvm", data, SolverSettings(1.0))
     weights = scorer.weights()[1]
-    sums = [np.asarray(pairs.matrix[is_positive].sum(axis=0)).ravel() for is_positive in (is_own, ~is_own)]
-    ratios = log_count_ratios(*sums, pseudo_count=settings.ratio_smoothing * pairs.matrix.sum() / pairs.matrix.nnz)
+    sums = [
+        np.asarray(pairs.matrix[is_positive].sum(axis=0)).ravel()
+        for is_positive in (is_own, ~is_own)
+    ]
+    ratios = log_count_ratios(
+        *sums, pseudo_count=settings.ratio_smoothing * pairs.matrix.sum() / pairs.matrix.nnz
+    )
     signs: Floats = np.where(is_own, 1.0, -1.0)
     scaled = csr_matrix(pairs.matrix.multiply(ratios[None, :]))
     scaled.indices = scaled.indices.astype(np.int32)
@@ -105,7 +125,9 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
     peer = LinearSVC(C=1.0, fit_intercept=False, dual=True).fit(scaled, signs)
     w = np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0)
     own = binary_objective(scaled, signs, w, C=1.0, is_logistic=False)
-    assert own <= binary_objective(scaled, signs, peer.coef_[0], C=1.0, is_logistic=False) * (1 + 1e-4)
+    assert own <= binary_objective(scaled, signs, peer.coef_[0], C=1.0, is_logistic=False) * (
+        1 + 1e-4
+    )
 
 
 def test_characters_need_more_regularization(corpora: Callable[[str], Path]) -> None:
@@ -114,12 +136,16 @@ def test_characters_need_more_regularization(corpora: Callable[[str], Path]) -> 
 
     A text has many more n-grams of characters than words.
     """
-    lines = (corpora("wisesight-th") / "train.jsonl").read_text(encoding="utf-8").splitlines()[:4000]
+    lines = (
+        (corpora("wisesight-th") / "train.jsonl").read_text(encoding="utf-8").splitlines()[:4000]
+    )
     documents = [json.loads(line) for line in lines]
     texts, labels = [[document[field] for document in documents] for field in ("text", "label")]
     losses = []
     for C in (C_OF_CHARACTERS, 1.0):
-        model = TextClassifier(model="nbsvm", analyzer="char", ngrams=(1, 5), C=C).fit(texts[::2], labels[::2])
+        model = TextClassifier(model="nbsvm", analyzer="char", ngrams=(1, 5), C=C).fit(
+            texts[::2], labels[::2]
+        )
         probabilities = model.predict_proba(texts[1::2])
         own = np.searchsorted(model.classes_, labels[1::2])
         losses.append(-np.log(probabilities[np.arange(len(own)), own]).mean())

@@ -29,7 +29,9 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.source_counting import CountingTask, OnBatch
 from nbtext.model.training import train_on_source
 
-pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel, the command fits all linear models")
+pytestmark = pytest.mark.skipif(
+    not HAS_KERNEL, reason="without the kernel, the command fits all linear models"
+)
 Record = dict[str, Any]
 
 
@@ -50,7 +52,9 @@ class Parts:
 
     def prepare(self, final: Record) -> Any:
         self._parts = [work.prepare_part(each, _sent(final)) for each in self._parts]
-        return [np.concatenate([each[name] for each in self._parts]) for name in ("hashes", "classes")]
+        return [
+            np.concatenate([each[name] for each in self._parts]) for name in ("hashes", "classes")
+        ]
 
     def run(self, function: Callable[..., Record], *given: Record) -> Record:
         self.n_runs += 1
@@ -74,9 +78,13 @@ class Workers:
         self._n = n
         self._lost = lost
 
-    def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
+    def count(
+        self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
+    ) -> CorpusCounts:
         shards = source.shards(Path(source._files[0].paths[0]).stat().st_size // (2 * self._n))
-        counted = [work.count_shard(each, source.settings, task, work.TOKEN_VERSIONS) for each in shards]
+        counted = [
+            work.count_shard(each, source.settings, task, work.TOKEN_VERSIONS) for each in shards
+        ]
         parts = [work.add_counts(counted[first :: self._n]) for first in range(self._n)]
         if task.n_returned is None:
             return read_counts(work.add_counts(parts)["counts"])
@@ -89,9 +97,12 @@ def train(
     source: str, executor: Any = None, *, features: dict[str, Any] | None = None, **settings: Any
 ) -> TrainedModel:
     return train_on_source(
-        open_source([source], InputSettings()), FeatureSettings(**features or {}),
-        ModelSettings(**{"model": "nbsvm", **settings}), jobs=2, executor=executor,
-    )  # fmt: skip
+        open_source([source], InputSettings()),
+        FeatureSettings(**features or {}),
+        ModelSettings(**{"model": "nbsvm", **settings}),
+        jobs=2,
+        executor=executor,
+    )
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 9])
@@ -118,8 +129,14 @@ def test_the_model_of_one_machine(
     expected = train(source, features=features, **settings)
     found = train(source, Workers(), features=features, **settings)
     assert_alike(found.fitted, expected.fitted)
-    assert expected.fitted.hyperparameters.is_converged is found.fitted.hyperparameters.is_converged is True
-    assert found.fitted.estimate.accuracy == pytest.approx(expected.fitted.estimate.accuracy, abs=0.1)
+    assert (
+        expected.fitted.hyperparameters.is_converged
+        is found.fitted.hyperparameters.is_converged
+        is True
+    )
+    assert found.fitted.estimate.accuracy == pytest.approx(
+        expected.fitted.estimate.accuracy, abs=0.1
+    )
     assert found.fitted.estimate.duplicates == expected.fitted.estimate.duplicates
     save_model(found, tmp_path / "found")
     save_model(expected, tmp_path / "expected")
@@ -128,7 +145,9 @@ def test_the_model_of_one_machine(
     np.testing.assert_allclose(again.fitted.scorer.deltas, found.fitted.scorer.deltas)
     if "keep_sample" in settings:
         for name in ("hashes", "indices", "counts", "classes"):
-            np.testing.assert_array_equal(getattr(again.counts.sample, name), getattr(other.counts.sample, name))
+            np.testing.assert_array_equal(
+                getattr(again.counts.sample, name), getattr(other.counts.sample, name)
+            )
 
 
 def test_hashed_features(tmp_path: Path) -> None:
@@ -136,7 +155,8 @@ def test_hashed_features(tmp_path: Path) -> None:
     source = corpus(tmp_path / "documents.txt")
     features = {"hash_bits": 8, "norm": "l2"}
     found, expected = (
-        train(source, executor, features=features).fitted.scorer.weights() for executor in (Workers(), None)
+        train(source, executor, features=features).fitted.scorer.weights()
+        for executor in (Workers(), None)
     )
     assert np.linalg.norm(found - expected) <= 0.02 * np.linalg.norm(expected)
 
@@ -144,22 +164,30 @@ def test_hashed_features(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [1, 2, 8])
 def test_any_number_of_workers(n: int, tmp_path: Path) -> None:
     source = corpus(tmp_path / "documents.txt")
-    assert_alike(train(source, Workers(n), features=TF_IDF).fitted, train(source, features=TF_IDF).fitted)
+    assert_alike(
+        train(source, Workers(n), features=TF_IDF).fitted, train(source, features=TF_IDF).fitted
+    )
 
 
 def test_labels_that_one_worker_holds(tmp_path: Path) -> None:
     """A source that is sorted by label is as good."""
     source = corpus(tmp_path / "documents.txt")
     Path(source).write_text("\n".join(sorted(Path(source).read_text().splitlines())) + "\n")
-    assert_alike(train(source, Workers(), features=TF_IDF).fitted, train(source, features=TF_IDF).fitted)
+    assert_alike(
+        train(source, Workers(), features=TF_IDF).fitted, train(source, features=TF_IDF).fitted
+    )
 
 
-@pytest.mark.parametrize("lost", [[(9, 0)], [(2, 1), (5, 1), (6, 2)], [(number, 0) for number in range(3, 7)]])
+@pytest.mark.parametrize(
+    "lost", [[(9, 0)], [(2, 1), (5, 1), (6, 2)], [(number, 0) for number in range(3, 7)]]
+)
 def test_lost_states(lost: list[tuple[int, int]], tmp_path: Path) -> None:
     """The part of a lost worker begins again, and the weights are the same."""
     source = corpus(tmp_path / "documents.txt")
     executor = Workers(lost=lost)
-    assert_alike(train(source, executor, features=TF_IDF).fitted, train(source, features=TF_IDF).fitted)
+    assert_alike(
+        train(source, executor, features=TF_IDF).fitted, train(source, features=TF_IDF).fitted
+    )
     assert executor.parts.n_lost == len(lost)
 
 
@@ -190,13 +218,19 @@ def test_few_rounds(tmp_path: Path) -> None:
     one.
     """
     source = corpus(tmp_path / "documents.txt")
-    for settings, features, most in (({}, TF_IDF, 30), ({"loss": "logistic"}, TF_IDF, 9), ({"C": 30.0}, {}, 174)):
+    for settings, features, most in (
+        ({}, TF_IDF, 30),
+        ({"loss": "logistic"}, TF_IDF, 9),
+        ({"C": 30.0}, {}, 174),
+    ):
         executor = Workers()
         train(source, executor, features=features, calibrate=False, **settings)
         assert executor.parts.n_runs <= most
 
 
-def test_a_search_for_c_and_groups_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_for_c_and_groups_of_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each C continues from the last one. Labels whose weights do not fit into memory are solved
     one after another.
     """
@@ -204,7 +238,13 @@ def test_a_search_for_c_and_groups_of_labels(tmp_path: Path, monkeypatch: pytest
     C = train(source, features=TF_IDF, C="auto").fitted.hyperparameters.C
     monkeypatch.setattr(blocks, "MAX_WEIGHT_BYTES", 1)
     found = train(source, Workers(), features=TF_IDF, C="auto").fitted
-    assert C is not None and found.hyperparameters.C in (C / 10, C / 10**0.5, C, C * 10**0.5, C * 10)
+    assert C is not None and found.hyperparameters.C in (
+        C / 10,
+        C / 10**0.5,
+        C,
+        C * 10**0.5,
+        C * 10,
+    )
     assert_alike(found, train(source, features=TF_IDF, C=found.hyperparameters.C).fitted)
 
 
@@ -212,11 +252,15 @@ def test_it_says_that_it_did_not_converge(tmp_path: Path) -> None:
     """After as many rounds as one machine makes passes, at most."""
     source = corpus(tmp_path / "documents.txt")
     make = distributed.DistributedOneVsRest._solve_group
-    with pytest.MonkeyPatch.context() as patch, pytest.warns(ConvergenceWarning, match="did not converge"):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        pytest.warns(ConvergenceWarning, match="did not converge"),
+    ):
         patch.setattr(
-            distributed.DistributedOneVsRest, "_solve_group",
+            distributed.DistributedOneVsRest,
+            "_solve_group",
             lambda self, problem, solver: make(self, problem, solver._replace(max_iter=3)),
-        )  # fmt: skip
+        )
         assert train(source, Workers()).fitted.hyperparameters.is_converged is False
 
 
@@ -225,12 +269,17 @@ def test_the_summary_of_a_part(tmp_path: Path) -> None:
     source = open_source([corpus(tmp_path / "documents.txt")], InputSettings())
     (shard,) = source.shards(1 << 20)
     tasks = CountingTask(FeatureSettings(), None), CountingTask(FeatureSettings(), 50)
-    whole, expected = (task.count(open_shard(shard, source.settings).blocks(), lambda *_: None) for task in tasks)
+    whole, expected = (
+        task.count(open_shard(shard, source.settings).blocks(), lambda *_: None) for task in tasks
+    )
     counted = work.count_shard(shard, source.settings, tasks[0], work.TOKEN_VERSIONS)
     found = read_counts(work.summarize(counted, 50)["counts"])
     assert work.count_entries(counted) == len(whole.sample.indices)
     assert (found.sample_size, found.below, found.labels, found.vocabulary) == (
-        expected.sample_size, expected.below, expected.labels, expected.vocabulary,
-    )  # fmt: skip
+        expected.sample_size,
+        expected.below,
+        expected.labels,
+        expected.vocabulary,
+    )
     for name in ("indptr", "indices", "counts", "classes", "hashes"):
         np.testing.assert_array_equal(getattr(found.sample, name), getattr(expected.sample, name))

@@ -52,13 +52,17 @@ def test_many_documents_of_many_classes_need_little_memory(monkeypatch: pytest.M
     assert own == pytest.approx(before, rel=1e-4)
 
 
-def test_folds_of_many_classes_are_fitted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folds_of_many_classes_are_fitted_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Their scores are those of models that are fitted alone, and have the same bytes for any
     number of threads.
     """
     random = np.random.default_rng(2)
     classes = np.arange(240) % 12
-    data = training_data((random.random((240, 8)) < 0.3) + (classes[:, None] % 8 == np.arange(8)) * 1.0, classes)
+    data = training_data(
+        (random.random((240, 8)) < 0.3) + (classes[:, None] % 8 == np.arange(8)) * 1.0, classes
+    )
     folds = (np.arange(240) // 12 % 4 - 1).astype(np.int32)
     solver = SolverSettings(1.0, 1e-9)
     scores = []
@@ -75,13 +79,17 @@ def test_folds_of_many_classes_are_fitted_one_after_the_other(monkeypatch: pytes
 
 
 @MODELS
-def test_of_many_classes_few_documents_are_held_out(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_classes_few_documents_are_held_out(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So many that their scores fit into memory, with goals, too."""
     monkeypatch.setattr(learning, "MAX_SCORES", 90)
     random = np.random.default_rng(0)
     data = training_data((random.random((90, 9)) < 0.3).astype(float), np.arange(90) % 3)
     for optimize in (None, "macro_f1"):
-        estimate = learn(data, np.ones(90), ModelSettings(model=model, optimize=optimize)).selection.estimate
+        estimate = learn(
+            data, np.ones(90), ModelSettings(model=model, optimize=optimize)
+        ).selection.estimate
         assert estimate is not None
         assert (estimate.documents, estimate.unjudged) == (30, 0)
 

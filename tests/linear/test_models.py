@@ -30,7 +30,9 @@ def separable(n: int = 60, seed: int = 0) -> TrainingData:
     random = np.random.default_rng(seed)
     classes = np.arange(n) % 3
     matrix = (random.random((n, 9)) < 0.3).astype(float)
-    matrix[:, :3] = (random.random((n, 3)) < 0.1) | ((classes[:, None] == np.arange(3)) & (random.random((n, 3)) < 0.9))
+    matrix[:, :3] = (random.random((n, 3)) < 0.1) | (
+        (classes[:, None] == np.arange(3)) & (random.random((n, 3)) < 0.9)
+    )
     return training_data(matrix, classes)
 
 
@@ -54,7 +56,11 @@ def test_ratios_by_hand() -> None:
     |p| = 6, |q| = 5.
     """
     ratios = log_count_ratios(np.array([2.0, 1, 0]), np.array([0.0, 1, 1]), pseudo_count=1.0)
-    expected = [math.log((3 / 6) / (1 / 5)), math.log((2 / 6) / (2 / 5)), math.log((1 / 6) / (2 / 5))]
+    expected = [
+        math.log((3 / 6) / (1 / 5)),
+        math.log((2 / 6) / (2 / 5)),
+        math.log((1 / 6) / (2 / 5)),
+    ]
     np.testing.assert_allclose(ratios, expected, rtol=1e-14)
 
 
@@ -64,7 +70,10 @@ def test_weights_do_not_depend_on_the_unit_of_smoothing() -> None:
     """
     data = separable()
     small = training_data(data.matrix / 20, data.classes)
-    found = [fit("nbsvm", each, SolverSettings(C, 1e-9))[0].weights() for each, C in ((data, 1.0), (small, 400.0))]
+    found = [
+        fit("nbsvm", each, SolverSettings(C, 1e-9))[0].weights()
+        for each, C in ((data, 1.0), (small, 400.0))
+    ]
     np.testing.assert_allclose(found[1], 20 * found[0], rtol=1e-3, atol=1e-3)
 
 
@@ -105,7 +114,9 @@ def test_interpolation_leads_to_the_ratios() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"model": "logistic"}, {"model": "nbsvm"}, {"model": "nbsvm", "loss": "logistic"}], ids=str
+    "options",
+    [{"model": "logistic"}, {"model": "nbsvm"}, {"model": "nbsvm", "loss": "logistic"}],
+    ids=str,
 )
 def test_separable_documents_are_told_apart(options: dict[str, str]) -> None:
     """Each class's own word gets the largest weight, and nearly all documents their label."""
@@ -120,7 +131,10 @@ def test_separable_documents_are_told_apart(options: dict[str, str]) -> None:
 @MODELS
 def test_threads_change_nothing(model: str) -> None:
     """One and three threads give the same bytes."""
-    one, three = (learn(separable(), np.ones(60), ModelSettings(model=model, C="auto"), jobs=jobs) for jobs in (1, 3))
+    one, three = (
+        learn(separable(), np.ones(60), ModelSettings(model=model, C="auto"), jobs=jobs)
+        for jobs in (1, 3)
+    )
     assert one.scorer.deltas.tobytes() == three.scorer.deltas.tobytes()
     assert one.scorer.bias.tobytes() == three.scorer.bias.tobytes()
     assert repr(one.selection) == repr(three.selection)
@@ -137,14 +151,18 @@ def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -
     warm, _ = fit(model, data, solver._replace(seed=7), start=other)
     scores = [scores_of(scorer, data) for scorer in (cold, warm)]
     centered = [s - s.mean(axis=1, keepdims=True) for s in scores]
-    np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[0]).max()))
+    np.testing.assert_allclose(
+        centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[0]).max())
+    )
 
 
 @pytest.mark.exhaustive(every=3)
 @MODELS
 @settings(max_examples=15, deadline=None)
 @given(data=training_sets(), seed=st.integers(0, 1000))
-def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, model: str, seed: int) -> None:
+def test_folds_are_scored_by_models_that_never_saw_them(
+    data: TrainingData, model: str, seed: int
+) -> None:
     """The scores of a fold are those of a model of the other documents alone, which was started
     from zero.
 
@@ -163,9 +181,13 @@ def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, mode
             continue
         alone = training_data(data.matrix[others], data.classes[others], data.n_classes)
         scorer, _ = fit(model, alone, solver)
-        expected = scores_of(scorer, training_data(data.matrix[own], data.classes[own], data.n_classes))
+        expected = scores_of(
+            scorer, training_data(data.matrix[own], data.classes[own], data.n_classes)
+        )
         centered = [each - each.mean(axis=1, keepdims=True) for each in (scores[own], expected)]
-        np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[1]).max()))
+        np.testing.assert_allclose(
+            centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[1]).max())
+        )
 
 
 @pytest.mark.exhaustive(plain=4)
@@ -176,13 +198,19 @@ def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> Non
     threads.
     """
     random = np.random.default_rng(8)
-    data = training_data(random.poisson(0.3, (150, 60)) * random.uniform(0.5, 2, (150, 60)), np.arange(150) % 15)
+    data = training_data(
+        random.poisson(0.3, (150, 60)) * random.uniform(0.5, 2, (150, 60)), np.arange(150) % 15
+    )
     folds = (np.arange(150) // 15 % 3).astype(np.int32)
     found = []
     for jobs in (1, 2, 5):
-        problem = nbsvm.NbSvm(data, LinearSettings(loss=loss, interpolation=interpolation), jobs=jobs)
+        problem = nbsvm.NbSvm(
+            data, LinearSettings(loss=loss, interpolation=interpolation), jobs=jobs
+        )
         solution = problem.solve(SolverSettings(100.0))
-        scores = score_folds(problem, folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution)
+        scores = score_folds(
+            problem, folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution
+        )
         found.append((problem.scorer(solution).deltas.tobytes(), scores.tobytes()))
     assert found[0] == found[1] == found[2]
 
@@ -193,13 +221,17 @@ CLASS_WEIGHTS = np.array([1.0, 3.0, 2.0])
 def weigh_classes(data: TrainingData) -> tuple[TrainingData, TrainingData]:
     """Documents with class weights, and the documents repeated as often."""
     rows = np.repeat(np.arange(len(data)), CLASS_WEIGHTS[data.classes].astype(int))
-    return replace(data, class_weights=CLASS_WEIGHTS), training_data(data.matrix[rows], data.classes[rows])
+    return replace(data, class_weights=CLASS_WEIGHTS), training_data(
+        data.matrix[rows], data.classes[rows]
+    )
 
 
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("has_kernel", [True, False])
 @pytest.mark.parametrize(
-    "options", [{"model": "logistic"}, {"model": "nbsvm"}, {"model": "nbsvm", "loss": "logistic"}], ids=str
+    "options",
+    [{"model": "logistic"}, {"model": "nbsvm"}, {"model": "nbsvm", "loss": "logistic"}],
+    ids=str,
 )
 def test_class_weights_are_numbers_of_copies(
     options: dict[str, str], has_kernel: bool, monkeypatch: pytest.MonkeyPatch
@@ -212,9 +244,12 @@ def test_class_weights_are_numbers_of_copies(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NbtextWarning)
         (one, _), (other, _), (plain, _) = (
-            fit(name, data, SolverSettings(1.0, 1e-9), **settings) for data in (weighted, repeated, separable())
+            fit(name, data, SolverSettings(1.0, 1e-9), **settings)
+            for data in (weighted, repeated, separable())
         )
-    np.testing.assert_allclose(one.weights(), other.weights(), atol=2e-3 * np.abs(other.weights()).max())
+    np.testing.assert_allclose(
+        one.weights(), other.weights(), atol=2e-3 * np.abs(other.weights()).max()
+    )
     np.testing.assert_allclose(one.bias, other.bias, atol=2e-3)
     assert np.abs(one.weights() - plain.weights()).max() > 0.05 * np.abs(plain.weights()).max()
 
@@ -225,9 +260,14 @@ def test_folds_have_class_weights(model: str) -> None:
     weighted, repeated = weigh_classes(separable())
     folds = (np.arange(60) // 3 % 3).astype(np.int32)
     scores = []
-    for data, own in ((weighted, folds), (repeated, np.repeat(folds, CLASS_WEIGHTS[weighted.classes].astype(int)))):
+    for data, own in (
+        (weighted, folds),
+        (repeated, np.repeat(folds, CLASS_WEIGHTS[weighted.classes].astype(int))),
+    ):
         problem = LINEAR_MODELS[model].problem(data, LinearSettings())
-        found = score_folds(problem, own, SolverSettings(1.0, 1e-9), problem.solve(SolverSettings(1.0)))
+        found = score_folds(
+            problem, own, SolverSettings(1.0, 1e-9), problem.solve(SolverSettings(1.0))
+        )
         scores.append(found - found.mean(axis=1, keepdims=True))
     first = np.append(0, np.cumsum(CLASS_WEIGHTS[weighted.classes].astype(int))[:-1])
     np.testing.assert_allclose(scores[0], scores[1][first], atol=5e-3 * np.abs(scores[0]).max())
@@ -246,20 +286,29 @@ def test_class_weights_are_those_of_scikit_learn(class_weight: Any, n_classes: i
     random = np.random.default_rng(4)
     words = np.array(["apple", "banana", "cherry", "date", "elder", "fig"])
     classes = random.choice(n_classes, 80, p=[0.2, 0.8] if n_classes == 2 else [0.1, 0.3, 0.6])
-    texts = [" ".join(random.choice(words, 5, p=np.roll([0.4, 0.2, 0.1, 0.1, 0.1, 0.1], k))) for k in classes]
+    texts = [
+        " ".join(random.choice(words, 5, p=np.roll([0.4, 0.2, 0.1, 0.1, 0.1, 0.1], k)))
+        for k in classes
+    ]
     labels = ["abc"[k] for k in classes]
-    ours = TextClassifier(model="logistic", class_weight=class_weight, calibrate=False).fit(texts, labels)
+    ours = TextClassifier(model="logistic", class_weight=class_weight, calibrate=False).fit(
+        texts, labels
+    )
     peer = LogisticRegression(class_weight=class_weight, tol=1e-8, max_iter=10_000)
     matrix = CountVectorizer().fit_transform(texts)
     peer.fit(matrix, labels)
     expected = peer.coef_ if n_classes > 2 else np.vstack((np.zeros(len(words)), peer.coef_[0]))
     found = ours.fitted_.scorer.weights()
-    np.testing.assert_allclose(found - found.mean(axis=0), expected - expected.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(
+        found - found.mean(axis=0), expected - expected.mean(axis=0), atol=0.02
+    )
     np.testing.assert_allclose(ours.predict_proba(texts), peer.predict_proba(matrix), atol=0.01)
 
 
 @MODELS
-def test_a_large_corpus_is_calibrated_with_some_of_its_folds(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_corpus_is_calibrated_with_some_of_its_folds(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As many as the calibration needs; with something to optimize, all."""
     monkeypatch.setattr(learning, "CALIBRATION_SIZE", 20)
     data = separable(90)
@@ -299,7 +348,9 @@ def test_documents_learned_twice_are_not_estimated_better(model: str) -> None:
 def test_held_out_documents_are_not_learned_from(model: str) -> None:
     """Random labels are fitted exactly, but not predicted: held-out accuracy stays near chance."""
     random = np.random.default_rng(5)
-    data = training_data((random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2))
+    data = training_data(
+        (random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2)
+    )
     learned = learn(data, np.ones(80), ModelSettings(model=model, C=100.0))
     assert (scores_of(learned.scorer, data).argmax(axis=1) == data.classes).all()
     assert learned.selection.estimate is not None
@@ -341,7 +392,9 @@ def test_the_strength_is_chosen_by_held_out_loss(model: str) -> None:
 def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
     """One class, or fewer documents than folds: there is a scorer, and no estimate."""
     for matrix, classes in (([[1.0, 0], [1, 1]], [0, 0]), ([[1.0, 0], [0, 1]], [0, 1])):
-        learned = learn(training_data(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto"))
+        learned = learn(
+            training_data(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto")
+        )
         selection = learned.selection
         found = selection.hyperparameters.C, selection.calibration.temperature, selection.estimate
         assert found == (1.0, None, None)
@@ -353,12 +406,16 @@ def test_empty_documents_do_no_harm(model: str) -> None:
     """A document without features is learned from, and scored by the bias alone."""
     matrix = separable().matrix.toarray()
     matrix[[0, 7]] = 0
-    learned = learn(training_data(matrix, np.arange(60) % 3), np.ones(60), ModelSettings(model=model))
+    learned = learn(
+        training_data(matrix, np.arange(60) % 3), np.ones(60), ModelSettings(model=model)
+    )
     assert np.isfinite(learned.scorer.deltas).all()
 
 
 @MODELS
-def test_nothing_that_needs_folds_is_fitted_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_that_needs_folds_is_fitted_once(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without calibration, with C given and nothing to optimize, there is one fit, and no estimate."""
     fits: list[float] = []
     record = LINEAR_MODELS[model]
@@ -384,7 +441,9 @@ def test_nothing_that_needs_folds_is_fitted_once(model: str, monkeypatch: pytest
 @MODELS
 def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a column a thousand times larger than the others, C = 100 takes more than a pass or two."""
-    matrix = np.hstack((separable().matrix.toarray(), np.random.default_rng(1).normal(500, 300, (60, 1))))
+    matrix = np.hstack(
+        (separable().matrix.toarray(), np.random.default_rng(1).normal(500, 300, (60, 1)))
+    )
     data = training_data(matrix, np.arange(60) % 3)
     settings = ModelSettings(model=model, C=100.0, calibrate=False)
     assert learn(data, np.ones(60), settings).selection.hyperparameters.is_converged
@@ -426,10 +485,16 @@ def test_strengths_that_are_hardly_numbers(model: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"C": 0.0}, {"C": math.inf}, {"C": math.nan}, {"loss": "hinge"}, {"interpolation": 1.5},
-        {"ratio_smoothing": 0.0}, {"folds": 1}, {"seed": -1},
+        {"C": 0.0},
+        {"C": math.inf},
+        {"C": math.nan},
+        {"loss": "hinge"},
+        {"interpolation": 1.5},
+        {"ratio_smoothing": 0.0},
+        {"folds": 1},
+        {"seed": -1},
     ],
-)  # fmt: skip
+)
 def test_settings_that_make_no_sense(options: dict[str, object]) -> None:
     """Each is refused with the name of its parameter, which the command line prints as the option."""
     with pytest.raises(SettingsError, match=rf"^{next(iter(options))}: "):

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_rows import Floats, binary_objective, fit, fit_softmax, softmax_objective, training_data, training_sets
+from made_rows import (
+    Floats,
+    binary_objective,
+    fit,
+    fit_softmax,
+    softmax_objective,
+    training_data,
+    training_sets,
+)
 
 from nbtext.errors import ModelError, NbtextWarning
 from nbtext.kernel import HAS_KERNEL
@@ -21,7 +29,9 @@ from nbtext.linear.nbsvm import log_count_ratios
 needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 STRENGTHS = st.sampled_from([0.01, 1.0, 30.0, 1000.0])
 LOSSES = pytest.mark.parametrize("is_logistic", [False, True])
-settings.register_profile("both", suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+settings.register_profile(
+    "both", suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 BOTH = settings(settings.get_profile("both"), max_examples=20)
 
 
@@ -41,7 +51,9 @@ def scale(data: TrainingData, positive: int) -> tuple[Any, Floats]:
     matrix = data.matrix.toarray()
     is_own = data.classes == positive
     unit = matrix.sum() / max(1, len(data.values))
-    ratios = log_count_ratios(matrix[is_own].sum(axis=0), matrix[~is_own].sum(axis=0), pseudo_count=unit)
+    ratios = log_count_ratios(
+        matrix[is_own].sum(axis=0), matrix[~is_own].sum(axis=0), pseudo_count=unit
+    )
     return matrix * ratios, ratios
 
 
@@ -63,7 +75,11 @@ def test_binary_solvers_reach_the_objective_of_liblinear(
         matrix, ratios = scale(data, positive)
         signs = np.where(data.classes == positive, 1.0, -1.0)
         options = {"C": C, "fit_intercept": False, "tol": 1e-8, "max_iter": 100_000, "dual": True}
-        peer = LogisticRegression(solver="liblinear", **options) if is_logistic else LinearSVC(**options)
+        peer = (
+            LogisticRegression(solver="liblinear", **options)
+            if is_logistic
+            else LinearSVC(**options)
+        )
         with warnings.catch_warnings():
             # of the peer: where it does not converge, it must still not be better
             warnings.simplefilter("ignore")
@@ -78,7 +94,9 @@ def test_binary_solvers_reach_the_objective_of_liblinear(
 
 @BOTH
 @given(data=training_sets(), C=STRENGTHS)
-def test_softmax_regression_reaches_the_objective_of_newtons_method(data: TrainingData, C: float) -> None:
+def test_softmax_regression_reaches_the_objective_of_newtons_method(
+    data: TrainingData, C: float
+) -> None:
     """To 1e-4 of scikit-learn's, where intercepts are not regularized either."""
     from sklearn.linear_model import LogisticRegression
 
@@ -87,13 +105,17 @@ def test_softmax_regression_reaches_the_objective_of_newtons_method(data: Traini
     own = softmax_objective(matrix, data.classes, weights, intercepts, C=C)
     # scikit-learn fits one vector to two classes, whose square is twice that of two halves
     is_binary = data.n_classes == 2
-    peer = LogisticRegression(C=C * (2 if is_binary else 1), solver="newton-cg", tol=1e-8, max_iter=10_000)
+    peer = LogisticRegression(
+        C=C * (2 if is_binary else 1), solver="newton-cg", tol=1e-8, max_iter=10_000
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         peer.fit(matrix, data.classes)
-    w, b = (peer.coef_.T, peer.intercept_) if not is_binary else (
-        np.outer(peer.coef_[0], [-0.5, 0.5]), peer.intercept_[0] * np.array([-0.5, 0.5]),
-    )  # fmt: skip
+    w, b = (
+        (peer.coef_.T, peer.intercept_)
+        if not is_binary
+        else (np.outer(peer.coef_[0], [-0.5, 0.5]), peer.intercept_[0] * np.array([-0.5, 0.5]))
+    )
     assert own <= softmax_objective(matrix, data.classes, w, b, C=C) * (1 + 1e-4)
 
 
@@ -104,12 +126,21 @@ def problem(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
     data = training_data(matrix, classes)
     n_documents = len(data)
     return {
-        "matrix": CheckedMatrix(data.indptr, data.indices, data.values.astype(np.float32), data.n_features),
-        "strengths": np.where(data.classes == 0, 5.0, -5.0), "scales": np.ones(data.n_features, np.float32),
-        "diagonal": np.zeros(n_documents, np.float32), "dual": np.zeros(n_documents),
-        "margins": np.zeros(n_documents, np.float32), "scores": np.zeros(0), "is_logistic": False, "tolerance": 1e-9,
-        "max_iter": 1000, "seed": 1, **changed,
-    }  # fmt: skip
+        "matrix": CheckedMatrix(
+            data.indptr, data.indices, data.values.astype(np.float32), data.n_features
+        ),
+        "strengths": np.where(data.classes == 0, 5.0, -5.0),
+        "scales": np.ones(data.n_features, np.float32),
+        "diagonal": np.zeros(n_documents, np.float32),
+        "dual": np.zeros(n_documents),
+        "margins": np.zeros(n_documents, np.float32),
+        "scores": np.zeros(0),
+        "is_logistic": False,
+        "tolerance": 1e-9,
+        "max_iter": 1000,
+        "seed": 1,
+        **changed,
+    }
 
 
 def solve(arguments: dict[str, Any]) -> tuple[Floats, float]:
@@ -131,7 +162,9 @@ def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
 
     def objective(max_iter: int) -> tuple[float, float]:
         dual = np.full(30, 1e-8 * is_logistic)
-        weights, gap = solve(problem(matrix, classes, is_logistic=is_logistic, max_iter=max_iter, dual=dual))
+        weights, gap = solve(
+            problem(matrix, classes, is_logistic=is_logistic, max_iter=max_iter, dual=dual)
+        )
         return binary_objective(matrix, signs, weights, C=5.0, is_logistic=is_logistic), gap
 
     minimum, _ = objective(5000)
@@ -151,8 +184,12 @@ def test_features_of_one_document_need_no_weight(is_logistic: bool) -> None:
     classes = random.integers(0, 2, 30)
     dual = np.full(30, 1e-8 * is_logistic)
     squares = (single.sum(axis=0) ** 2).astype(np.float32)
-    whole, _ = solve(problem(np.hstack((shared, single)), classes, is_logistic=is_logistic, dual=dual.copy()))
-    part, _ = solve(problem(shared, classes, is_logistic=is_logistic, diagonal=squares, dual=dual.copy()))
+    whole, _ = solve(
+        problem(np.hstack((shared, single)), classes, is_logistic=is_logistic, dual=dual.copy())
+    )
+    part, _ = solve(
+        problem(shared, classes, is_logistic=is_logistic, diagonal=squares, dual=dual.copy())
+    )
     np.testing.assert_allclose(part, whole[:10], atol=1e-4)
 
 
@@ -228,7 +265,10 @@ def test_an_error_of_check_ends_a_fit(kind: str) -> None:
             raise StoppedError
 
     long = SolverSettings(1000.0, 1e-12, check=check)
-    for solve in (lambda: fit("nbsvm", data, long, loss="logistic"), lambda: fit_softmax(data, long)):
+    for solve in (
+        lambda: fit("nbsvm", data, long, loss="logistic"),
+        lambda: fit_softmax(data, long),
+    ):
         n_calls = 0
         with pytest.raises(StoppedError):
             solve()
@@ -269,7 +309,12 @@ def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str
     """They are a ValueError and no crash."""
     from nbtext._kernel import CheckedMatrix
 
-    arrays = {"indptr": np.array([0, 1]), "indices": np.array([0], np.int32), "values": np.ones(1), **change}
+    arrays = {
+        "indptr": np.array([0, 1]),
+        "indices": np.array([0], np.int32),
+        "values": np.ones(1),
+        **change,
+    }
     with pytest.raises(ValueError, match=says):
         CheckedMatrix(arrays["indptr"], arrays["indices"], arrays["values"].astype(np.float32), 5)
 
@@ -305,18 +350,22 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     row = np.zeros(1, np.int32)
     sums = np.zeros((1, 5))
     for factors, folds, by_fold, says in (
-        (one, row + 1, sums, "a fold for each row"), (one, np.zeros(2, np.int32), sums, "a fold for each row"),
-        (np.ones(2), row, sums, "a factor"), (one, row, np.zeros((1, 4)), "a sum for each feature"),
-    ):  # fmt: skip
+        (one, row + 1, sums, "a fold for each row"),
+        (one, np.zeros(2, np.int32), sums, "a fold for each row"),
+        (np.ones(2), row, sums, "a factor"),
+        (one, row, np.zeros((1, 4)), "a sum for each feature"),
+    ):
         with pytest.raises(ValueError, match=says):
             _kernel.add_by_fold(matrix, factors, folds, by_fold)
     _kernel.add_by_fold(matrix, one, row - 1, sums)
     assert not sums.any()  # a row of no fold is not added
     scalars = {"factor": 1.0, "pseudo_count": 1.0, "offset": 0.0}
     for rows, totals, absent, says in (
-        (row + 1, sums[0], sums[0], "rows of the CSR matrix"), (row - 1, sums[0], sums[0], "rows of the CSR matrix"),
-        (row, np.zeros(4), sums[0], "a total and a ratio"), (row, sums[0], np.zeros(6), "a total and a ratio"),
-    ):  # fmt: skip
+        (row + 1, sums[0], sums[0], "rows of the CSR matrix"),
+        (row - 1, sums[0], sums[0], "rows of the CSR matrix"),
+        (row, np.zeros(4), sums[0], "a total and a ratio"),
+        (row, sums[0], np.zeros(6), "a total and a ratio"),
+    ):
         with pytest.raises(ValueError, match=says):
             _kernel.log_count_ratios(matrix, rows, totals, absent, **scalars)
 
@@ -327,7 +376,9 @@ def test_blocks_that_do_not_fit_are_refused() -> None:
     from nbtext._kernel import BlockDocuments, BlockFit
 
     def make_fit(*shape: int) -> BlockFit:
-        return BlockFit(np.zeros(shape, np.float32), own_class=0, offset=0.0, n_rows=2, is_logistic=False)
+        return BlockFit(
+            np.zeros(shape, np.float32), own_class=0, offset=0.0, n_rows=2, is_logistic=False
+        )
 
     matrix = problem(np.ones((2, 5)), [0, 1])["matrix"]
     with pytest.raises(ValueError, match="a weight and a scale"):
@@ -337,7 +388,10 @@ def test_blocks_that_do_not_fit_are_refused() -> None:
     duals = np.zeros(2, np.float32)
     waits = np.zeros((2, 2), np.uint8)
     for place in range(3):
-        arrays = [each[..., :-1].copy() if number == place else each for number, each in enumerate(of_rows)]
+        arrays = [
+            each[..., :-1].copy() if number == place else each
+            for number, each in enumerate(of_rows)
+        ]
         with pytest.raises(ValueError, match="for each row"):
             BlockDocuments(matrix, *arrays)
     with pytest.raises(ValueError, match="one or three sums of squares"):

@@ -40,41 +40,67 @@ def made_texts(n: int, n_labels: int, seed: int = 1) -> tuple[list[str], list[st
     words = ["".join(random.choices(letters[k % 13 : k % 13 + 4], k=4)) for k in range(120)]
     weights = [[random.random() ** 4 for _ in words] for _ in range(n_labels)]
     labels = [i % n_labels for i in range(n)]
-    return [" ".join(random.choices(words, weights[k], k=9)) for k in labels], [f"label {k}" for k in labels]
+    return [" ".join(random.choices(words, weights[k], k=9)) for k in labels], [
+        f"label {k}" for k in labels
+    ]
 
 
-def counted(texts: list[str], labels: list[str], features: FeatureSettings = FEATURES) -> CorpusCounts:
+def counted(
+    texts: list[str], labels: list[str], features: FeatureSettings = FEATURES
+) -> CorpusCounts:
     counter = CorpusCounter(features, sample_size=None)
     counter.add(Batch(list(map(str, range(len(texts)))), (texts,), list(labels)))
     return counter.finish()
 
 
-def fitted(texts: list[str], labels: list[str], features: FeatureSettings = FEATURES, **options: Any) -> FittedModel:
-    return fit_model(counted(texts, labels, features), features, ModelSettings(model=STACKED), **options)
+def fitted(
+    texts: list[str], labels: list[str], features: FeatureSettings = FEATURES, **options: Any
+) -> FittedModel:
+    return fit_model(
+        counted(texts, labels, features), features, ModelSettings(model=STACKED), **options
+    )
 
 
-def training_data(corpus: CorpusCounts, features: FeatureSettings, start: int, stop: int) -> TrainingData:
+def training_data(
+    corpus: CorpusCounts, features: FeatureSettings, start: int, stop: int
+) -> TrainingData:
     """The weighted documents over the columns of a view."""
     sample, _ = corpus.weigh_documents(features)
     matrix = TrainingData(
-        sample.indptr, sample.indices, sample.counts, sample.classes, corpus.statistics.n_features, len(corpus.labels)
+        sample.indptr,
+        sample.indices,
+        sample.counts,
+        sample.classes,
+        corpus.statistics.n_features,
+        len(corpus.labels),
     ).matrix[:, start:stop]
     return TrainingData(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, sample.classes, stop - start,
-        len(corpus.labels), sample.hashes,
-    )  # fmt: skip
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        sample.classes,
+        stop - start,
+        len(corpus.labels),
+        sample.hashes,
+    )
 
 
 def score_part(part: Part, data: TrainingData) -> Any:
     """The scores of the training documents by a part that is fitted to them by itself."""
     if part.C is None:
-        documents = DocumentCounts(data.indptr, data.indices, data.values, data.classes, np.arange(len(data)))
+        documents = DocumentCounts(
+            data.indptr, data.indices, data.values, data.classes, np.arange(len(data))
+        )
         statistics = count_classes(documents, data.n_features, data.n_classes)
-        scorer = EVENT_MODELS[part.model].compile(statistics, smoothing=part.smoothing * data.values.mean())
+        scorer = EVENT_MODELS[part.model].compile(
+            statistics, smoothing=part.smoothing * data.values.mean()
+        )
         return scorer.scores(data.indptr, data.indices, data.values)
     if part.idf == "smooth":
         frequencies = np.bincount(data.indices, minlength=data.n_features)
-        idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf="smooth")[data.indices]
+        idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf="smooth")[
+            data.indices
+        ]
         scaled = data.values * idf
         data = replace(data, values=scaled * np.sqrt((data.values**2).sum() / (scaled**2).sum()))
     problem = stacking.LINEAR_PARTS[part.model](data, LinearSettings())
@@ -82,7 +108,9 @@ def score_part(part: Part, data: TrainingData) -> Any:
     return scorer.scores(data.indptr, data.indices, data.values)
 
 
-@pytest.mark.parametrize(("n_labels", "features"), [(2, FEATURES), (4, FEATURES), (3, replace(FEATURES, view=()))])
+@pytest.mark.parametrize(
+    ("n_labels", "features"), [(2, FEATURES), (4, FEATURES), (3, replace(FEATURES, view=()))]
+)
 def test_scores_are_the_weighted_sum_of_the_parts(n_labels: int, features: FeatureSettings) -> None:
     """Each part is fitted to the columns of its view alone; labels have scores up to a constant."""
     corpus = counted(*made_texts(240, n_labels), features)
@@ -90,16 +118,25 @@ def test_scores_are_the_weighted_sum_of_the_parts(n_labels: int, features: Featu
     sample, _ = corpus.weigh_documents(features)
     found = model.scorer.scores(sample.indptr, sample.indices, sample.counts)
     expected = np.zeros_like(found)
-    bounds = [0, corpus.statistics.n_features] if model.scorer.bounds is None else model.scorer.bounds.tolist()
+    bounds = (
+        [0, corpus.statistics.n_features]
+        if model.scorer.bounds is None
+        else model.scorer.bounds.tolist()
+    )
     places = dict(zip(features.view or ("",), pairwise(bounds), strict=True))
     for part in model.hyperparameters.parts:
         data = training_data(corpus, features, *places[part.view])
         if part.is_of_words:
-            is_word = np.array([" " not in term for term in corpus.vocabulary.terms])[slice(*places[part.view])]
+            is_word = np.array([" " not in term for term in corpus.vocabulary.terms])[
+                slice(*places[part.view])
+            ]
             matrix = data.matrix.multiply(is_word).tocsr()
             matrix.eliminate_zeros()
             data = replace(
-                data, indptr=matrix.indptr.astype(np.int64), indices=matrix.indices.astype(np.int32), values=matrix.data
+                data,
+                indptr=matrix.indptr.astype(np.int64),
+                indices=matrix.indices.astype(np.int32),
+                values=matrix.data,
             )
         expected += part.weight * score_part(part, data)
     found, expected = (each - each.mean(axis=1, keepdims=True) for each in (found, expected))
@@ -117,13 +154,17 @@ def test_naive_bayes_is_left_out_exactly() -> None:
     smoothing = part.smoothing * data.values.mean()
     for row in range(len(data)):
         others = [k for k in range(len(data)) if k != row]
-        documents = DocumentCounts(data.indptr, data.indices, data.values, data.classes, data.hashes)
+        documents = DocumentCounts(
+            data.indptr, data.indices, data.values, data.classes, data.hashes
+        )
         rest = count_classes(documents.take(np.array(others)), data.n_features, data.n_classes)
         own = documents.take(np.array([row]))
         known = rest.document_frequencies[own.indices] > 0
         scorer = EVENT_MODELS[part.model].compile(rest, smoothing=smoothing)
         scores = scorer.scores(np.array([0, known.sum()]), own.indices[known], own.counts[known])[0]
-        np.testing.assert_allclose(found[row] - found[row].mean(), scores - scores.mean(), atol=1e-9)
+        np.testing.assert_allclose(
+            found[row] - found[row].mean(), scores - scores.mean(), atol=1e-9
+        )
 
 
 def test_a_view_that_says_nothing_has_no_part() -> None:
@@ -143,7 +184,9 @@ def test_parts_that_say_little_are_left_out(seed: int) -> None:
     random = Random(seed)
     extended = []
     for text in texts:
-        words = [f"{word}{chr(97 + random.randrange(26))}{random.randrange(30)}" for word in text.split()]
+        words = [
+            f"{word}{chr(97 + random.randrange(26))}{random.randrange(30)}" for word in text.split()
+        ]
         extended.append(" ".join(words))
     model = fitted(extended, labels)
     found = {(part.view, part.model) for part in model.hyperparameters.parts}
@@ -189,7 +232,10 @@ def test_the_weights_stay_near_equal_with_few_documents() -> None:
     """
     model = fitted(*made_texts(30, 3))
     assert len(model.hyperparameters.parts) == 6
-    assert {part.model for part in model.hyperparameters.parts if part.C is None} <= {"multinomial", "complement"}
+    assert {part.model for part in model.hyperparameters.parts if part.C is None} <= {
+        "multinomial",
+        "complement",
+    }
 
 
 def test_parts_depend_on_the_view_and_the_number_of_labels() -> None:
@@ -197,14 +243,30 @@ def test_parts_depend_on_the_view_and_the_number_of_labels() -> None:
     too.
     """
 
-    def linear_parts(n_labels: int, features: FeatureSettings = FEATURES) -> list[tuple[str, str, str, bool]]:
+    def linear_parts(
+        n_labels: int, features: FeatureSettings = FEATURES
+    ) -> list[tuple[str, str, str, bool]]:
         corpus = counted(*made_texts(60, n_labels), features)
-        parts = fit_model(corpus, features, ModelSettings(model=STACKED, calibrate=False)).hyperparameters.parts
-        return [(each.view.split(":")[0], each.model, each.idf, each.is_of_words) for each in parts if each.C]
+        parts = fit_model(
+            corpus, features, ModelSettings(model=STACKED, calibrate=False)
+        ).hyperparameters.parts
+        return [
+            (each.view.split(":")[0], each.model, each.idf, each.is_of_words)
+            for each in parts
+            if each.C
+        ]
 
     characters = [("char_wb", "nbsvm", "none", False), ("char_wb", "svm", "smooth", False)]
-    assert linear_parts(2) == [*characters, ("word", "nbsvm", "smooth", False), ("word", "svm", "smooth", False)]
-    assert linear_parts(3) == [*characters, ("word", "nbsvm", "none", False), ("word", "svm", "smooth", True)]
+    assert linear_parts(2) == [
+        *characters,
+        ("word", "nbsvm", "smooth", False),
+        ("word", "svm", "smooth", False),
+    ]
+    assert linear_parts(3) == [
+        *characters,
+        ("word", "nbsvm", "none", False),
+        ("word", "svm", "smooth", True),
+    ]
     pairs = replace(FEATURES, view=(), ngrams=(1, 2))
     words = [("nbsvm", "none", False), ("svm", "smooth", True), ("nbsvm", "smooth", True)]
     assert linear_parts(3, pairs) == [("", *each) for each in words]
@@ -230,7 +292,9 @@ def test_equal_weights_predict() -> None:
     model = fit_model(corpus, FEATURES, ModelSettings(model=STACKED, calibrate=False))
     batch = Batch(list(map(str, range(100))), (texts[300:],), labels[300:])
     found = Predictor(model).predict_batch(batch).labels
-    assert np.mean([each == (label,) for each, label in zip(found, labels[300:], strict=True)]) > 0.8
+    assert (
+        np.mean([each == (label,) for each, label in zip(found, labels[300:], strict=True)]) > 0.8
+    )
 
 
 @pytest.mark.exhaustive
@@ -248,7 +312,11 @@ def test_a_stack_is_more_accurate_than_its_parts(corpora: Callable[[str], Path])
 
     def accuracy(model: FittedModel) -> float:
         predicted = Predictor(model).predict_batch(batch).labels
-        return float(np.mean([each == (label,) for each, label in zip(predicted, labels[5000:7000], strict=True)]))
+        return float(
+            np.mean(
+                [each == (label,) for each, label in zip(predicted, labels[5000:7000], strict=True)]
+            )
+        )
 
     others = [fit_model(training, FEATURES, ModelSettings(model=each)) for each in ("nbsvm", "svm")]
     assert accuracy(stack) > max(map(accuracy, others))

@@ -52,7 +52,9 @@ def peer_weights(matrix: Any, signs: Any, C: float) -> tuple[Floats, float]:
     return peer.coef_[0], float(peer.intercept_[0])
 
 
-@pytest.mark.parametrize(("model", "options"), [("svm", {}), ("nbsvm", {}), ("nbsvm", {"interpolation": 0.5})])
+@pytest.mark.parametrize(
+    ("model", "options"), [("svm", {}), ("nbsvm", {}), ("nbsvm", {"interpolation": 0.5})]
+)
 def test_factors_of_features_multiply_the_values(
     monkeypatch: pytest.MonkeyPatch, model: str, options: dict[str, float]
 ) -> None:
@@ -63,7 +65,10 @@ def test_factors_of_features_multiply_the_values(
     data = training_data(made()[0], np.arange(60) % 3)
     factors = np.random.default_rng(1).uniform(0.5, 3, 30)
     multiplied = replace(data, values=factors[data.indices] * data.values)
-    found, wanted = (fit(model, each, SHARP, **options)[0] for each in (replace(data, factors=factors), multiplied))
+    found, wanted = (
+        fit(model, each, SHARP, **options)[0]
+        for each in (replace(data, factors=factors), multiplied)
+    )
     np.testing.assert_array_equal(found.weights(), wanted.weights())
     np.testing.assert_array_equal(found.bias, wanted.bias)
 
@@ -82,7 +87,9 @@ def test_one_label_a_document_is_scikit_learns_linear_svc(C: float, n_classes: i
 
 
 @pytest.mark.parametrize("has_kernel", [True, False])
-def test_several_labels_are_scikit_learns_linear_svc(has_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_labels_are_scikit_learns_linear_svc(
+    has_kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each label against the rest, also without the kernel; of a label that no document has, all
     are the rest.
     """
@@ -106,15 +113,21 @@ def test_nbsvm_of_several_labels_is_linear_svc_over_ratios() -> None:
     pseudo_count = matrix.sum() / (matrix > 0).sum()
     for k in range(2, 5):
         is_own = indicator[:, k]
-        ratios = log_count_ratios(matrix[is_own].sum(axis=0), matrix[~is_own].sum(axis=0), pseudo_count=pseudo_count)
+        ratios = log_count_ratios(
+            matrix[is_own].sum(axis=0), matrix[~is_own].sum(axis=0), pseudo_count=pseudo_count
+        )
         weights, intercept = peer_weights(matrix * ratios, is_own, 1.0)
-        np.testing.assert_allclose(scorer.weights()[k], ratios * weights, atol=3e-3 * np.abs(ratios * weights).max())
+        np.testing.assert_allclose(
+            scorer.weights()[k], ratios * weights, atol=3e-3 * np.abs(ratios * weights).max()
+        )
         assert scorer.bias[k] == pytest.approx(intercept, abs=3e-3)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("interpolation", [1.0, 0.25])
-def test_nbsvm_of_several_labels_without_the_kernel(interpolation: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nbsvm_of_several_labels_without_the_kernel(
+    interpolation: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SciPy's L-BFGS gives the same scores."""
     matrix, indicator = made(seed=4)
     data = of_sets(matrix, indicator)
@@ -139,7 +152,9 @@ def rows_of(matrix: Any) -> tuple[Any, Any, Any]:
 @BY_RECORD
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1000), n_folds=st.integers(2, 4))
-def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(record: Any, seed: int, n_folds: int) -> None:
+def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(
+    record: Any, seed: int, n_folds: int
+) -> None:
     """The scores of a fold are those of a model of the other documents alone, even if these lack a
     label.
     """
@@ -155,7 +170,9 @@ def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(record
         own = folds == fold
         alone = record.problem(of_sets(matrix[others], indicator[others]), LinearSettings())
         expected = alone.scorer(alone.solve(SHARP)).scores(*rows_of(matrix[own]))
-        np.testing.assert_allclose(scores[own], expected, atol=0.01 * max(1.0, np.abs(expected).max()))
+        np.testing.assert_allclose(
+            scores[own], expected, atol=0.01 * max(1.0, np.abs(expected).max())
+        )
 
 
 @BY_RECORD
@@ -176,7 +193,9 @@ def test_threads_change_nothing_with_several_labels(record: Any) -> None:
 @BY_RECORD
 def test_a_single_document_of_several_labels(record: Any) -> None:
     """Its features occur in no other document; the intercept's occurs in no other either."""
-    problem = record.problem(of_sets([[1.0, 2.0, 0.0]], np.array([[True, False]])), LinearSettings())
+    problem = record.problem(
+        of_sets([[1.0, 2.0, 0.0]], np.array([[True, False]])), LinearSettings()
+    )
     scorer = problem.scorer(problem.solve(SolverSettings(1.0)))
     first, second = scorer.scores(*rows_of(np.array([[1.0, 2.0, 0.0]])))[0]
     assert first > 0 > second
@@ -184,7 +203,9 @@ def test_a_single_document_of_several_labels(record: Any) -> None:
 
 @pytest.mark.parametrize("has_kernel", [True, False])
 @BY_RECORD
-def test_rough_solutions_have_no_weights(record: Any, has_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rough_solutions_have_no_weights(
+    record: Any, has_kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody uses them: no weights are computed, and a scorer of such a solution is an error."""
     monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
     computed: list[int] = []

@@ -10,7 +10,14 @@ import pytest
 from nbtext.errors import InputError
 from nbtext.text_classifier import TextClassifier
 
-TEXTS = ["red round fruit", "yellow long fruit", "round green fruit", "long yellow thing", "red thing", "long thing"]
+TEXTS = [
+    "red round fruit",
+    "yellow long fruit",
+    "round green fruit",
+    "long yellow thing",
+    "red thing",
+    "long thing",
+]
 FRUITS = ["apple", "banana", "apple", "banana", "apple", "banana"]
 
 
@@ -28,9 +35,21 @@ def test_columns_of_any_kind(column: Any) -> None:
     ("texts", "labels", "says"),
     [
         ("a text", ["x"], "one text was given; give a list of texts"),
-        (pd.DataFrame({"text": TEXTS}), FRUITS, "a table was given; give its column of texts, as in table['text']"),
-        (pl.DataFrame({"text": TEXTS}), FRUITS, "a table was given; give its column of texts, as in table['text']"),
-        (pd.Series(["a", None]), ["x", "y"], "text 1 is missing; leave out documents without a text"),
+        (
+            pd.DataFrame({"text": TEXTS}),
+            FRUITS,
+            "a table was given; give its column of texts, as in table['text']",
+        ),
+        (
+            pl.DataFrame({"text": TEXTS}),
+            FRUITS,
+            "a table was given; give its column of texts, as in table['text']",
+        ),
+        (
+            pd.Series(["a", None]),
+            ["x", "y"],
+            "text 1 is missing; leave out documents without a text",
+        ),
         (["ab", 7], ["x", "y"], "text 1 is int, not str"),
         (["ab", "cd"], ["x", None], "label 1 is missing; leave out documents without a label"),
         (["ab", "cd"], ["x"], "2 texts and 1 label differ in number"),

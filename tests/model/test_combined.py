@@ -29,7 +29,11 @@ def make_texts(n: int, *, length: int = 6, seed: int = 0) -> tuple[list[str], li
     for number in range(n):
         label = ("red", "green", "blue")[number % 3]
         own = [f"{label}{random.randrange(4)}ish", "big", label, f"rare{random.randrange(200)}"]
-        texts.append(" ".join(random.choice((*own, "big", "old", "sea", "sun", "rain")) for _ in range(length)))
+        texts.append(
+            " ".join(
+                random.choice((*own, "big", "old", "sea", "sun", "rain")) for _ in range(length)
+            )
+        )
         labels.append(label)
     return texts, labels
 
@@ -43,14 +47,29 @@ def test_views_follow_from_the_texts() -> None:
     fitted = TextClassifier(model="combined").fit
     assert fitted(short, labels).fitted_.feature_settings.view == ALL_VIEWS
     assert fitted(long, labels).fitted_.feature_settings.view == WORD_VIEWS
-    unspaced = ["".join(["高い売上高" if label == "red" else "低い利益率"] * 9) + " word" * 60 for label in labels]
+    unspaced = [
+        "".join(["高い売上高" if label == "red" else "低い利益率"] * 9) + " word" * 60
+        for label in labels
+    ]
     assert fitted(long, labels).fitted_.feature_settings.view == WORD_VIEWS
-    assert fitted([text * 20 for text in unspaced], labels).fitted_.feature_settings.view == WORD_VIEWS
-    assert fitted([" ".join([text[:5]] * 60) for text in unspaced], labels).fitted_.feature_settings.view == ALL_VIEWS
-    assert TextClassifier(model="combined", view=("word:1",)).fit(short, labels).fitted_.feature_settings.view == (
-        "word:1",
+    assert (
+        fitted([text * 20 for text in unspaced], labels).fitted_.feature_settings.view == WORD_VIEWS
     )
-    for options in ({"ngrams": (1, 2)}, {"analyzer": "char"}, {"hash_bits": 10}, {"vocabulary": ("big", "red")}):
+    assert (
+        fitted(
+            [" ".join([text[:5]] * 60) for text in unspaced], labels
+        ).fitted_.feature_settings.view
+        == ALL_VIEWS
+    )
+    assert TextClassifier(model="combined", view=("word:1",)).fit(
+        short, labels
+    ).fitted_.feature_settings.view == ("word:1",)
+    for options in (
+        {"ngrams": (1, 2)},
+        {"analyzer": "char"},
+        {"hash_bits": 10},
+        {"vocabulary": ("big", "red")},
+    ):
         classifier = TextClassifier(model="combined", **options).fit(short, labels)
         assert classifier.fitted_.feature_settings.view == ()
         assert {part.view for part in classifier.fitted_.hyperparameters.parts} == {""}
@@ -61,9 +80,13 @@ def test_counts_are_binary_and_views_are_stated() -> None:
     classifier = TextClassifier(model="combined").fit(*make_texts(60))
     fitted = classifier.fitted_
     assert (fitted.feature_settings.tf, fitted.is_binary_selected) == ("binary", True)
-    assert [part.view for part in fitted.hyperparameters.parts] == [view for view in ALL_VIEWS for _ in range(2)]
+    assert [part.view for part in fitted.hyperparameters.parts] == [
+        view for view in ALL_VIEWS for _ in range(2)
+    ]
     assert sum(part.weight for part in fitted.hyperparameters.parts) == pytest.approx(1)
-    weighted = TextClassifier(model="combined", view=("word:1:tfidf", "word:2")).fit(*make_texts(60))
+    weighted = TextClassifier(model="combined", view=("word:1:tfidf", "word:2")).fit(
+        *make_texts(60)
+    )
     assert weighted.predict(["red0ish red"]).tolist() == ["red"]
 
 
@@ -83,7 +106,9 @@ def test_more_documents_equal_training_at_once() -> None:
         (whole, new(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])),
     ):
         assert one.fitted_.hyperparameters == other.fitted_.hyperparameters
-        np.testing.assert_array_equal(one.predict_log_proba(questions), other.predict_log_proba(questions))
+        np.testing.assert_array_equal(
+            one.predict_log_proba(questions), other.predict_log_proba(questions)
+        )
 
 
 def test_a_model_without_documents_keeps_its_parts(tmp_path: Path) -> None:
@@ -151,7 +176,8 @@ def test_a_part_that_is_linear_refuses_growth() -> None:
     changed = replace(fitted, hyperparameters=replace(fitted.hyperparameters, parts=(part,)))
     with pytest.raises(ModelError, match="a sum of models with svm"):
         update(
-            replace(classifier.model_, load_counts=classifier.model_.load_counts, fitted=changed), classifier.counts_
+            replace(classifier.model_, load_counts=classifier.model_.load_counts, fitted=changed),
+            classifier.counts_,
         )
 
 
@@ -194,7 +220,9 @@ def test_a_given_prior_is_kept() -> None:
 def test_several_labels_and_unlabeled_documents_are_refused() -> None:
     """Each in one line."""
     texts, labels = make_texts(30)
-    with pytest.raises(SettingsError, match="combined cannot be trained on documents with several labels"):
+    with pytest.raises(
+        SettingsError, match="combined cannot be trained on documents with several labels"
+    ):
         TextClassifier(model="combined").fit(texts, [[label, "color"] for label in labels])
 
 

@@ -30,7 +30,10 @@ def test_a_pickle_is_the_classifier(tmp_path: Path) -> None:
             assert copied.predict_proba(TEXTS).tolist() == here.predict_proba(TEXTS).tolist()
             assert copied.partial_fit(["green pear"], ["c"]).classes_.tolist() == ["a", "b", "c"]
     assert classifier.classes_.tolist() == ["a", "b"]
-    assert pickle.loads(pickle.dumps(TextClassifier(min_df=2))).get_params() == TextClassifier(min_df=2).get_params()
+    assert (
+        pickle.loads(pickle.dumps(TextClassifier(min_df=2))).get_params()
+        == TextClassifier(min_df=2).get_params()
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,10 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
     classifier = TextClassifier(**options).fit(TEXTS, LABELS)
     save_model(classifier, str(tmp_path / "model"))
     loaded = load_model(str(tmp_path / "model"))
-    assert loaded.get_params() == {**classifier.get_params(), "vocabulary": loaded.feature_settings.vocabulary}
+    assert loaded.get_params() == {
+        **classifier.get_params(),
+        "vocabulary": loaded.feature_settings.vocabulary,
+    }
     assert loaded.predict_proba(TEXTS).tolist() == classifier.predict_proba(TEXTS).tolist()
     assert TextClassifier(stop_words="english").feature_settings.stop_words[:2] == ("a", "about")
 
@@ -60,15 +66,24 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"model": "worst"}, "model: unknown value 'worst'; choose one of auto, multinomial, bernoulli"),
+        (
+            {"model": "worst"},
+            "model: unknown value 'worst'; choose one of auto, multinomial, bernoulli",
+        ),
         ({"analyzer": str.split}, "analyzer: unknown value <method 'split'"),
         ({"ngrams": 2}, "ngrams: 2 has the wrong type, expected tuple[int, int]"),
         ({"stop_words": "red"}, "stop_words: 'red' has the wrong type"),
         ({"vocabulary": "red"}, "vocabulary: 'red' has the wrong type"),
         ({"smoothing": "lots"}, "smoothing: 'lots' has the wrong type, expected float | None"),
         ({"smoothing": True}, "smoothing: True has the wrong type"),
-        ({"optimize": "f1"}, "optimize: unknown value 'f1'; choose one of accuracy, macro_f1, log_loss"),
-        ({"prior": "even"}, "prior: even is not a valid value; give empirical, uniform or a number for each label"),
+        (
+            {"optimize": "f1"},
+            "optimize: unknown value 'f1'; choose one of accuracy, macro_f1, log_loss",
+        ),
+        (
+            {"prior": "even"},
+            "prior: even is not a valid value; give empirical, uniform or a number for each label",
+        ),
     ],
 )
 def test_parameters_that_make_no_sense(options: dict[str, Any], says: str) -> None:
@@ -103,7 +118,10 @@ def test_what_are_no_labels(labels: Any, says: str) -> None:
 
 def test_how_it_looks() -> None:
     """By the parameters that are not the usual ones."""
-    assert repr(TextClassifier(ngrams=[1, 2], model="nbsvm")) == "TextClassifier(ngrams=(1, 2), model='nbsvm')"
+    assert (
+        repr(TextClassifier(ngrams=[1, 2], model="nbsvm"))
+        == "TextClassifier(ngrams=(1, 2), model='nbsvm')"
+    )
 
 
 def test_a_score_needs_pairs() -> None:

@@ -21,12 +21,19 @@ from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
 from nbtext.model.source_counting import CountingTask, ThreadExecutor
 
 PLAIN = FeatureSettings()
-TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(" ".join)
-DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä", "c\n"])), min_size=1, max_size=12)
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(
+    " ".join
+)
+DOCUMENTS = st.lists(
+    st.tuples(TEXTS, st.sampled_from(["b", "a", "ä", "c\n"])), min_size=1, max_size=12
+)
 
 
 def corpus_of(
-    documents: list[tuple[str, str]], features: FeatureSettings = PLAIN, *, sample_size: int | None = None
+    documents: list[tuple[str, str]],
+    features: FeatureSettings = PLAIN,
+    *,
+    sample_size: int | None = None,
 ) -> CorpusCounts:
     """The counts of some documents, added one by one."""
     builder = CorpusCounter(features, sample_size=sample_size)
@@ -41,13 +48,23 @@ def assert_equal(a: CorpusCounts, b: CorpusCounts) -> None:
     assert a.vocabulary == b.vocabulary
     for mine, theirs in ((a.statistics, b.statistics), (a.sample, b.sample)):
         for field in fields(mine):
-            np.testing.assert_array_equal(getattr(mine, field.name), getattr(theirs, field.name), err_msg=field.name)
+            np.testing.assert_array_equal(
+                getattr(mine, field.name), getattr(theirs, field.name), err_msg=field.name
+            )
 
 
 @settings(max_examples=60, deadline=None)
-@given(first=DOCUMENTS, second=DOCUMENTS, size=st.sampled_from([None, 1, 3]), ngrams=st.sampled_from([(1, 1), (1, 2)]))
+@given(
+    first=DOCUMENTS,
+    second=DOCUMENTS,
+    size=st.sampled_from([None, 1, 3]),
+    ngrams=st.sampled_from([(1, 1), (1, 2)]),
+)
 def test_a_sum_is_the_whole(
-    first: list[tuple[str, str]], second: list[tuple[str, str]], size: int | None, ngrams: tuple[int, int]
+    first: list[tuple[str, str]],
+    second: list[tuple[str, str]],
+    size: int | None,
+    ngrams: tuple[int, int],
 ) -> None:
     """counts(a) + counts(b) equals counts(a and b), the sample included, in any order."""
     features = FeatureSettings(ngrams=ngrams)
@@ -59,7 +76,11 @@ def test_a_sum_is_the_whole(
 
 @settings(max_examples=100, deadline=None)
 @given(
-    documents=st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä"]), st.integers(0, 2)), min_size=1, max_size=40),
+    documents=st.lists(
+        st.tuples(TEXTS, st.sampled_from(["b", "a", "ä"]), st.integers(0, 2)),
+        min_size=1,
+        max_size=40,
+    ),
     size=st.sampled_from([1, 2, 3, 5]),
 )
 def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size: int) -> None:
@@ -71,7 +92,8 @@ def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size
     for text, label, builder in documents:
         builders[builder].add(Batch(["id"], ([text],), [label]))
     assert_equal(
-        reduce(add, (each.finish() for each in builders)), corpus_of([d[:2] for d in documents], sample_size=size)
+        reduce(add, (each.finish() for each in builders)),
+        corpus_of([d[:2] for d in documents], sample_size=size),
     )
 
 
@@ -86,7 +108,9 @@ def test_a_shared_bound_keeps_little() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(documents=DOCUMENTS, seed=st.randoms(use_true_random=False), size=st.sampled_from([None, 2]))
-def test_order_is_irrelevant(documents: list[tuple[str, str]], seed: object, size: int | None) -> None:
+def test_order_is_irrelevant(
+    documents: list[tuple[str, str]], seed: object, size: int | None
+) -> None:
     """The same documents in another order give the same counts."""
     shuffled = list(documents)
     seed.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -118,14 +142,20 @@ def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.D
     whole = corpus_of(documents)
     size = len(documents)
     out = np.array(
-        data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(lambda flags: not all(flags)))
+        data.draw(
+            st.lists(st.booleans(), min_size=size, max_size=size).filter(
+                lambda flags: not all(flags)
+            )
+        )
     )
     rest = whole.without(out)
     hashes = whole.sample.hashes[~out]
     np.testing.assert_array_equal(rest.sample.hashes, hashes)
     counted = count_classes(rest.sample, rest.statistics.n_features, len(rest.labels))
     for name in ("class_documents", "documents", "occurrences", "classes", "indptr"):
-        np.testing.assert_array_equal(getattr(rest.statistics, name), getattr(counted, name), err_msg=name)
+        np.testing.assert_array_equal(
+            getattr(rest.statistics, name), getattr(counted, name), err_msg=name
+        )
 
 
 @settings(max_examples=40, deadline=None)
@@ -138,14 +168,20 @@ def test_sums_by_class_can_be_counted_again(documents: list[tuple[str, str]]) ->
     without = whole.without_class_sums()
     assert len(without.statistics.classes) == 0
     for name in ("document_frequencies", "feature_occurrences", "class_documents"):
-        np.testing.assert_array_equal(getattr(without.statistics, name), getattr(whole.statistics, name))
+        np.testing.assert_array_equal(
+            getattr(without.statistics, name), getattr(whole.statistics, name)
+        )
     assert_equal(without.with_class_sums(), whole)
 
 
 def test_a_document_without_label() -> None:
     """Training on a document without a label names it and says what would help."""
-    with pytest.raises(InputError, match=r"inbox/7\.txt: the document has no label; .*--label-field"):
-        CorpusCounter(FeatureSettings()).add(Batch(["a", "inbox/7.txt"], (["x", "y"],), ["spam", None]))
+    with pytest.raises(
+        InputError, match=r"inbox/7\.txt: the document has no label; .*--label-field"
+    ):
+        CorpusCounter(FeatureSettings()).add(
+            Batch(["a", "inbox/7.txt"], (["x", "y"],), ["spam", None])
+        )
 
 
 def test_a_document_that_cannot_be_read() -> None:
@@ -160,12 +196,15 @@ def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> No
     """A shard's counts by itself, added up in any tree, is the counts of the source in threads; the
     sample too.
     """
-    lines = [json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)]
+    lines = [
+        json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)
+    ]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     source = open_source([str(tmp_path / "x.jsonl")], InputSettings())
     task = CountingTask(PLAIN, 30)
     parts = [
-        task.count(open_shard(shard, source.settings).blocks(), lambda *_: None) for shard in source.shards(n_bytes)
+        task.count(open_shard(shard, source.settings).blocks(), lambda *_: None)
+        for shard in source.shards(n_bytes)
     ]
     while len(parts) > 1:
         parts = [reduce(add, parts[start : start + 2]) for start in range(0, len(parts), 2)]

@@ -22,7 +22,9 @@ Documents = list[tuple[str, str]]
 WORDS = ["apple", "pear", "plum", "fig"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from("abc")), min_size=1, max_size=5)
-UPDATES = st.lists(st.tuples(st.sampled_from([0.0, 0.3, 1.0, 7.5]), DOCUMENTS), min_size=1, max_size=4)
+UPDATES = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.3, 1.0, 7.5]), DOCUMENTS), min_size=1, max_size=4
+)
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"model": "bernoulli"},
@@ -44,7 +46,9 @@ def fitted(documents: Documents, **options: Any) -> TextClassifier:
     return TextClassifier(smoothing=0.1, calibrate=False, **options).fit(texts, labels)
 
 
-def learn(classifier: TextClassifier, counts: CorpusCounts, *, factor: float = 1.0) -> TextClassifier:
+def learn(
+    classifier: TextClassifier, counts: CorpusCounts, *, factor: float = 1.0
+) -> TextClassifier:
     """The classifier after an update."""
     return TextClassifier.from_model(update(classifier.model_, counts, factor=factor))
 
@@ -70,7 +74,9 @@ def test_each_document_weighs_by_its_age(first: Documents, updates: Any, half_li
         for text, label in documents:
             of_class[labels.index(label)] += weight
             for place, word in enumerate(WORDS):
-                expected["occurrences"][labels.index(label), place] += weight * text.split().count(word)
+                expected["occurrences"][labels.index(label), place] += weight * text.split().count(
+                    word
+                )
                 expected["documents"][labels.index(label), place] += weight * (word in text.split())
     corpus = classifier.counts_
     assert corpus.vocabulary is not None
@@ -78,7 +84,9 @@ def test_each_document_weighs_by_its_age(first: Documents, updates: Any, half_li
     for name, sums in expected.items():
         found = np.zeros_like(sums)
         places = np.array([WORDS.index(term) for term in corpus.vocabulary.terms])
-        found[corpus.statistics.classes, places[corpus.statistics.entry_features]] = getattr(corpus.statistics, name)
+        found[corpus.statistics.classes, places[corpus.statistics.entry_features]] = getattr(
+            corpus.statistics, name
+        )
         np.testing.assert_allclose(found, sums, rtol=1e-12)
 
 
@@ -101,7 +109,9 @@ def test_half_weight_is_half_the_copies(options: dict[str, Any], tmp_path: Path)
     twice = fitted(old + new + new, **options).set_params(smoothing=smoothing)
     twice.fit_counts(twice.counts_)
     if options.get("idf") != "smooth":  # which adds a document to all others, whatever they weigh
-        np.testing.assert_allclose(again.predict_proba(texts), twice.predict_proba(texts), rtol=1e-9)
+        np.testing.assert_allclose(
+            again.predict_proba(texts), twice.predict_proba(texts), rtol=1e-9
+        )
     np.testing.assert_array_equal(again.predict_proba(texts), once.predict_proba(texts))
     assert again.counts_.statistics.is_decayed
     again = learn(again, tallied(new, **only_features(options)))  # can go on, faded or not
@@ -127,7 +137,11 @@ def test_words_stay_known_after_any_time() -> None:
     """After any time, labels and words are still known, with small weights, and the new documents
     decide.
     """
-    classifier = learn(fitted([("apple", "a"), ("pear", "b")]), tallied([("apple", "b")] * 2), factor=factor(1e9, 1))
+    classifier = learn(
+        fitted([("apple", "a"), ("pear", "b")]),
+        tallied([("apple", "b")] * 2),
+        factor=factor(1e9, 1),
+    )
     classifier = learn(classifier, tallied([("pear", "b")]), factor=factor(1e9, 1))
     assert classifier.fitted_.labels == ("a", "b")
     assert classifier.counts_.statistics.class_documents.min() == MIN_DECAYED
@@ -144,7 +158,10 @@ def test_what_cannot_be_done() -> None:
         with pytest.raises(ModelError):
             learn(fitted(old, **options), tallied(new), factor=0.5)
     faded = learn(fitted(old), tallied(new), factor=0.5)
-    for attempt in (lambda: forget(faded.model_, tallied(new)), lambda: merge([faded.model_, fitted(old).model_])):
+    for attempt in (
+        lambda: forget(faded.model_, tallied(new)),
+        lambda: merge([faded.model_, fitted(old).model_]),
+    ):
         with pytest.raises(ModelError, match="--half-life"):
             attempt()
 
@@ -152,7 +169,9 @@ def test_what_cannot_be_done() -> None:
 def test_it_can_be_calibrated() -> None:
     """By documents that are asked about as they are: none is left out of counts of unknown weight."""
     old = [("apple pear", "a"), ("plum plum", "b"), ("apple", "a"), ("plum fig", "b")]
-    faded = learn(TextClassifier().fit(*zip(*old, strict=True)), tallied([("fig plum", "b")]), factor=0.5)
+    faded = learn(
+        TextClassifier().fit(*zip(*old, strict=True)), tallied([("fig plum", "b")]), factor=0.5
+    )
     assert faded.fitted_.approximate
     choice = calibrate(faded.model_, fitted(old).counts_).fitted
     assert choice.approximate == ()

@@ -52,7 +52,9 @@ def test_by_hand() -> None:
 def test_new_and_lost() -> None:
     """Labels, features and settings that only one of them has."""
     before = TextClassifier(stop_words=("the",)).fit(*CHINA)
-    after = TextClassifier(model="bernoulli").fit(["chinese chinese", "paris paris france"], ["china", "france"])
+    after = TextClassifier(model="bernoulli").fit(
+        ["chinese chinese", "paris paris france"], ["china", "france"]
+    )
     found = difference(before, after)
     assert (found.new_labels, found.lost_labels) == (("france",), ("japan",))
     assert found.new_features == (("paris", 2.0), ("france", 1.0))
@@ -65,7 +67,10 @@ def test_hashed_features() -> None:
     """Hashed features are compared by columns if both models have the same number of them,
     otherwise not at all.
     """
-    one, other, names = (TextClassifier(**options).fit(*CHINA) for options in ({"hash_bits": 4}, {"hash_bits": 5}, {}))
+    one, other, names = (
+        TextClassifier(**options).fit(*CHINA)
+        for options in ({"hash_bits": 4}, {"hash_bits": 5}, {})
+    )
     assert difference(one, one).n_common == 16
     assert difference(one, other).n_common == difference(one, names).n_common == 0
 
@@ -74,7 +79,9 @@ def test_hashed_features() -> None:
 def test_every_form_is_harmless(form: str) -> None:
     """Control characters in labels and features are escaped in every format."""
     before = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07"], [HOSTILE, "b"])
-    after = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07", "c\x1b"], [HOSTILE, "b", HOSTILE + "2"])
+    after = TextClassifier(analyzer="char").fit(
+        ["a\x1b[31m", "b\x07", "c\x1b"], [HOSTILE, "b", HOSTILE + "2"]
+    )
     text = "".join(format_result(difference_result(difference(before, after)), form))
     assert form in ("csv", "tsv") or "\x1b" not in text
     if form == "json":

@@ -26,20 +26,50 @@ from nbtext.model.matrices import vectorize_source
 from nbtext.text_classifier import TextClassifier
 
 VALUES: list[dict[str, Any]] = [
-    {"analyzer": "char"}, {"ngrams": (1, 2)}, {"view": ("word:1", "char_wb:2,3")}, {"token_pattern": r"\w+"},
-    {"lowercase": False}, {"strip_accents": "ascii"}, {"stop_words": ("of", "w1")}, {"stem": "english"},
-    {"fields": ("title", "text")}, {"min_df": 3}, {"max_df": 0.3}, {"max_features": 5},
-    {"vocabulary": ("w1", "w2", "w3", "w4")}, {"hash_bits": 6}, {"select": ("mi", 6)}, {"tf": "log"},
-    {"idf": "smooth"}, {"norm": "l2"}, {"C": 3.0, "model": "svm"}, {"loss": "hinge", "model": "svm"},
-    {"interpolation": 0.5, "model": "nbsvm"}, {"ratio_smoothing": 0.3, "model": "nbsvm"},
-    {"folds": 3, "model": "svm"}, {"seed": 7, "model": "logistic"}, {"smoothing": 0.3}, {"prior": "uniform"},
-    {"class_weight": "balanced"}, {"calibrate": False}, {"optimize": "macro_f1"}, {"min_recall": (("a", 0.6),)},
-    {"min_precision": (("a", 0.6),)}, {"confidence": 0.8, "min_recall": (("a", 0.6),)},
-    {"normalize_weights": True, "model": "complement"}, {"values": 3, "model": "categorical"}, {"keep_sample": 20},
+    {"analyzer": "char"},
+    {"ngrams": (1, 2)},
+    {"view": ("word:1", "char_wb:2,3")},
+    {"token_pattern": r"\w+"},
+    {"lowercase": False},
+    {"strip_accents": "ascii"},
+    {"stop_words": ("of", "w1")},
+    {"stem": "english"},
+    {"fields": ("title", "text")},
+    {"min_df": 3},
+    {"max_df": 0.3},
+    {"max_features": 5},
+    {"vocabulary": ("w1", "w2", "w3", "w4")},
+    {"hash_bits": 6},
+    {"select": ("mi", 6)},
+    {"tf": "log"},
+    {"idf": "smooth"},
+    {"norm": "l2"},
+    {"C": 3.0, "model": "svm"},
+    {"loss": "hinge", "model": "svm"},
+    {"interpolation": 0.5, "model": "nbsvm"},
+    {"ratio_smoothing": 0.3, "model": "nbsvm"},
+    {"folds": 3, "model": "svm"},
+    {"seed": 7, "model": "logistic"},
+    {"smoothing": 0.3},
+    {"prior": "uniform"},
+    {"class_weight": "balanced"},
+    {"calibrate": False},
+    {"optimize": "macro_f1"},
+    {"min_recall": (("a", 0.6),)},
+    {"min_precision": (("a", 0.6),)},
+    {"confidence": 0.8, "min_recall": (("a", 0.6),)},
+    {"normalize_weights": True, "model": "complement"},
+    {"values": 3, "model": "categorical"},
+    {"keep_sample": 20},
     {"duplicates": "separate"},
-    *({"model": model} for model in ("best", "combined", "stacked", "bernoulli", "dirichlet", "gaussian")),
-    {"model": "best", "min_df": 3}, {"model": "best", "keep_sample": 20}, {"model": "best", "optimize": "macro_f1"},
-]  # fmt: skip
+    *(
+        {"model": model}
+        for model in ("best", "combined", "stacked", "bernoulli", "dirichlet", "gaussian")
+    ),
+    {"model": "best", "min_df": 3},
+    {"model": "best", "keep_sample": 20},
+    {"model": "best", "optimize": "macro_f1"},
+]
 OF_COLUMNS = ("min_df", "max_df", "max_features", "select", "tf", "idf", "norm")
 
 
@@ -49,8 +79,18 @@ def make_texts(n: int, seed: int) -> tuple[list[str], list[str]]:
     labels = [("a", "a", "b", "c")[k % 4] for k in range(n)]
     texts = []
     for label in labels:
-        own = [f"w{ord(label) % 3 * 4 + random.randrange(6)}" for _ in range(random.randrange(1, 6))]
-        texts.append(" ".join([*own, random.choice(("House of", "éclair", "houses", "a")), f"w{random.randrange(12)}"]))
+        own = [
+            f"w{ord(label) % 3 * 4 + random.randrange(6)}" for _ in range(random.randrange(1, 6))
+        ]
+        texts.append(
+            " ".join(
+                [
+                    *own,
+                    random.choice(("House of", "éclair", "houses", "a")),
+                    f"w{random.randrange(12)}",
+                ]
+            )
+        )
     return [*texts, *texts[:6]], [*labels, *labels[:6]]
 
 
@@ -59,7 +99,10 @@ QUESTIONS, _ = make_texts(40, 2)
 
 
 def open_texts(folder: Path) -> Source:
-    rows = [json.dumps({"text": text, "label": label}) for text, label in zip(TEXTS, LABELS, strict=True)]
+    rows = [
+        json.dumps({"text": text, "label": label})
+        for text, label in zip(TEXTS, LABELS, strict=True)
+    ]
     (folder / "texts.jsonl").write_text("\n".join(rows))
     return open_source((str(folder / "texts.jsonl"),), InputSettings())
 
@@ -86,19 +129,29 @@ WAYS: dict[str, Callable[[TextClassifier, Path], TextClassifier]] = {
 
 def test_every_parameter_is_here() -> None:
     """A new parameter needs a value, so that it is tried."""
-    assert {name for value in VALUES for name in value} == inspect.signature(TextClassifier).parameters.keys()
-    names = {name for name, _ in inspect.getmembers(TextClassifier, callable) if "fit" in name and name[0] != "_"}
+    assert {name for value in VALUES for name in value} == inspect.signature(
+        TextClassifier
+    ).parameters.keys()
+    names = {
+        name
+        for name, _ in inspect.getmembers(TextClassifier, callable)
+        if "fit" in name and name[0] != "_"
+    }
     assert names == {"fit", *WAYS}
 
 
-def answers(parameters: dict[str, Any], fit: Callable[[TextClassifier], TextClassifier], questions: Any) -> Any:
+def answers(
+    parameters: dict[str, Any], fit: Callable[[TextClassifier], TextClassifier], questions: Any
+) -> Any:
     """The probabilities that a classifier gives; the message if it refuses a parameter, which it
     names.
     """
     try:
         return fit(TextClassifier(**parameters)).predict_proba(questions)
     except NbtextError as error:
-        assert any(name in str(error) for name in (*parameters, *map(str, parameters.values()))), str(error)
+        assert any(name in str(error) for name in (*parameters, *map(str, parameters.values()))), (
+            str(error)
+        )
         assert "\n" not in str(error)
         return str(error)
 
@@ -154,7 +207,10 @@ def test_columns_are_features(parameters: dict[str, Any], tmp_path: Path) -> Non
     assert isinstance(found, str) == isinstance(expected, str)
     others = dict(list(parameters.items())[1:])
     if not isinstance(found, str):
-        plain = answers(others, lambda each: each.fit(X, LABELS), X), answers(others, fit_texts, TEXTS)
+        plain = (
+            answers(others, lambda each: each.fit(X, LABELS), X),
+            answers(others, fit_texts, TEXTS),
+        )
         assert np.array_equal(found, plain[0]) == np.array_equal(expected, plain[1])
 
 
@@ -175,7 +231,9 @@ def test_a_matrix_has_its_own_features(tmp_path: Path) -> None:
     TextClassifier(ngrams=(1, 2)).fit_matrix(matrix)
     TextClassifier().fit_matrix(matrix)
     for wrong in ({"ngrams": (1, 3)}, {"min_df": 2}, {"lowercase": False}):
-        with pytest.raises(NbtextError, match=f"^{next(iter(wrong))}: does not apply: the matrix has its features"):
+        with pytest.raises(
+            NbtextError, match=f"^{next(iter(wrong))}: does not apply: the matrix has its features"
+        ):
             TextClassifier(**wrong).fit_matrix(matrix)
 
 
@@ -192,5 +250,7 @@ def test_best_keeps_what_fit_keeps() -> None:
     chosen = TextClassifier(model="best", smoothing=0.5).fit(TEXTS, LABELS)
     features, settings = chosen.fitted_.requested_settings
     same = TextClassifier.from_settings(features, settings).fit(TEXTS, LABELS)
-    np.testing.assert_array_equal(chosen.leave_one_out_predict_proba_, same.leave_one_out_predict_proba_)
+    np.testing.assert_array_equal(
+        chosen.leave_one_out_predict_proba_, same.leave_one_out_predict_proba_
+    )
     assert settings.model == AUTO != ModelSettings(model="svm").model

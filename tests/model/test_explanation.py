@@ -63,7 +63,11 @@ def assert_adds_up(explanation: Explanation) -> None:
 
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=4))
+@given(
+    texts=st.lists(
+        st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=4
+    )
+)
 def test_it_adds_up(options: dict[str, Any], texts: list[str]) -> None:
     """The contributions add up for every model and kind of feature, and for any document."""
     explainer = Explainer(classifier_of(options).fitted_)
@@ -81,10 +85,16 @@ def test_probabilities_follow_from_the_parts(options: dict[str, Any]) -> None:
     text = "red red blue sun never"
     first = classifier.fitted_.labels[0]
     explanations = [
-        classifier.explain([text], label=label, against=first)[0] for label in classifier.fitted_.labels[1:]
+        classifier.explain([text], label=label, against=first)[0]
+        for label in classifier.fitted_.labels[1:]
     ]
-    evidence = [e.terms.prior + e.terms.absent + sum(c.log_odds for c in e.contributions) for e in explanations]
-    log_odds = np.array([0.0, *(sum_of / e.temperature for sum_of, e in zip(evidence, explanations, strict=True))])
+    evidence = [
+        e.terms.prior + e.terms.absent + sum(c.log_odds for c in e.contributions)
+        for e in explanations
+    ]
+    log_odds = np.array(
+        [0.0, *(sum_of / e.temperature for sum_of, e in zip(evidence, explanations, strict=True))]
+    )
     shares = np.exp(log_odds - log_odds.max())
     shares /= shares.sum()
     noise = explanations[0].noise_rate
@@ -102,7 +112,11 @@ _trained: dict[str, TextClassifier] = {}
 def classifier_of(options: dict[str, Any]) -> TextClassifier:
     """Return a classifier of three labels."""
     if str(options) not in _trained:
-        texts = [f"{a} {a} {b}" for a in WORDS[:3] for b in WORDS[3:6]] * 3 + ["sun", "sea sea", "sky"]
+        texts = [f"{a} {a} {b}" for a in WORDS[:3] for b in WORDS[3:6]] * 3 + [
+            "sun",
+            "sea sea",
+            "sky",
+        ]
         labels = [text.split()[0] for text in texts[:-3]] + ["red", "green", "blue"]
         _trained[str(options)] = TextClassifier(**options).fit(texts, labels)
     return _trained[str(options)]
@@ -125,7 +139,10 @@ def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
 @pytest.mark.exhaustive(every=99)
 @pytest.mark.parametrize(
     "options",
-    [*({"model": model} for model in models_to_compare()), {"model": "complement", "normalize_weights": True}],
+    [
+        *({"model": model} for model in models_to_compare()),
+        {"model": "complement", "normalize_weights": True},
+    ],
     ids=str,
 )
 def test_the_parts_of_a_thousand_documents_sum_to_the_score(
@@ -144,9 +161,15 @@ def test_the_parts_of_a_thousand_documents_sum_to_the_score(
     assert len(explanations) == 1000
     for explanation, score, temperature in zip(explanations, scores, temperatures, strict=True):
         assert explanation.label is not None and explanation.against is not None
-        excess = (score[places[explanation.label]] - score[places[explanation.against]]) / temperature
+        excess = (
+            score[places[explanation.label]] - score[places[explanation.against]]
+        ) / temperature
         terms = explanation.terms
-        evidence = [terms.prior, terms.absent, *(each.log_odds for each in explanation.contributions)]
+        evidence = [
+            terms.prior,
+            terms.absent,
+            *(each.log_odds for each in explanation.contributions),
+        ]
         assert abs(sum(evidence) / explanation.temperature - excess) <= 1e-9
         assert_adds_up(explanation)
 
@@ -157,7 +180,11 @@ def test_the_textbook() -> None:
     """
     classifier = TextClassifier(smoothing=1.0, calibrate=False).fit(*CHINA)
     (explanation,) = classifier.explain([DOCUMENT])
-    assert (explanation.label, explanation.against, explanation.temperature) == ("china", "japan", 1.0)
+    assert (explanation.label, explanation.against, explanation.temperature) == (
+        "china",
+        "japan",
+        1.0,
+    )
     assert explanation.terms.prior == pytest.approx(log(3 / 4) - log(1 / 4))
     parts = {part.feature: part for part in explanation.contributions}
     assert parts["chinese"].count == 3
@@ -187,7 +214,9 @@ def test_labels_to_choose() -> None:
     (explanation,) = classifier.explain(texts, label="blue", against="green")
     assert (explanation.label, explanation.against) == ("blue", "green")
     assert_adds_up(explanation)
-    assert explanation.probability == pytest.approx(classifier.predict_proba(["red red sun"])[0][0], abs=1e-12)
+    assert explanation.probability == pytest.approx(
+        classifier.predict_proba(["red red sun"])[0][0], abs=1e-12
+    )
     (itself,) = classifier.explain(texts, against="red")
     assert itself.against != "red"
     with pytest.raises(SettingsError, match="did you mean green"):
@@ -205,7 +234,11 @@ def test_hashed_features_have_the_names_of_the_document() -> None:
 def test_no_answer_and_one_label() -> None:
     """Without a prediction the explanation has the reason; with one label, the label alone."""
     (empty,) = classifier_of({"model": "multinomial"}).explain(["!"])
-    assert (empty.label, empty.reason, empty.contributions) == (None, "the document holds no token", ())
+    assert (empty.label, empty.reason, empty.contributions) == (
+        None,
+        "the document holds no token",
+        (),
+    )
     (alone,) = TextClassifier().fit(["red sun"], ["red"]).explain(["red"])
     assert (alone.label, alone.against, alone.probability) == ("red", None, 1.0)
 
@@ -217,4 +250,7 @@ def test_predictions_with_their_strongest_words() -> None:
     explainer = Explainer(classifier.fitted_)
     predictions = explainer.predict_batch(batch, DecisionSettings(explain=2))
     (whole, _) = explainer.explain_batch(batch)
-    assert predictions.explanations == [tuple((part.feature, part.log_odds) for part in whole.contributions[:2]), ()]
+    assert predictions.explanations == [
+        tuple((part.feature, part.log_odds) for part in whole.contributions[:2]),
+        (),
+    ]

@@ -33,7 +33,10 @@ CORPORA: dict[str, tuple[list[str], list[str]]] = {
     "equal documents of one class": (["red round"] * 6, ["a"] * 6),
     "an empty document": (["red", "", "round"], ["a", "b", "b"]),
     "many tokens": (["red round leaf " * (MANY // 3 + 1), "green", "green red"], ["a", "b", "b"]),
-    "many different tokens": ([" ".join(f"w{n}" for n in range(MANY)), "w1 w2", "w3"], ["a", "b", "b"]),
+    "many different tokens": (
+        [" ".join(f"w{n}" for n in range(MANY)), "w1 w2", "w3"],
+        ["a", "b", "b"],
+    ),
 }
 QUESTIONS = ["red", "red round " * (MANY // 2), "unheard of", "", "green leaf w1"]
 
@@ -64,7 +67,9 @@ def test_extreme_corpora(model: str, corpus: str, variant: int, tmp_path: Path) 
     assert_sane(classifier)
     save_model(classifier, str(tmp_path / "model"))
     loaded = load_model(str(tmp_path / "model"))
-    np.testing.assert_array_equal(loaded.predict_proba(QUESTIONS), classifier.predict_proba(QUESTIONS))
+    np.testing.assert_array_equal(
+        loaded.predict_proba(QUESTIONS), classifier.predict_proba(QUESTIONS)
+    )
 
 
 @pytest.mark.exhaustive(every=7)
@@ -118,7 +123,9 @@ def test_numbers_beyond_are_refused(option: str, value: Any) -> None:
 @pytest.mark.parametrize("model", ADDITIVE)
 def test_counts_of_a_quadrillion(model: str) -> None:
     """10^15 occurrences and documents are added up exactly, and read as a model."""
-    classifier = TextClassifier(model=model, smoothing=1.0).fit(["red round", "green red", "green"], ["a", "b", "b"])
+    classifier = TextClassifier(model=model, smoothing=1.0).fit(
+        ["red round", "green red", "green"], ["a", "b", "b"]
+    )
     corpus_counts = classifier.counts_
     large = 10**15 + 1
     statistics = replace(
@@ -128,7 +135,9 @@ def test_counts_of_a_quadrillion(model: str) -> None:
         occurrences=corpus_counts.statistics.occurrences * large,
     )
     doubled = statistics + statistics
-    assert doubled.occurrences.tolist() == [2 * n * large for n in corpus_counts.statistics.occurrences.tolist()]
+    assert doubled.occurrences.tolist() == [
+        2 * n * large for n in corpus_counts.statistics.occurrences.tolist()
+    ]
     assert doubled.class_occurrences.tolist() == [
         2 * n * large for n in corpus_counts.statistics.class_occurrences.tolist()
     ]
@@ -137,7 +146,9 @@ def test_counts_of_a_quadrillion(model: str) -> None:
 
 def test_counts_beyond_int64_are_refused() -> None:
     """A sum that int64 could not hold is an error, not a negative number."""
-    statistics = TextClassifier(smoothing=1.0).fit(["red round", "green"], ["a", "b"]).counts_.statistics
+    statistics = (
+        TextClassifier(smoothing=1.0).fit(["red round", "green"], ["a", "b"]).counts_.statistics
+    )
     half = replace(statistics, occurrences=np.full_like(statistics.occurrences, MAX_COUNTED // 3))
     with pytest.raises(ModelError, match="the largest that is supported"):
         half + half
@@ -160,11 +171,15 @@ def test_a_matrix_of_too_large_counts_is_refused() -> None:
 
 
 @pytest.mark.parametrize("hash_bits", [None, 1])
-def test_a_matrix_of_columns_that_its_settings_do_not_make_is_refused(hash_bits: int | None) -> None:
+def test_a_matrix_of_columns_that_its_settings_do_not_make_is_refused(
+    hash_bits: int | None,
+) -> None:
     """Two words for three columns, or three buckets of one bit."""
     names = (b"", [0]) if hash_bits else (b"redround", [0, 3, 8])
     entries = np.array([1, 1]), np.array([0, 2], dtype=np.int32), np.array([0, 1, 2])
     arrays = np.frombuffer(names[0], dtype=np.uint8), np.array(names[1])
-    matrix = Matrix(*entries, 3, *arrays, ["1", "2"], ["a", "b"], asdict(FeatureSettings(hash_bits=hash_bits)))
+    matrix = Matrix(
+        *entries, 3, *arrays, ["1", "2"], ["a", "b"], asdict(FeatureSettings(hash_bits=hash_bits))
+    )
     with pytest.raises(InputError, match="does not contain valid feature settings"):
         TextClassifier().fit_matrix(matrix)

@@ -35,7 +35,9 @@ VALUES: list[tuple[str, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("label_type", "labels"), VALUES, ids=str)
-def test_labels_keep_their_type_in_a_file(label_type: str, labels: list[Any], tmp_path: Path) -> None:
+def test_labels_keep_their_type_in_a_file(
+    label_type: str, labels: list[Any], tmp_path: Path
+) -> None:
     """Saved and loaded, a model predicts and scores labels of the type that it learned."""
     classifier = TextClassifier(keep_sample=10).fit(TEXTS, labels)
     save_model(classifier, str(tmp_path / "m"))
@@ -53,7 +55,12 @@ def test_labels_keep_their_type_in_a_file(label_type: str, labels: list[Any], tm
 
 def state(classifier: TextClassifier) -> tuple[Any, ...]:
     """Everything that can be seen of a classifier."""
-    return pickle.dumps(classifier.model_), classifier.get_params(), classifier.classes_.tolist(), repr(classifier)
+    return (
+        pickle.dumps(classifier.model_),
+        classifier.get_params(),
+        classifier.classes_.tolist(),
+        repr(classifier),
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,34 +96,62 @@ def test_parameters_are_spelled_out() -> None:
     describes each.
     """
     signature = inspect.signature(TextClassifier)
-    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in signature.parameters.values())
-    defaults = {each.name: each.default for settings in (FeatureSettings, ModelSettings) for each in fields(settings)}
+    assert all(
+        each.kind is inspect.Parameter.KEYWORD_ONLY for each in signature.parameters.values()
+    )
+    defaults = {
+        each.name: each.default
+        for settings in (FeatureSettings, ModelSettings)
+        for each in fields(settings)
+    }
     assert {name: each.default for name, each in signature.parameters.items()} == defaults
-    described = (inspect.getdoc(TextClassifier) or "").partition("Parameters\n")[2].partition("Attributes\n")[0]
-    assert [name for name in defaults if f"{name} : " not in described and f"{name}, " not in described] == []
+    described = (
+        (inspect.getdoc(TextClassifier) or "")
+        .partition("Parameters\n")[2]
+        .partition("Attributes\n")[0]
+    )
+    assert [
+        name for name in defaults if f"{name} : " not in described and f"{name}, " not in described
+    ] == []
 
 
 def test_clone_and_set_params() -> None:
     """scikit-learn's clone gives an unfitted classifier with the same parameters."""
-    classifier = TextClassifier(ngrams=[1, 2], prior=np.array([1.0, 2.0]), stop_words="english", model="bernoulli")
+    classifier = TextClassifier(
+        ngrams=[1, 2], prior=np.array([1.0, 2.0]), stop_words="english", model="bernoulli"
+    )
     copy = clone(classifier)
     assert copy.get_params() == classifier.get_params() and repr(copy) == repr(classifier)
     with pytest.raises(AttributeError, match="is not fitted yet"):
         _ = copy.classes_
-    assert copy.set_params(**TextClassifier().get_params()).get_params() == TextClassifier().get_params()
+    assert (
+        copy.set_params(**TextClassifier().get_params()).get_params()
+        == TextClassifier().get_params()
+    )
 
 
 def fit_to_source(classifier: TextClassifier, folder: Path, *, is_separate: bool = False) -> None:
-    rows = [f"{text.replace(' ', ',')},{label}" for text, label in zip(TEXTS * 3, "aaabbb" * 3, strict=True)]
+    rows = [
+        f"{text.replace(' ', ',')},{label}"
+        for text, label in zip(TEXTS * 3, "aaabbb" * 3, strict=True)
+    ]
     (folder / "t.csv").write_text("\n".join(("one,two,label", *rows)) + "\n")
-    settings = InputSettings(text_field=("one", "two"), label_field="label", separate_fields=is_separate)
+    settings = InputSettings(
+        text_field=("one", "two"), label_field="label", separate_fields=is_separate
+    )
     classifier.fit_source(open_source((str(folder / "t.csv"),), settings))
 
 
 def fit_to_matrix(classifier: TextClassifier, folder: Path) -> None:
-    (folder / "t.csv").write_text("".join(f"{text},{label}\n" for text, label in zip(TEXTS, "aaabbb", strict=True)))
-    source = open_source((str(folder / "t.csv"),), InputSettings(text_field=("1",), label_field="2"))
-    classifier.fit_matrix(vectorize_source(source, FeatureSettings(ngrams=(1, 2), min_df=2, tf="log", idf="smooth")))
+    (folder / "t.csv").write_text(
+        "".join(f"{text},{label}\n" for text, label in zip(TEXTS, "aaabbb", strict=True))
+    )
+    source = open_source(
+        (str(folder / "t.csv"),), InputSettings(text_field=("1",), label_field="2")
+    )
+    classifier.fit_matrix(
+        vectorize_source(source, FeatureSettings(ngrams=(1, 2), min_df=2, tf="log", idf="smooth"))
+    )
 
 
 WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
@@ -125,10 +160,14 @@ WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
     "source": fit_to_source,
     "fields": lambda classifier, folder: fit_to_source(classifier, folder, is_separate=True),
     "matrix": fit_to_matrix,
-    "counts": lambda classifier, _: classifier.fit_counts(TextClassifier().fit(TEXTS, list("aaabbb")).counts_),
+    "counts": lambda classifier, _: classifier.fit_counts(
+        TextClassifier().fit(TEXTS, list("aaabbb")).counts_
+    ),
     "partial": lambda classifier, _: classifier.partial_fit(TEXTS * 3, list("aaabbb" * 3)),
     "forget": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).forget(TEXTS[:1], ["a"]),
-    "merge": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).merge(TextClassifier().fit(["a text"], ["c"])),
+    "merge": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).merge(
+        TextClassifier().fit(["a text"], ["c"])
+    ),
 }
 
 
@@ -151,7 +190,10 @@ def test_fitting_changes_no_parameter(way: str, tmp_path: Path) -> None:
     assert np.isfinite(cross_val_score(loaded, texts, labels, cv=3)).all()
     for each in (classifier, loaded, clone(loaded)):
         assert each.fit(texts, labels).predict(["red leaf"]).shape == (1,)
-    assert classifier.predict_proba(texts).tolist() == TextClassifier().fit(texts, labels).predict_proba(texts).tolist()
+    assert (
+        classifier.predict_proba(texts).tolist()
+        == TextClassifier().fit(texts, labels).predict_proba(texts).tolist()
+    )
 
 
 def test_a_model_of_several_fields_refuses_texts(tmp_path: Path) -> None:
@@ -166,7 +208,9 @@ def test_a_model_of_several_fields_refuses_texts(tmp_path: Path) -> None:
         lambda: TextClassifier(fields=("one", "two")).fit(["red", "green"], ["a", "b"]),
     )
     for attempt in attempts:
-        with pytest.raises(InputError, match="the features are of the fields one and two, and a text has no fields"):
+        with pytest.raises(
+            InputError, match="the features are of the fields one and two, and a text has no fields"
+        ):
             attempt()
 
 
@@ -196,7 +240,9 @@ def test_explanations_add_up() -> None:
 
 def test_left_out_probabilities_have_a_row_for_each_text() -> None:
     """Also for texts that the model does not retain, and that are not left out therefore: NaN."""
-    found = TextClassifier(keep_sample=3).fit(TEXTS, [9, 9, 9, 10, 10, 10]).leave_one_out_predict_proba_
+    found = (
+        TextClassifier(keep_sample=3).fit(TEXTS, [9, 9, 9, 10, 10, 10]).leave_one_out_predict_proba_
+    )
     assert found.shape == (6, 2)
     assert np.isnan(found).all(axis=1).sum() == 3
 
@@ -217,7 +263,10 @@ def test_labels_that_look_like_options_stay() -> None:
         with pytest.raises(NbtextError) as caught:
             classifier.explain(["red"], label=label)
         assert shown in str(caught.value)
-    with pytest.raises(NbtextError, match="class_weight: there is no label --none; there are --No, --idea, --no-idea"):
+    with pytest.raises(
+        NbtextError,
+        match="class_weight: there is no label --none; there are --No, --idea, --no-idea",
+    ):
         TextClassifier(class_weight={"--none": 2.0}).fit(TEXTS, ["--no-idea", "--idea", "--No"] * 2)
 
 
@@ -240,7 +289,9 @@ def test_labels_that_are_spelled_like_options_stay(label: str, tmp_path: Path) -
         lambda: TextClassifier(min_precision={label: 0.9999}).fit(texts, labels),
         lambda: TextClassifier(min_precision={label: 7.0}).fit(texts, labels),
         lambda: classifier.explain(["red"], label=f"{label}x"),
-        lambda: TextClassifier().fit_source(open_source([str(lines)], InputSettings(single_label=True))),
+        lambda: TextClassifier().fit_source(
+            open_source([str(lines)], InputSettings(single_label=True))
+        ),
     ]
     for call in calls:
         with pytest.raises(NbtextError) as caught:
@@ -250,7 +301,13 @@ def test_labels_that_are_spelled_like_options_stay(label: str, tmp_path: Path) -
 
 def test_errors_name_parameters_and_not_options() -> None:
     """A library has no command line."""
-    for wrong in ({"ngrams": (2, 1)}, {"min_df": -1}, {"hash_bits": 31}, {"smoothing": -1.0}, {"values": 7}):
+    for wrong in (
+        {"ngrams": (2, 1)},
+        {"min_df": -1},
+        {"hash_bits": 31},
+        {"smoothing": -1.0},
+        {"values": 7},
+    ):
         with pytest.raises(NbtextError, match=f"^{next(iter(wrong))}: ") as caught:
             TextClassifier(**wrong)
         assert "--" not in str(caught.value)
@@ -259,7 +316,10 @@ def test_errors_name_parameters_and_not_options() -> None:
 def test_best_is_a_parameter_like_others() -> None:
     """`model="best"` is kept by get_params, clone and fit; what it cannot search is refused."""
     classifier = clone(TextClassifier(model="best", min_df=1))
-    assert (classifier.get_params()["model"], repr(classifier)) == ("best", "TextClassifier(model='best')")
+    assert (classifier.get_params()["model"], repr(classifier)) == (
+        "best",
+        "TextClassifier(model='best')",
+    )
     labels = [9, 9, 9, 10, 10, 10] * 2
     assert classifier.fit(TEXTS * 2, labels).predict(["green leaf"]).tolist() == [9]
     assert classifier.get_params()["model"] == "best"
@@ -267,9 +327,13 @@ def test_best_is_a_parameter_like_others() -> None:
     assert classifier.set_params(model="svm").get_params()["model"] == "svm"
     with pytest.raises(NbtextError, match="model: best needs texts, but X is a matrix"):
         TextClassifier(model="best").fit(np.eye(4), ["a", "b", "a", "b"])
-    with pytest.raises(NbtextError, match="C: cannot be combined with model best, because a search"):
+    with pytest.raises(
+        NbtextError, match="C: cannot be combined with model best, because a search"
+    ):
         TextClassifier(model="best", C=2)
-    with pytest.raises(NbtextError, match="values: cannot be combined with model best, because a search"):
+    with pytest.raises(
+        NbtextError, match="values: cannot be combined with model best, because a search"
+    ):
         TextClassifier(model="best").set_params(values=3)
     several = TextClassifier(model="best").fit(TEXTS * 2, [[label, 1] for label in labels])
     assert [set(found) for found in several.predict(["green leaf"])] == [{1, 9}]

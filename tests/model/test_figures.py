@@ -44,7 +44,9 @@ def test_accuracy_of_each_event_model(
     """Test accuracy over all twenty groups is scikit-learn's, at four smoothings."""
     found = []
     for smoothing in SMOOTHINGS:
-        classifier = TextClassifier(model=model, tf=tf, smoothing=smoothing, calibrate=False).fit_counts(corpus)
+        classifier = TextClassifier(
+            model=model, tf=tf, smoothing=smoothing, calibrate=False
+        ).fit_counts(corpus)
         evaluator = Evaluator()
         source = open_source([str(corpora("20news") / "test")], LATIN_1)
         for predictions in predict_source(classifier.fitted_, source, jobs=2):
@@ -67,23 +69,35 @@ def test_lecture_shape(lecture: Path) -> None:
     """2,257 documents, 35,788 words, "church" at 8609 and "computer" at 9338, and the class
     proportions.
     """
-    classifier = TextClassifier(tf="binary", smoothing=1.0).fit_source(open_source([str(lecture)], LATIN_1))
+    classifier = TextClassifier(tf="binary", smoothing=1.0).fit_source(
+        open_source([str(lecture)], LATIN_1)
+    )
     vocabulary = classifier.counts_.vocabulary
     assert vocabulary is not None
     assert (classifier.counts_.statistics.n_documents, len(vocabulary)) == (2257, 35788)
     assert (vocabulary.columns["church"], vocabulary.columns["computer"]) == (8609, 9338)
     documents = classifier.counts_.statistics.class_documents
-    np.testing.assert_allclose(documents / documents.sum(), [0.21267169, 0.25875055, 0.26318121, 0.26539654], atol=5e-9)
+    np.testing.assert_allclose(
+        documents / documents.sum(), [0.21267169, 0.25875055, 0.26318121, 0.26539654], atol=5e-9
+    )
 
 
 def test_lecture_bernoulli(lecture: Path) -> None:
     """Bernoulli by maximum likelihood on the 1,000 most frequent words: 0.869 on its own training
     half, and OpenGL.
     """
-    options = {"model": "bernoulli", "tf": "binary", "smoothing": 0.0, "max_features": 1000, "calibrate": False}
+    options = {
+        "model": "bernoulli",
+        "tf": "binary",
+        "smoothing": 0.0,
+        "max_features": 1000,
+        "calibrate": False,
+    }
     classifier = TextClassifier(**options).fit_source(open_source([str(lecture)], LATIN_1))
     evaluator = Evaluator()
-    for predictions in predict_source(classifier.fitted_, open_source([str(lecture)], LATIN_1), jobs=1):
+    for predictions in predict_source(
+        classifier.fitted_, open_source([str(lecture)], LATIN_1), jobs=1
+    ):
         evaluator.add(predictions)
     # 0.8693 as printed in the lecture, 0.8684 with today's scikit-learn: the cut at 1,000 words has
     # ties

@@ -13,9 +13,15 @@ from nbtext.model.generation import generate_documents
 from nbtext.text_classifier import TextClassifier
 
 TEXTS = [
-    "red round leaf", "green round no leaf", "red round shiny shiny shiny", "yellow curved long",
-    "green curved long long", "yellow long soft soft", "wide street street", "round and yellow",
-]  # fmt: skip
+    "red round leaf",
+    "green round no leaf",
+    "red round shiny shiny shiny",
+    "yellow curved long",
+    "green curved long long",
+    "yellow long soft soft",
+    "wide street street",
+    "round and yellow",
+]
 LABELS = ["apple", "apple", "apple", "banana", "banana", "banana", "city", "city"]
 N = 30_000
 
@@ -27,7 +33,9 @@ def sampled(classifier: TextClassifier, number: int, **options: Any) -> Any:
 def trained_again(classifier: TextClassifier, **options: Any) -> TextClassifier:
     """Return a classifier that is trained on N generated documents of another, over its vocabulary."""
     documents = list(sampled(classifier, N, **options))
-    again = TextClassifier(**classifier.get_params()).set_params(vocabulary=tuple(classifier.fitted_.vocabulary or ()))
+    again = TextClassifier(**classifier.get_params()).set_params(
+        vocabulary=tuple(classifier.fitted_.vocabulary or ())
+    )
     return again.fit([texts[0] for _, texts in documents], [label for label, _ in documents])
 
 
@@ -78,7 +86,11 @@ def test_bernoulli_recovers_its_parameters() -> None:
     statistics = again.counts_.statistics
     n = np.array([[3], [3], [2]])
     held = dense(classifier, classifier.counts_.statistics.documents)
-    assert_drawn(dense(again, statistics.documents), (held + 0.3) / (n + 0.6), statistics.class_documents[:, None])
+    assert_drawn(
+        dense(again, statistics.documents),
+        (held + 0.3) / (n + 0.6),
+        statistics.class_documents[:, None],
+    )
     np.testing.assert_array_equal(statistics.documents, statistics.occurrences)
 
 
@@ -91,7 +103,8 @@ def test_categorical_recovers_its_parameters() -> None:
     shares = ratios / (1 + ratios.sum(axis=2, keepdims=True))
     documents = again.counts_.statistics.class_documents[:, None]
     once_or_more, occurrences = (
-        dense(again, values) for values in (again.counts_.statistics.documents, again.counts_.statistics.occurrences)
+        dense(again, values)
+        for values in (again.counts_.statistics.documents, again.counts_.statistics.occurrences)
     )
     assert_drawn(once_or_more, shares.sum(axis=2), documents)
     assert_drawn(occurrences - once_or_more, shares[:, :, 1], documents)

@@ -26,7 +26,9 @@ from nbtext.model.training import sample_size
 Documents = list[tuple[str, str]]
 SPLITS = int(os.environ.get("NBTEXT_TEST_SPLITS", "3"))  # of 20 Newsgroups; 200 take half an hour
 
-TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(" ".join)
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(
+    " ".join
+)
 DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä"])), min_size=1, max_size=10)
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -87,7 +89,12 @@ def loaded(classifier: TextClassifier) -> TextClassifier:
 
 @pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
-@given(first=DOCUMENTS, second=DOCUMENTS, keep=st.sampled_from([1, 3, 1000]), options=st.sampled_from(OPTIONS))
+@given(
+    first=DOCUMENTS,
+    second=DOCUMENTS,
+    keep=st.sampled_from([1, 3, 1000]),
+    options=st.sampled_from(OPTIONS),
+)
 def test_union(first: Documents, second: Documents, keep: int, options: dict[str, Any]) -> None:
     """Merging and updating give the bytes of training on everything, the limits, idf and the
     choices included.
@@ -117,7 +124,9 @@ def test_difference(first: Documents, second: Documents, options: dict[str, Any]
 
 @settings(max_examples=150, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, third=DOCUMENTS, keep=st.integers(1, 8))
-def test_a_sample_that_lost_documents(first: Documents, second: Documents, third: Documents, keep: int) -> None:
+def test_a_sample_that_lost_documents(
+    first: Documents, second: Documents, third: Documents, keep: int
+) -> None:
     """After forgetting, a sample has the documents with the smallest hashes of what is left, none
     skipped; it says whether it is as large as it should be; and as it learns more, it becomes whole
     again.
@@ -135,7 +144,13 @@ def test_a_sample_that_lost_documents(first: Documents, second: Documents, third
 
 def corpus_of(documents: Documents, size: int | None) -> CorpusCounts:
     builder = CorpusCounter(FeatureSettings(), sample_size=size)
-    builder.add(Batch(["1"] * len(documents), ([text for text, _ in documents],), [label for _, label in documents]))
+    builder.add(
+        Batch(
+            ["1"] * len(documents),
+            ([text for text, _ in documents],),
+            [label for _, label in documents],
+        )
+    )
     return builder.finish()
 
 
@@ -150,17 +165,30 @@ def test_without_a_sample(first: Documents, second: Documents) -> None:
     whole = trained(first + second, {})
     texts, labels = zip(*second, strict=True)
     a.partial_fit(texts, labels)
-    np.testing.assert_array_equal(a.counts_.statistics.occurrences, whole.counts_.statistics.occurrences)
+    np.testing.assert_array_equal(
+        a.counts_.statistics.occurrences, whole.counts_.statistics.occurrences
+    )
     assert a.counts_.vocabulary == whole.counts_.vocabulary
     assert a.fitted_.labels == whole.fitted_.labels
     assert a.fitted_.hyperparameters.smoothing == earlier.hyperparameters.smoothing
     assert a.fitted_.calibration.temperature == earlier.calibration.temperature
     assert a.fitted_.estimate is None
-    assert a.fitted_.approximate == ("model", "smoothing", "calibration", "outlier_threshold", "nonconformity")
+    assert a.fitted_.approximate == (
+        "model",
+        "smoothing",
+        "calibration",
+        "outlier_threshold",
+        "nonconformity",
+    )
     assert saved(loaded(a)) == saved(a)
 
 
-FRUIT: Documents = [("red round", "apple"), ("green round", "apple"), ("yellow long", "banana"), ("blue", "plum")]
+FRUIT: Documents = [
+    ("red round", "apple"),
+    ("green round", "apple"),
+    ("yellow long", "banana"),
+    ("blue", "plum"),
+]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +204,9 @@ FRUIT: Documents = [("red round", "apple"), ("green round", "apple"), ("yellow l
     ids=str,
 )
 @pytest.mark.parametrize("keep", [None, 2, 100])
-def test_documents_that_are_not_in_the_training_set(unknown: tuple[str, str], keep: int | None) -> None:
+def test_documents_that_are_not_in_the_training_set(
+    unknown: tuple[str, str], keep: int | None
+) -> None:
     """Forgetting what the counts cannot hold is refused, and changes nothing."""
     classifier = loaded(trained(FRUIT, {"keep_sample": keep}))
     before = saved(classifier)
@@ -189,7 +219,9 @@ def test_a_full_sample_refuses_unknown_documents() -> None:
     """Two documents whose words were counted, but not together, are refused if the sample has all
     documents.
     """
-    classifier = trained([("red round", "apple"), ("green long", "apple"), ("x1", "b")], {"keep_sample": 10})
+    classifier = trained(
+        [("red round", "apple"), ("green long", "apple"), ("x1", "b")], {"keep_sample": 10}
+    )
     with pytest.raises(ModelError, match="was not trained on some of these documents"):
         classifier.forget(["red long"], ["apple"])
 
@@ -224,7 +256,10 @@ def test_limits_of_one_and_of_all() -> None:
     """
     assert FeatureSettings(max_df=1) != FeatureSettings(max_df=1.0)
     assert FeatureSettings(max_df=2) == FeatureSettings(max_df=2)
-    assert len({FeatureSettings(min_df=1), FeatureSettings(min_df=1.0), FeatureSettings(min_df=1)}) == 2
+    assert (
+        len({FeatureSettings(min_df=1), FeatureSettings(min_df=1.0), FeatureSettings(min_df=1)})
+        == 2
+    )
 
 
 def test_weights_of_whole_documents() -> None:
@@ -236,7 +271,9 @@ def test_weights_of_whole_documents() -> None:
             classifier.partial_fit(["red"], ["apple"])
 
 
-@pytest.mark.parametrize("fresh", [FRUIT, [("red", "apple"), ("long long", "banana"), ("fig", "plum")]], ids=len)
+@pytest.mark.parametrize(
+    "fresh", [FRUIT, [("red", "apple"), ("long long", "banana"), ("fig", "plum")]], ids=len
+)
 def test_calibrate(fresh: Documents) -> None:
     """Smoothing and calibration are fitted to other texts or to the same, which are left out; the
     counts stay.
@@ -258,8 +295,13 @@ def test_calibrate_on_what_was_learned() -> None:
         classifier = trained(FRUIT * 3, options)
         expected = saved(classifier)
         builder = CorpusCounter(classifier.feature_settings, sample_size=None)
-        builder.add(Batch(["1"] * 12, ([text for text, _ in FRUIT * 3],), [label for _, label in FRUIT * 3]))
-        assert saved(TextClassifier.from_model(calibrate(classifier.model_, builder.finish()))) == expected
+        builder.add(
+            Batch(["1"] * 12, ([text for text, _ in FRUIT * 3],), [label for _, label in FRUIT * 3])
+        )
+        assert (
+            saved(TextClassifier.from_model(calibrate(classifier.model_, builder.finish())))
+            == expected
+        )
 
 
 def test_calibrate_with_a_label_that_is_unknown() -> None:
@@ -298,10 +340,14 @@ def test_newsgroups(news: Documents, seed: int) -> None:
     assert saved(TextClassifier.from_model(merge([loaded(a).model_, b.model_]))) == expected
     updated = update(again.model_, corpus_of_news(news, options, second, options["keep_sample"]))
     assert saved(TextClassifier.from_model(updated)) == expected
-    rest = TextClassifier.from_model(forget(loaded(whole).model_, corpus_of_news(news, options, second, None)))
+    rest = TextClassifier.from_model(
+        forget(loaded(whole).model_, corpus_of_news(news, options, second, None))
+    )
     if rest.counts_.has_own_sample:
         assert saved(rest) == a_bytes
-    np.testing.assert_array_equal(rest.counts_.statistics.occurrences, a.counts_.statistics.occurrences)
+    np.testing.assert_array_equal(
+        rest.counts_.statistics.occurrences, a.counts_.statistics.occurrences
+    )
     assert rest.counts_.vocabulary == a.counts_.vocabulary
 
 
@@ -311,11 +357,15 @@ def counted(news: Documents, options: dict[str, Any], rows: Sequence[int]) -> Te
     return classifier.fit_counts(corpus_of_news(news, options, rows, size))
 
 
-def corpus_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int], size: int | None) -> CorpusCounts:
+def corpus_of_news(
+    news: Documents, options: dict[str, Any], rows: Sequence[int], size: int | None
+) -> CorpusCounts:
     builder = CorpusCounter(TextClassifier(**options).feature_settings, sample_size=size)
     for start in range(0, len(rows), 1000):
         some = [news[row] for row in rows[start : start + 1000]]
-        builder.add(Batch(["1"] * len(some), ([text for text, _ in some],), [label for _, label in some]))
+        builder.add(
+            Batch(["1"] * len(some), ([text for text, _ in some],), [label for _, label in some])
+        )
     return builder.finish()
 
 
@@ -324,14 +374,20 @@ def corpus_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int]
     documents=DOCUMENTS,
     before=st.sampled_from(["multinomial", "bernoulli", "complement"]),
     after=st.sampled_from(["multinomial", "bernoulli", "complement"]),
-    options=st.sampled_from([{}, {"min_df": 2}, {"ngrams": (1, 2), "max_features": 4}, {"smoothing": 0.5}]),
+    options=st.sampled_from(
+        [{}, {"min_df": 2}, {"ngrams": (1, 2), "max_features": 4}, {"smoothing": 0.5}]
+    ),
 )
-def test_counts_are_read_again(documents: Documents, before: str, after: str, options: dict[str, Any]) -> None:
+def test_counts_are_read_again(
+    documents: Documents, before: str, after: str, options: dict[str, Any]
+) -> None:
     """With the documents kept, reading the counts as another model is training it, to the byte."""
     kept = {**options, "keep_sample": 1000}
     earlier = trained(documents, {**kept, "model": before}).model_
     again = refit(earlier, {"model": after, **options_of(options)})
-    assert saved(TextClassifier.from_model(again)) == saved(trained(documents, {**kept, "model": after}))
+    assert saved(TextClassifier.from_model(again)) == saved(
+        trained(documents, {**kept, "model": after})
+    )
 
 
 def options_of(options: dict[str, Any]) -> dict[str, Any]:

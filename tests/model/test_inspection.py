@@ -43,7 +43,9 @@ def lecture(corpora: Callable[[str], Path]) -> TextClassifier:
     texts = []
     labels = []
     for folder in folders:
-        for document in open_source([folder], InputSettings(encoding="latin-1", input_format="files")).documents():
+        for document in open_source(
+            [folder], InputSettings(encoding="latin-1", input_format="files")
+        ).documents():
             texts.append(document.text)
             labels.append(Path(folder).name)
     return TextClassifier(model="bernoulli", smoothing=1.0).fit(texts, labels)
@@ -53,7 +55,9 @@ def test_the_textbook() -> None:
     """Manning, Raghavan, Schütze 2008, example 13.1: P(Chinese | china) = 6/14, and 2/9 in the
     other class.
     """
-    found = inspect(TextClassifier(smoothing=1.0).fit(*CHINA), by="log-odds", words=["CHINESE", "unheard"])
+    found = inspect(
+        TextClassifier(smoothing=1.0).fit(*CHINA), by="log-odds", words=["CHINESE", "unheard"]
+    )
     assert (found.documents, found.n_labels, found.n_features, found.occurrences) == (4, 2, 6, 11)
     chinese, unheard = found.words
     assert (chinese.feature, unheard.feature) == ("chinese", None)
@@ -80,9 +84,15 @@ def test_two_labels_are_a_hyperplane() -> None:
 @pytest.mark.parametrize("by", CRITERIA)
 def test_every_model_by_every_criterion(model: str, by: str) -> None:
     """The features of a label come in falling order of the criterion."""
-    texts = [f"{word} {word} and some {other}" for word in ("red", "green", "blue") for other in ("sea", "sun")] * 2
+    texts = [
+        f"{word} {word} and some {other}"
+        for word in ("red", "green", "blue")
+        for other in ("sea", "sun")
+    ] * 2
     view = ("word:1",) if model == "combined" else ()
-    classifier = TextClassifier(model=model, view=view).fit(texts, [text.split()[0] for text in texts])
+    classifier = TextClassifier(model=model, view=view).fit(
+        texts, [text.split()[0] for text in texts]
+    )
     field = {"mi": "mutual_information", "chi2": "chi_squared", "frequency": "occurrences"}.get(
         by, by.replace("-", "_")
     )
@@ -102,15 +112,21 @@ def test_selected_features_and_a_given_vocabulary() -> None:
         for f in inspect(TextClassifier().fit(texts, labels), by="frequency").labels[0].features
     }
     selected = inspect(TextClassifier(min_df=2).fit(texts, labels), by="frequency")
-    given = inspect(TextClassifier(vocabulary=("chinese", "macao", "never")).fit(texts, labels), by="frequency")
-    assert [(f.feature, f.occurrences) for f in selected.labels[0].features] == [("chinese", whole["chinese"])]
+    given = inspect(
+        TextClassifier(vocabulary=("chinese", "macao", "never")).fit(texts, labels), by="frequency"
+    )
+    assert [(f.feature, f.occurrences) for f in selected.labels[0].features] == [
+        ("chinese", whole["chinese"])
+    ]
     assert [f.feature for f in given.labels[0].features] == ["chinese", "macao"]
     assert given.n_features == 3
 
 
 def test_hashed_features() -> None:
     """They have numbers for names; a word is looked up by its column."""
-    found = inspect(TextClassifier(hash_bits=10, smoothing=1.0).fit(*CHINA), by="frequency", words=["Chinese"])
+    found = inspect(
+        TextClassifier(hash_bits=10, smoothing=1.0).fit(*CHINA), by="frequency", words=["Chinese"]
+    )
     (word,) = found.words
     assert word.feature == found.labels[0].features[0].feature
     assert word.feature is not None
@@ -129,7 +145,9 @@ def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
     # by falling frequency, then the alphabet
     words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]
     for column in (0, 1):
-        own = [word for word, place in zip(words, buckets(words, 1), strict=True) if place == column]
+        own = [
+            word for word, place in zip(words, buckets(words, 1), strict=True) if place == column
+        ]
         assert names[column] == f"#{column} " + ", ".join(own[:3]) + (", …" if len(own) > 3 else "")
     shown = {
         feature.feature
@@ -148,7 +166,9 @@ def test_a_label_that_is_unknown() -> None:
         inspect(TextClassifier().fit(*CHINA), labels=["chian"])
 
 
-@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"])
+@pytest.mark.parametrize(
+    "model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"]
+)
 def test_confused_labels_are_those_of_refits(model: str) -> None:
     """Each document asked of a model of all documents with other words: the pairs are those that go
     wrong, no more.
@@ -157,10 +177,16 @@ def test_confused_labels_are_those_of_refits(model: str) -> None:
     generator = np.random.default_rng(7)
     texts = [" ".join(generator.choice(words, size=4)) for _ in range(40)]
     labels = [str(label) for label in generator.choice(["apple", "banana", "cherry"], size=40)]
-    settings: dict[str, Any] = {"model": model, "smoothing": 0.5, "vocabulary": tuple(sorted(words))}
+    settings: dict[str, Any] = {
+        "model": model,
+        "smoothing": 0.5,
+        "vocabulary": tuple(sorted(words)),
+    }
     counted: Counter[tuple[str, str]] = Counter()
     for i in range(len(texts)):
-        kept = [n for n, text in enumerate(texts) if Counter(text.split()) != Counter(texts[i].split())]
+        kept = [
+            n for n, text in enumerate(texts) if Counter(text.split()) != Counter(texts[i].split())
+        ]
         others = TextClassifier(**settings).fit([texts[n] for n in kept], [labels[n] for n in kept])
         counted[labels[i], str(others.predict([texts[i]])[0])] += 1
     found = inspect(TextClassifier(**settings).fit(texts, labels)).confused
@@ -181,7 +207,9 @@ def test_the_confused_pairs_of_a_label(lecture: TextClassifier) -> None:
     wrong = sum(pair.first_as_second + pair.second_as_first for pair in whole.confused)
     assert wrong == round((1 - whole.expected["accuracy"]) * 2257)
     of_medicine = inspect(lecture, labels=["sci.med"]).confused
-    assert of_medicine == tuple(pair for pair in whole.confused if "sci.med" in (pair.first, pair.second))
+    assert of_medicine == tuple(
+        pair for pair in whole.confused if "sci.med" in (pair.first, pair.second)
+    )
     assert 0 < len(of_medicine) < len(whole.confused)
 
 
@@ -191,7 +219,9 @@ def test_the_lecture(lecture: TextClassifier) -> None:
     """
     found = inspect(lecture, words=["church", "image"])
     assert (found.documents, found.n_features) == (2257, 35_788)
-    assert [view.prior for view in found.labels] == pytest.approx([0.21267169, 0.25875055, 0.26318121, 0.26539654])
+    assert [view.prior for view in found.labels] == pytest.approx(
+        [0.21267169, 0.25875055, 0.26318121, 0.26539654]
+    )
     features = lecture.fitted_.vocabulary
     assert features is not None
     assert (features.columns["church"], features.columns["computer"]) == (8609, 9338)
@@ -206,17 +236,23 @@ def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
     statistics = lecture.counts_.statistics
     by_information = inspect(lecture, by="mi", n_features=1)
     expected = mutual_information(statistics.entries, statistics.class_documents)
-    best = max(feature.mutual_information for label in by_information.labels for feature in label.features)
+    best = max(
+        feature.mutual_information for label in by_information.labels for feature in label.features
+    )
     assert best == expected.max()
     np.testing.assert_array_equal(inspector.mutual_information, expected)
     np.testing.assert_array_equal(
-        inspector.chi_squared, chi_squared(statistics.entries, statistics.occurrences, statistics.class_documents)
+        inspector.chi_squared,
+        chi_squared(statistics.entries, statistics.occurrences, statistics.class_documents),
     )
 
 
 def test_rare_words_do_not_crowd_out_words_of_large_weight(lecture: TextClassifier) -> None:
     """By z the first words of Christians and of graphics are those that anybody would name."""
-    first = {label.label: [f.feature for f in label.features] for label in inspect(lecture, by="z").labels}
+    first = {
+        label.label: [f.feature for f in label.features]
+        for label in inspect(lecture, by="z").labels
+    }
     assert {"christ", "church", "christians"} <= set(first["soc.religion.christian"])
     assert {"graphics", "image"} <= set(first["comp.graphics"])
 
@@ -235,10 +271,17 @@ def test_a_matrix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"model": "dirichlet"}, {"model": "bernoulli"}, {"model": "complement"},
-     {"model": "complement", "normalize_weights": True}, {"model": "categorical"}, {"model": "nbsvm"}],
+    [
+        {},
+        {"model": "dirichlet"},
+        {"model": "bernoulli"},
+        {"model": "complement"},
+        {"model": "complement", "normalize_weights": True},
+        {"model": "categorical"},
+        {"model": "nbsvm"},
+    ],
     ids=str,
-)  # fmt: skip
+)
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], seed: int) -> None:
@@ -266,18 +309,23 @@ def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], 
             others = np.delete(weights, k, axis=0).mean(axis=0)
             np.testing.assert_allclose(inspector.log_odds(k), weights[k] - others, atol=1e-9)
         for by, values in (
-            ("z", [view.z for view in views]), ("log-odds", [view.log_odds for view in views]),
+            ("z", [view.z for view in views]),
+            ("log-odds", [view.log_odds for view in views]),
             ("frequency", [view.occurrences for view in views]),
-        ):  # fmt: skip
+        ):
             scores = np.array(values)
             for n in (1, 3, 40):
                 order = np.argsort(-scores, kind="stable")[:n]
                 found = inspector.best(k, by, n)
-                np.testing.assert_allclose(scores[found], scores[order[scores[order] > 0]], atol=1e-12)
+                np.testing.assert_allclose(
+                    scores[found], scores[order[scores[order] > 0]], atol=1e-12
+                )
 
 
 @pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm"])
-def test_no_label_is_compared_with_all_features(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_label_is_compared_with_all_features(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Inspecting and explaining take time for the stored weights, not for labels times features."""
     rows: list[int] = []
     dense = ClassWeights.row

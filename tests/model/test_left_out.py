@@ -8,10 +8,26 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier, Vectorizer
-from nbtext.errors import InputError, MissingExtra, ModelError, NbtextError, SettingsError, name_parameters
+from nbtext.errors import (
+    InputError,
+    MissingExtra,
+    ModelError,
+    NbtextError,
+    SettingsError,
+    name_parameters,
+)
 from nbtext.model.growth import refit
 
-TEXTS = ["red apple", "green apple", "yellow banana", "a long banana", "red plum", "apple", "apple", "banana red"]
+TEXTS = [
+    "red apple",
+    "green apple",
+    "yellow banana",
+    "a long banana",
+    "red plum",
+    "apple",
+    "apple",
+    "banana red",
+]
 LABELS = ["a", "a", "b", "b", "p", "a", "a", "b"]
 
 
@@ -58,7 +74,12 @@ WORDS = ("apple", "banana", "green", "red")
 @pytest.mark.parametrize("options", [{}, {"class_weight": {"a": 5.0, "b": 0.25}}], ids=str)
 def test_left_out_probabilities_are_those_of_the_others(options: dict[str, Any]) -> None:
     """Each row is what a classifier of the other texts gives, its duplicates left out too."""
-    fixed: dict[str, Any] = {"model": "multinomial", "smoothing": 1.0, "calibrate": False, "vocabulary": WORDS}
+    fixed: dict[str, Any] = {
+        "model": "multinomial",
+        "smoothing": 1.0,
+        "calibrate": False,
+        "vocabulary": WORDS,
+    }
     fixed |= options
     found = TextClassifier(**fixed).fit(TEXTS, LABELS).leave_one_out_predict_proba_
     for row, text in enumerate(TEXTS):
@@ -73,7 +94,9 @@ def test_they_belong_to_a_fit(tmp_path: Path) -> None:
     """A loaded or grown classifier does not have them, and hasattr says so; integer labels have
     their order.
     """
-    classifier = TextClassifier().fit(TEXTS, [{"a": 10, "b": 9, "p": 100}[label] for label in LABELS])
+    classifier = TextClassifier().fit(
+        TEXTS, [{"a": 10, "b": 9, "p": 100}[label] for label in LABELS]
+    )
     found = classifier.leave_one_out_predict_proba_
     assert classifier.classes_.tolist() == [9, 10, 100]
     assert classifier.classes_[np.nanargmax(found[0])] == 10
@@ -88,7 +111,9 @@ def test_left_out_rows_do_not_change_the_sample(tmp_path: Path) -> None:
     """Fitted to texts, the retained sample is that of a fit to a source, which computes no left-out
     probabilities.
     """
-    (tmp_path / "d.csv").write_text("text,label\n" + "".join(f"{t},{y}\n" for t, y in zip(TEXTS, LABELS, strict=True)))
+    (tmp_path / "d.csv").write_text(
+        "text,label\n" + "".join(f"{t},{y}\n" for t, y in zip(TEXTS, LABELS, strict=True))
+    )
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import open_source
 
@@ -97,7 +122,9 @@ def test_left_out_rows_do_not_change_the_sample(tmp_path: Path) -> None:
     one = TextClassifier.load(tmp_path / "a")
     two = TextClassifier(keep_sample=9).fit(TEXTS, LABELS)
     for name in ("indptr", "indices", "counts", "classes", "hashes"):
-        np.testing.assert_array_equal(getattr(one.counts_.sample, name), getattr(two.counts_.sample, name))
+        np.testing.assert_array_equal(
+            getattr(one.counts_.sample, name), getattr(two.counts_.sample, name)
+        )
 
 
 def test_class_weight() -> None:
@@ -118,15 +145,23 @@ def test_class_weight() -> None:
 
 def test_a_large_class_weight() -> None:
     """All weights that are accepted can be used, with any number of documents."""
-    weighted = TextClassifier(class_weight={"a": 1e100, "b": 1e-100}, smoothing=1.0).fit(TEXTS, LABELS)
-    np.testing.assert_allclose(weighted.class_log_prior_, np.log([4e100, 3e-100, 1.0]) - np.log(4e100))
+    weighted = TextClassifier(class_weight={"a": 1e100, "b": 1e-100}, smoothing=1.0).fit(
+        TEXTS, LABELS
+    )
+    np.testing.assert_allclose(
+        weighted.class_log_prior_, np.log([4e100, 3e-100, 1.0]) - np.log(4e100)
+    )
 
 
 @pytest.mark.parametrize("keep_sample", [None, 100])
-def test_class_weight_of_another_model_of_the_same_counts(keep_sample: int | None, tmp_path: Path) -> None:
+def test_class_weight_of_another_model_of_the_same_counts(
+    keep_sample: int | None, tmp_path: Path
+) -> None:
     """It is kept, as a prior is, and a given prior replaces it."""
     options: dict[str, Any] = {"smoothing": 1.0, "keep_sample": keep_sample}
-    TextClassifier(model="multinomial", class_weight={"a": 3.0}, **options).fit(TEXTS, LABELS).save(tmp_path / "m")
+    TextClassifier(model="multinomial", class_weight={"a": 3.0}, **options).fit(TEXTS, LABELS).save(
+        tmp_path / "m"
+    )
     model = TextClassifier.load(tmp_path / "m").model_
     other = TextClassifier(model="bernoulli", class_weight={"a": 3.0}, **options).fit(TEXTS, LABELS)
     refitted = refit(model, {"model": "bernoulli"}).fitted
@@ -134,11 +169,9 @@ def test_class_weight_of_another_model_of_the_same_counts(keep_sample: int | Non
     np.testing.assert_array_equal(refitted.log_prior, other.fitted_.log_prior)
     uniform = refit(model, {"prior": "uniform"}).fitted
     assert (uniform.model_settings.prior, uniform.model_settings.class_weight) == ("uniform", None)
-    assert refit(model, {"model": "logistic"} if keep_sample else {"model": "complement"}).fitted.labels == (
-        "a",
-        "b",
-        "p",
-    )
+    assert refit(
+        model, {"model": "logistic"} if keep_sample else {"model": "complement"}
+    ).fitted.labels == ("a", "b", "p")
 
 
 @pytest.mark.parametrize("model", ["auto", "logistic", "nbsvm"])
@@ -155,8 +188,14 @@ def test_class_weight_is_saved(model: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"class_weight": "heavy"}, "class_weight: heavy is not a valid value; give balanced or a weight"),
-        ({"class_weight": {"a": -1.0}}, "class_weight: a: -1 is not a valid value; give a weight above 0"),
+        (
+            {"class_weight": "heavy"},
+            "class_weight: heavy is not a valid value; give balanced or a weight",
+        ),
+        (
+            {"class_weight": {"a": -1.0}},
+            "class_weight: a: -1 is not a valid value; give a weight above 0",
+        ),
         ({"class_weight": {"x": 1.0}}, "class_weight: there is no label x"),
         (
             {"class_weight": "balanced", "prior": "uniform"},

@@ -32,7 +32,11 @@ from nbtext.text_classifier import TextClassifier
 
 MODELS = pytest.mark.parametrize("model", ["svm", "nbsvm"])
 LOG_TFIDF: dict[str, Any] = {"tf": "log", "idf": "smooth", "norm": "l2"}
-WORDS = {"fruit": "apple pear plum sweet", "garden": "spade earth rose tree", "car": "engine wheel oil road"}
+WORDS = {
+    "fruit": "apple pear plum sweet",
+    "garden": "spade earth rose tree",
+    "car": "engine wheel oil road",
+}
 
 
 def documents(n: int = 120, seed: int = 0) -> tuple[list[str], list[list[str]]]:
@@ -108,10 +112,14 @@ def test_the_terms_of_an_explanation_add_up(fitted: TextClassifier) -> None:
 
 @MODELS
 @pytest.mark.parametrize("options", [{}, {"C": "auto"}, {"optimize": "macro_f1"}], ids=str)
-def test_threads_and_order_change_nothing(model: str, options: dict[str, Any], tmp_path: Path) -> None:
+def test_threads_and_order_change_nothing(
+    model: str, options: dict[str, Any], tmp_path: Path
+) -> None:
     """The bytes of a model are the same for any number of threads, and any order of the documents."""
     texts, labels = documents()
-    lines = [json.dumps({"text": text, "labels": own}) for text, own in zip(texts, labels, strict=True)]
+    lines = [
+        json.dumps({"text": text, "labels": own}) for text, own in zip(texts, labels, strict=True)
+    ]
     found = []
     for jobs, order in ((1, 1), (3, -1)):
         path = tmp_path / f"{jobs}.jsonl"
@@ -138,10 +146,16 @@ def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPa
     whole = TextClassifier(**options).fit(texts, labels)
     monkeypatch.setattr(learning, "MAX_DUALS", 120)
     parts = TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C}).fit(texts, labels)
-    np.testing.assert_allclose(parts.fitted_.scorer.weights(), whole.fitted_.scorer.weights(), atol=0.02)
+    np.testing.assert_allclose(
+        parts.fitted_.scorer.weights(), whole.fitted_.scorer.weights(), atol=0.02
+    )
     assert TextClassifier(**options).fit(texts, labels).fitted_.hyperparameters.C is not None
     monkeypatch.setattr(learning, "MAX_WEIGHTS", 3 * 4)
-    few = TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C}).fit(texts, labels).fitted_
+    few = (
+        TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C})
+        .fit(texts, labels)
+        .fitted_
+    )
     weights = parts.fitted_.scorer.weights()
     kept = few.scorer.weights()
     assert (np.count_nonzero(kept, axis=1) == 4).all()
@@ -168,7 +182,9 @@ def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) ->
     score = OneVsRest.score_held_out
 
     def record(self: OneVsRest, folds: Any, *arguments: Any) -> None:
-        data.append((len(set(folds.tolist()) - {NEVER_HELD_OUT}), int((folds != NEVER_HELD_OUT).sum())))
+        data.append(
+            (len(set(folds.tolist()) - {NEVER_HELD_OUT}), int((folds != NEVER_HELD_OUT).sum()))
+        )
         score(self, folds, *arguments)
 
     monkeypatch.setattr(OneVsRest, "score_held_out", record)
@@ -177,16 +193,24 @@ def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) ->
     assert data == [(2, 30), (2, 30), (5, 120), (5, 120)]  # twice, because texts repeat
 
 
-TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(
+    " ".join
+)
 CORPORA = st.lists(
-    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3)), min_size=1, max_size=12
+    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3)),
+    min_size=1,
+    max_size=12,
 ).filter(lambda found: any(own for _, own in found) and any(text for text, _ in found))
 
 
 @MODELS
 @settings(max_examples=25, deadline=None)
-@given(corpus=CORPORA, optimize=st.sampled_from([None, "macro_f1"]), C=st.sampled_from([1.0, "auto"]))
-def test_any_corpus_gives_finite_probabilities(model: str, corpus: Any, optimize: Any, C: Any) -> None:
+@given(
+    corpus=CORPORA, optimize=st.sampled_from([None, "macro_f1"]), C=st.sampled_from([1.0, "auto"])
+)
+def test_any_corpus_gives_finite_probabilities(
+    model: str, corpus: Any, optimize: Any, C: Any
+) -> None:
     """Of labels that all documents have, or a single one, and documents without label, or empty."""
     texts, labels = map(list, zip(*corpus, strict=True))
     fitted = TextClassifier(model=model, C=C, optimize=optimize, **LOG_TFIDF).fit(texts, labels)
@@ -225,11 +249,20 @@ def test_scipy_fits_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"model": "logistic"}, "logistic cannot be trained on documents with several labels"),
         ({"model": "bernoulli"}, "bernoulli cannot be trained on documents with several labels"),
-        ({"model": "svm", "calibrate": False}, "calibrate: cannot be used with documents with several labels"),
+        (
+            {"model": "svm", "calibrate": False},
+            "calibrate: cannot be used with documents with several labels",
+        ),
         ({"model": "svm", "optimize": "accuracy"}, "accuracy"),
         ({"model": "svm", "class_weight": "balanced"}, "class_weight"),
-        ({"model": "svm", "select": ("chi2", 5)}, "select: cannot be used with documents with several labels"),
-        ({"tf": "log"}, "Naive Bayes of documents with several labels needs counts without weights"),
+        (
+            {"model": "svm", "select": ("chi2", 5)},
+            "select: cannot be used with documents with several labels",
+        ),
+        (
+            {"tf": "log"},
+            "Naive Bayes of documents with several labels needs counts without weights",
+        ),
     ],
     ids=str,
 )
@@ -250,10 +283,19 @@ def test_growth_is_refused(fitted: TextClassifier) -> None:
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 @pytest.mark.parametrize(
     ("model", "optimize", "micro_f1", "macro_f1"),
-    [("svm", "macro_f1", 0.88, 0.57), ("nbsvm", None, 0.88, 0.50), ("nbsvm", "macro_f1", 0.87, 0.57)],
+    [
+        ("svm", "macro_f1", 0.88, 0.57),
+        ("nbsvm", None, 0.88, 0.50),
+        ("nbsvm", "macro_f1", 0.87, 0.57),
+    ],
 )
 def test_reuters(
-    model: str, optimize: str | None, micro_f1: float, macro_f1: float, corpora: Callable[[str], Path], tmp_path: Path
+    model: str,
+    optimize: str | None,
+    micro_f1: float,
+    macro_f1: float,
+    corpora: Callable[[str], Path],
+    tmp_path: Path,
 ) -> None:
     """The metrics on the test half, a classwise calibration error of at most 0.003, and a file of
     at most 10 MB.

@@ -37,7 +37,9 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MAX_PROBABILITIES", 3 * N_LABELS)
 
 
-def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_answers_are_the_same_a_few_at_a_time(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Each document keeps its place, its problem and its probabilities, for one thread and for
     several.
     """
@@ -47,12 +49,22 @@ def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fi
         ["word1 more", "word2 more", *LINES], ["a", "b", *map(str, range(200))]
     )
 
-    def answers(jobs: int) -> tuple[list[int], list[str], list[tuple[str, ...]], list[str | None], np.ndarray]:
-        predictions = list(predict_source(classifier.fitted_, open_source([str(path)], InputSettings()), jobs=jobs))
+    def answers(
+        jobs: int,
+    ) -> tuple[list[int], list[str], list[tuple[str, ...]], list[str | None], np.ndarray]:
+        predictions = list(
+            predict_source(classifier.fitted_, open_source([str(path)], InputSettings()), jobs=jobs)
+        )
         ids = [identity for each in predictions for identity in each.ids]
         labels = [labels for each in predictions for labels in each.labels]
         reasons = [reason for each in predictions for reason in each.reasons]
-        return list(map(len, predictions)), ids, labels, reasons, np.concatenate([p.probabilities for p in predictions])
+        return (
+            list(map(len, predictions)),
+            ids,
+            labels,
+            reasons,
+            np.concatenate([p.probabilities for p in predictions]),
+        )
 
     whole = answers(1)
     request.getfixturevalue("few_at_once")
@@ -85,7 +97,9 @@ def test_folds_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fixt
     assert parts.metrics == pytest.approx(whole.metrics, abs=1e-12)
 
 
-def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confusions_of_very_many_labels_are_no_matrix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All other figures are there."""
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(LINES))
@@ -94,11 +108,16 @@ def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatc
     without = evaluated(path)
     assert whole.confusion_matrix is not None
     assert without.confusion_matrix is None
-    assert (without.metrics["accuracy"], without.per_label) == (whole.metrics["accuracy"], whole.per_label)
+    assert (without.metrics["accuracy"], without.per_label) == (
+        whole.metrics["accuracy"],
+        whole.per_label,
+    )
 
 
 @pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli"])
-def test_leave_one_out_looks_at_all_documents_in_blocks(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_leave_one_out_looks_at_all_documents_in_blocks(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
     """With many labels, the first documents fit the calibration, and all are in the estimate."""
     random = np.random.default_rng(4)
     labels = [str(n % 10) for n in range(200)]
@@ -114,7 +133,9 @@ def test_leave_one_out_looks_at_all_documents_in_blocks(monkeypatch: pytest.Monk
     np.testing.assert_allclose(
         blocks.calibration.nonconformity.points, whole.calibration.nonconformity.points, rtol=1e-9
     )
-    choices = [TextClassifier(model=model).fit(texts[::step], labels[::step]).fitted_ for step in (1, -1)]
+    choices = [
+        TextClassifier(model=model).fit(texts[::step], labels[::step]).fitted_ for step in (1, -1)
+    ]
     assert [fitted.estimate for fitted in choices] == [choices[0].estimate] * 2
     assert choices[0].estimate.documents == 200
     assert choices[0].calibration.temperature == choices[1].calibration.temperature

@@ -33,14 +33,23 @@ from nbtext.errors import ArtifactError, InputError, ModelError
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.model.sklearn_compat import NotFittedError
 
-TEXTS = ["red round fruit", "yellow long fruit", "round green fruit", "long yellow thing", "red thing", "long thing"]
+TEXTS = [
+    "red round fruit",
+    "yellow long fruit",
+    "round green fruit",
+    "long yellow thing",
+    "red thing",
+    "long thing",
+]
 FRUITS = ["apple", "banana", "apple", "banana", "apple", "banana"]
 
 with warnings.catch_warnings():  # that it does not inherit from what it does not import
     warnings.filterwarnings("ignore", message=".*does not inherit from")
     # of a classifier of texts scikit-learn checks what does not need a matrix, and says that it
     # cannot check the rest
-    warnings.filterwarnings("ignore", message="Can't test estimator TextClassifier which requires input  of type")
+    warnings.filterwarnings(
+        "ignore", message="Can't test estimator TextClassifier which requires input  of type"
+    )
     # no check is expected to fail, so that there is no list of exceptions
     with_checks = parametrize_with_checks([TextClassifier()])
 
@@ -67,7 +76,9 @@ def draw_rows(seed: int, n_rows: int = 60) -> tuple[Any, Any]:
     ],
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_the_same_as_scikit_learn(model: str, options: Any, name: str, their_options: Any, seed: int) -> None:
+def test_the_same_as_scikit_learn(
+    model: str, options: Any, name: str, their_options: Any, seed: int
+) -> None:
     """Probabilities, dense and sparse, before and after the model is saved."""
     X, y = draw_rows(seed)
     ours = TextClassifier(model=model, **options, calibrate=False).fit(X, y)
@@ -78,7 +89,12 @@ def test_the_same_as_scikit_learn(model: str, options: Any, name: str, their_opt
 
 
 @pytest.mark.parametrize(
-    ("model", "name"), [("multinomial", "MultinomialNB"), ("bernoulli", "BernoulliNB"), ("complement", "ComplementNB")]
+    ("model", "name"),
+    [
+        ("multinomial", "MultinomialNB"),
+        ("bernoulli", "BernoulliNB"),
+        ("complement", "ComplementNB"),
+    ],
 )
 def test_the_same_of_weights(model: str, name: str) -> None:
     """Probabilities of rows of fractions."""
@@ -100,7 +116,13 @@ def test_matrices_of_any_kind(model: str, tmp_path: Path) -> None:
     with_zeros.data -= 1  # zeros that are written out
     classifier = TextClassifier(model=model).fit(X, y)
     expected = classifier.predict_proba(X)
-    for matrix in (csc_matrix(X), coo_array(X), with_zeros, X.astype(np.float64), X.astype(np.int8)):
+    for matrix in (
+        csc_matrix(X),
+        coo_array(X),
+        with_zeros,
+        X.astype(np.float64),
+        X.astype(np.int8),
+    ):
         before = pickle.dumps(matrix)
         found = TextClassifier(model=model).fit(matrix, pl.Series(y)).predict_proba(matrix)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -116,12 +138,20 @@ def test_selected_columns() -> None:
     X, y = draw_rows(3)
     X[:, 2] = 0
     X[0, 2] = 1
-    options: dict[str, Any] = {"min_df": 2, "tf": "log", "idf": "smooth", "norm": "l2", "smoothing": 1.0}
+    options: dict[str, Any] = {
+        "min_df": 2,
+        "tf": "log",
+        "idf": "smooth",
+        "norm": "l2",
+        "smoothing": 1.0,
+    }
     selected = TextClassifier(**options).fit(csr_array(X), y)
     others = TextClassifier(**options).fit(np.delete(X, 2, axis=1), y)
     assert selected.fitted_.vocabulary is not None
     assert selected.fitted_.vocabulary.terms == list("013456")
-    np.testing.assert_allclose(selected.predict_proba(X), others.predict_proba(np.delete(X, 2, axis=1)), atol=1e-12)
+    np.testing.assert_allclose(
+        selected.predict_proba(X), others.predict_proba(np.delete(X, 2, axis=1)), atol=1e-12
+    )
 
 
 @settings(max_examples=50, deadline=None)
@@ -153,7 +183,9 @@ def test_inside_scikit_learn() -> None:
     """
     texts = TEXTS * 3
     labels = np.array(FRUITS * 3)
-    search = GridSearchCV(TextClassifier(), {"model": ["bernoulli", "complement"], "ngrams": [(1, 1), (1, 2)]}, cv=2)
+    search = GridSearchCV(
+        TextClassifier(), {"model": ["bernoulli", "complement"], "ngrams": [(1, 1), (1, 2)]}, cv=2
+    )
     assert search.fit(texts, labels).best_score_ == 1
     assert clone(TextClassifier(min_df=2, stop_words=("a",))).get_params()["stop_words"] == ("a",)
     for steps in (
@@ -163,7 +195,12 @@ def test_inside_scikit_learn() -> None:
         [TfidfVectorizer(sublinear_tf=True), TextClassifier(model="complement")],
     ):
         assert cross_val_score(make_pipeline(*steps), texts, labels, cv=3).tolist() == [1, 1, 1]
-    assert cross_val_score(TextClassifier(), pd.Series(texts), labels, cv=3, scoring="neg_log_loss").max() < 0
+    assert (
+        cross_val_score(
+            TextClassifier(), pd.Series(texts), labels, cv=3, scoring="neg_log_loss"
+        ).max()
+        < 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,13 +208,29 @@ def test_inside_scikit_learn() -> None:
     [
         (np.array([[1.0], [np.nan]]), ["a", "b"], "the matrix has a missing number"),
         (np.array([[1.0], [np.inf]]), ["a", "b"], "the matrix has an infinite number"),
-        (np.array([[1.0], [1e300]]), ["a", "b"], "the matrix has a number so large that sums could overflow"),
+        (
+            np.array([[1.0], [1e300]]),
+            ["a", "b"],
+            "the matrix has a number so large that sums could overflow",
+        ),
         (np.zeros((2, 3)), ["a", "b"], "the matrix has no number other than 0"),
         (np.array([[1], [2]]), ["a"], "2 texts and 1 label differ in number"),
-        (np.array([[1], [2]]), ["a", None], "label 1 is missing; leave out documents without a label"),
+        (
+            np.array([[1], [2]]),
+            ["a", None],
+            "label 1 is missing; leave out documents without a label",
+        ),
         (np.array([[1], [2j]]), ["a", "b"], "the matrix has complex numbers"),
-        (np.array([[1], [2]]), [["a"], ["b", "c"]], "texts with several labels are counted by nbtext, not as a matrix"),
-        (pd.DataFrame({"a": [1, 2]}), ["a", "b"], "a table was given; give its column of texts, as in table['text']"),
+        (
+            np.array([[1], [2]]),
+            [["a"], ["b", "c"]],
+            "texts with several labels are counted by nbtext, not as a matrix",
+        ),
+        (
+            pd.DataFrame({"a": [1, 2]}),
+            ["a", "b"],
+            "a table was given; give its column of texts, as in table['text']",
+        ),
     ],
     ids=lambda each: str(each)[:20] if isinstance(each, str) else "",
 )
@@ -215,7 +268,9 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     from nbtext.documents.settings import ModelInput
 
     model = TextClassifier().fit(TEXTS, FRUITS)
-    trained = replace(model.model_, fitted=replace(model.fitted_, input=ModelInput(matrix_columns=3)))
+    trained = replace(
+        model.model_, fitted=replace(model.fitted_, input=ModelInput(matrix_columns=3))
+    )
     TextClassifier.from_model(trained).save(tmp_path / "m.joblib")
     with pytest.raises(ArtifactError, match=r'"input\.matrix_columns" does not match the features'):
         TextClassifier.load(tmp_path / "m.joblib")
@@ -242,7 +297,9 @@ def test_the_order_of_rows_does_not_matter(model: str, factor: float) -> None:
     rows = random.poisson(0.4, (300, 20)) * factor
     labels = random.integers(0, 3, 300)
     order = random.permutation(300)
-    first, second = (TextClassifier(model=model).fit(rows[at], labels[at]) for at in (slice(None), order))
+    first, second = (
+        TextClassifier(model=model).fit(rows[at], labels[at]) for at in (slice(None), order)
+    )
     assert first.fitted_.hyperparameters.smoothing == second.fitted_.hyperparameters.smoothing
     np.testing.assert_allclose(first.predict_proba(rows), second.predict_proba(rows), rtol=1e-9)
 
@@ -251,7 +308,11 @@ def test_texts_and_their_matrix_are_the_same_model() -> None:
     """The matrix of texts selects the smoothing that the texts select."""
     random = np.random.default_rng(5)
     words = np.array([f"w{number}" for number in range(60)])
-    texts = [" ".join(random.choice(words[k * 10 :], random.integers(3, 20))) for k in range(3) for _ in range(400)]
+    texts = [
+        " ".join(random.choice(words[k * 10 :], random.integers(3, 20)))
+        for k in range(3)
+        for _ in range(400)
+    ]
     labels = [str(k) for k in range(3) for _ in range(400)]
     matrix = CountVectorizer(token_pattern=r"(?u)\b\w\w+\b").fit_transform(texts)
     of_matrix = TextClassifier(model="multinomial").fit(csr_array(matrix), labels)
@@ -260,8 +321,12 @@ def test_texts_and_their_matrix_are_the_same_model() -> None:
     assert of_texts.fitted_.estimate is not None
     assert of_matrix.fitted_.estimate.accuracy == of_texts.fitted_.estimate.accuracy
     assert of_matrix.fitted_.estimate.log_loss == pytest.approx(of_texts.fitted_.estimate.log_loss)
-    assert of_matrix.fitted_.hyperparameters.smoothing == pytest.approx(of_texts.fitted_.hyperparameters.smoothing)
-    np.testing.assert_allclose(of_matrix.predict_proba(matrix), of_texts.predict_proba(texts), atol=1e-6)
+    assert of_matrix.fitted_.hyperparameters.smoothing == pytest.approx(
+        of_texts.fitted_.hyperparameters.smoothing
+    )
+    np.testing.assert_allclose(
+        of_matrix.predict_proba(matrix), of_texts.predict_proba(texts), atol=1e-6
+    )
     found = of_matrix.leave_one_out_predict_proba_
     np.testing.assert_allclose(found, of_texts.leave_one_out_predict_proba_, atol=1e-6)
 
@@ -276,8 +341,18 @@ def test_negative_weights_are_for_linear_models() -> None:
         TextClassifier(idf="plus-one").fit(texts, labels)
     TextClassifier(idf="plus-one", model="nbsvm").fit(texts, labels)
     rows = np.array([[1.0, -0.5], [0.2, 1.0], [-1.0, 0.0], [0.0, 0.5]])
-    for model in ("multinomial", "dirichlet", "bernoulli", "complement", "categorical", "nbsvm", "auto"):
-        with pytest.raises(ModelError, match=r"needs numbers >= 0, and the matrix has negative ones"):
+    for model in (
+        "multinomial",
+        "dirichlet",
+        "bernoulli",
+        "complement",
+        "categorical",
+        "nbsvm",
+        "auto",
+    ):
+        with pytest.raises(
+            ModelError, match=r"needs numbers >= 0, and the matrix has negative ones"
+        ):
             TextClassifier(model=model).fit(rows, labels)
     for model in ("svm", "logistic", "gaussian"):
         assert TextClassifier(model=model).fit(rows, labels).predict(rows).shape == (4,)
@@ -291,12 +366,16 @@ def test_the_estimate_of_gaussian_models_is_unbiased() -> None:
     estimates = []
     results = []
     for seed in range(20):
-        train, test, train_labels, test_labels = train_test_split(X, y, random_state=seed, test_size=0.3)
+        train, test, train_labels, test_labels = train_test_split(
+            X, y, random_state=seed, test_size=0.3
+        )
         model = TextClassifier(model="gaussian").fit(train, train_labels)
         estimate = model.fitted_.estimate
         assert estimate is not None
         estimates.append([estimate.log_loss, estimate.accuracy])
-        results.append([log_loss(test_labels, model.predict_proba(test)), model.score(test, test_labels)])
+        results.append(
+            [log_loss(test_labels, model.predict_proba(test)), model.score(test, test_labels)]
+        )
     # the standard error of each mean is about 0.005
     np.testing.assert_allclose(np.mean(estimates, axis=0), np.mean(results, axis=0), atol=0.015)
 
@@ -329,5 +408,7 @@ def test_nothing_is_imported() -> None:
     """Neither scikit-learn nor pandas nor polars; the error of what has learned nothing is our own
     then.
     """
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"

@@ -30,7 +30,9 @@ def corpus(seed: int, *, n_labels: int = 3, n_documents: int = 60) -> tuple[list
     shares = random.dirichlet(np.full(len(WORDS), 0.6), size=n_labels)
     sizes = random.dirichlet(np.full(n_labels, 2.0))
     classes = [*range(n_labels), *random.choice(n_labels, n_documents - n_labels, p=sizes).tolist()]
-    texts = [" ".join(random.choice(WORDS, random.integers(1, 7), p=shares[k]).tolist()) for k in classes]
+    texts = [
+        " ".join(random.choice(WORDS, random.integers(1, 7), p=shares[k]).tolist()) for k in classes
+    ]
     texts = [f"{text} {text.split()[0]} {text.split()[0]}" for text in texts]
     return texts, [f"label{k}" for k in classes]
 
@@ -39,11 +41,17 @@ def choice(fitted: FittedModel) -> tuple[str, str]:
     return fitted.model_settings.model, fitted.feature_settings.tf
 
 
-def estimates(texts: list[str], labels: list[str], smoothing: float) -> dict[tuple[str, str], float]:
+def estimates(
+    texts: list[str], labels: list[str], smoothing: float
+) -> dict[tuple[str, str], float]:
     """The leave-one-out accuracy of each candidate alone."""
     found = {}
     for model, tf in CANDIDATES:
-        estimate = TextClassifier(model=model, tf=tf, smoothing=smoothing).fit(texts, labels).fitted_.estimate
+        estimate = (
+            TextClassifier(model=model, tf=tf, smoothing=smoothing)
+            .fit(texts, labels)
+            .fitted_.estimate
+        )
         assert estimate is not None
         found[model, tf] = estimate.accuracy
     return found
@@ -73,7 +81,9 @@ def test_the_most_accurate_is_selected() -> None:
     for seed in range(10):
         texts, labels = corpus(seed, n_documents=MANY)
         found = estimates(texts, labels, 0.3)
-        assert found[choice(TextClassifier(smoothing=0.3).fit(texts, labels).fitted_)] == max(found.values())
+        assert found[choice(TextClassifier(smoothing=0.3).fit(texts, labels).fitted_)] == max(
+            found.values()
+        )
     assert len(seeds_by_choice()) >= 3
 
 
@@ -105,7 +115,10 @@ def test_the_calibration_adjusts_the_prior() -> None:
     assert auto.fitted_.estimate is not None
     assert auto.fitted_.estimate.optimized is None
     for options in ({"prior": "empirical"}, {"calibrate": False}):
-        assert TextClassifier(**options).fit(texts, labels).fitted_.calibration.prior_adjustment is None
+        assert (
+            TextClassifier(**options).fit(texts, labels).fitted_.calibration.prior_adjustment
+            is None
+        )
 
 
 def test_the_parameter_stays_auto(tmp_path: Path) -> None:
@@ -138,19 +151,31 @@ def test_the_parameter_stays_auto(tmp_path: Path) -> None:
             {"multinomial", "complement"},
             {"count", "binary"},
         ),
-        ({"calibrate": False, "optimize": "macro_f1"}, 3, {"multinomial", "complement"}, {"count", "binary"}),
+        (
+            {"calibrate": False, "optimize": "macro_f1"},
+            3,
+            {"multinomial", "complement"},
+            {"count", "binary"},
+        ),
     ],
     ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
-def test_what_is_tried(options: dict[str, Any], labels: int, models: set[str], binary: set[str]) -> None:
+def test_what_is_tried(
+    options: dict[str, Any], labels: int, models: set[str], binary: set[str]
+) -> None:
     """Complement from three labels on, binary counts where plain counts are asked for; other
     settings are kept.
     """
     for seed in range(12):
-        fitted = TextClassifier(**options).fit(*corpus(seed, n_labels=labels, n_documents=MANY)).fitted_
+        fitted = (
+            TextClassifier(**options).fit(*corpus(seed, n_labels=labels, n_documents=MANY)).fitted_
+        )
         assert fitted.model_settings.model in models
         assert fitted.feature_settings.tf in binary
-        assert options.get("smoothing", fitted.hyperparameters.smoothing) == fitted.hyperparameters.smoothing
+        assert (
+            options.get("smoothing", fitted.hyperparameters.smoothing)
+            == fitted.hyperparameters.smoothing
+        )
 
 
 def questions(n_documents: int) -> tuple[list[str], list[str]]:
@@ -174,14 +199,21 @@ def test_few_documents_of_each_label(tmp_path: Path) -> None:
     assert few.fitted_.is_model_selected
     assert few.fitted_.hyperparameters.smoothing in SMOOTHINGS
     assert reloaded(few, tmp_path).get_params()["model"] == "auto"
-    others = [TextClassifier(model=model).fit(texts[:72], labels[:72]) for model in ("multinomial", "complement")]
-    assert few.score(texts[72:], labels[72:]) > max(each.score(texts[72:], labels[72:]) for each in others)
+    others = [
+        TextClassifier(model=model).fit(texts[:72], labels[:72])
+        for model in ("multinomial", "complement")
+    ]
+    assert few.score(texts[72:], labels[72:]) > max(
+        each.score(texts[72:], labels[72:]) for each in others
+    )
     many = TextClassifier().fit(*questions(MAX_DOCUMENTS + 1))
     assert many.fitted_.model_settings.model != "dirichlet"
 
 
 @pytest.mark.parametrize(
-    "options", [{"smoothing": 1.0}, {"tf": "binary"}, {"prior": "uniform"}, {"hash_bits": 12}], ids=str
+    "options",
+    [{"smoothing": 1.0}, {"tf": "binary"}, {"prior": "uniform"}, {"hash_bits": 12}],
+    ids=str,
 )
 def test_settings_stay_with_few_documents(options: dict[str, Any]) -> None:
     """The smoothing and the features that are given are those of the choice, of Dirichlet smoothing
@@ -189,14 +221,23 @@ def test_settings_stay_with_few_documents(options: dict[str, Any]) -> None:
     """
     fitted = TextClassifier(**options).fit(*questions(6)).fitted_
     assert fitted.model_settings.model == "dirichlet"
-    assert options.get("smoothing", fitted.hyperparameters.smoothing) == fitted.hyperparameters.smoothing
+    assert (
+        options.get("smoothing", fitted.hyperparameters.smoothing)
+        == fitted.hyperparameters.smoothing
+    )
     assert options.get("tf", fitted.feature_settings.tf) == fitted.feature_settings.tf
 
 
 def test_an_incomplete_sample_is_not_held_out() -> None:
     """Folds need all documents, so a model that retains fewer is selected by leave-one-out alone."""
-    assert TextClassifier(keep_sample=60).fit(*questions(6)).fitted_.model_settings.model != "dirichlet"
-    assert TextClassifier(keep_sample=72).fit(*questions(6)).fitted_.model_settings.model == "dirichlet"
+    assert (
+        TextClassifier(keep_sample=60).fit(*questions(6)).fitted_.model_settings.model
+        != "dirichlet"
+    )
+    assert (
+        TextClassifier(keep_sample=72).fit(*questions(6)).fitted_.model_settings.model
+        == "dirichlet"
+    )
 
 
 def test_one_document_for_each_label() -> None:
@@ -207,7 +248,9 @@ def test_one_document_for_each_label() -> None:
 
 
 @pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize("options", [{}, {"tf": "binary"}, {"hash_bits": 8}, {"smoothing": 0.5}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"tf": "binary"}, {"hash_bits": 8}, {"smoothing": 0.5}], ids=str
+)
 def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
     """With retained documents, update, merge and forget give the bytes of training at once,
     whatever was selected.
@@ -216,7 +259,9 @@ def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
     for seed in range(6):
         texts, labels = corpus(seed)
 
-        def train(*part: int, texts: list[str] = texts, labels: list[str] = labels) -> TextClassifier:
+        def train(
+            *part: int, texts: list[str] = texts, labels: list[str] = labels
+        ) -> TextClassifier:
             kept = slice(*part)
             return TextClassifier(keep_sample=1000, **options).fit(texts[kept], labels[kept])
 
@@ -245,11 +290,15 @@ def test_a_model_that_is_only_saved_retains_fewer_documents(
     texts, labels = corpus(5, n_documents=300)
     for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
         (tmp_path / "in" / label).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "in" / label / f"{row}.txt").write_text(f"{texts[0] if row % 5 == 0 else text} n{row % 240}")
+        (tmp_path / "in" / label / f"{row}.txt").write_text(
+            f"{texts[0] if row % 5 == 0 else text} n{row % 240}"
+        )
     found = []
     for is_saved in (False, True):
         source = open_source([str(tmp_path / "in")], InputSettings())
-        trained = training.train_on_source(source, FeatureSettings(), ModelSettings(), jobs=jobs, is_saved=is_saved)
+        trained = training.train_on_source(
+            source, FeatureSettings(), ModelSettings(), jobs=jobs, is_saved=is_saved
+        )
         save_model(trained, tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
         assert len(trained.counts.sample) == (50 if is_saved else 300)
@@ -282,7 +331,9 @@ def test_another_model_of_the_same_counts(tmp_path: Path) -> None:
     seeds = seeds_by_choice()
     key = next(key for key in seeds if key[1] == "binary")
     for keep_sample in (None, 1000):
-        classifier = reloaded(TextClassifier(keep_sample=keep_sample).fit(*corpus(seeds[key][0])), tmp_path)
+        classifier = reloaded(
+            TextClassifier(keep_sample=keep_sample).fit(*corpus(seeds[key][0])), tmp_path
+        )
         named = refit(classifier.model_, {"model": "multinomial"})
         assert choice(named.fitted) == ("multinomial", "count")
         assert not named.fitted.is_model_selected
@@ -301,16 +352,27 @@ def test_growth_is_refused_between_a_choice_and_a_named_model() -> None:
     texts, labels = corpus(1)
     with pytest.raises(ModelError, match="--model is auto and multinomial"):
         merge(
-            [TextClassifier().fit(texts, labels).model_, TextClassifier(model="multinomial").fit(texts, labels).model_]
+            [
+                TextClassifier().fit(texts, labels).model_,
+                TextClassifier(model="multinomial").fit(texts, labels).model_,
+            ]
         )
 
 
-@pytest.mark.parametrize("options", [{}, {"model": "multinomial"}, {"optimize": "macro_f1"}], ids=str)
-def test_a_merged_model_does_not_depend_on_the_order_of_equal_ones(options: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "multinomial"}, {"optimize": "macro_f1"}], ids=str
+)
+def test_a_merged_model_does_not_depend_on_the_order_of_equal_ones(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
     """Models of as many documents, with one smoothing and without a temperature, differ in their
     nonconformity only.
     """
     options |= {"smoothing": 1.0, "calibrate": False}
-    first, second = (reloaded(TextClassifier(**options).fit(*corpus(seed)), tmp_path).model_ for seed in (1, 2))
-    one, other = (TextClassifier.from_model(merge(each)) for each in ([first, second], [second, first]))
+    first, second = (
+        reloaded(TextClassifier(**options).fit(*corpus(seed)), tmp_path).model_ for seed in (1, 2)
+    )
+    one, other = (
+        TextClassifier.from_model(merge(each)) for each in ([first, second], [second, first])
+    )
     assert saved(one, tmp_path) == saved(other, tmp_path)

@@ -39,9 +39,13 @@ from nbtext.report.training import format_approximation
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]
 LABELED = InputSettings(label_field="labels")
-TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(
+    " ".join
+)
 DOCUMENTS = st.lists(
-    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3).map(tuple)), min_size=1, max_size=10
+    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3).map(tuple)),
+    min_size=1,
+    max_size=10,
 )
 FRUIT: list[tuple[str, tuple[str, ...]]] = [
     ("apple pear fruit sweet", ("fruit",)),
@@ -65,21 +69,29 @@ def impatient() -> Iterator[None]:
         yield
 
 
-def count(documents: Documents, features: FeatureSettings, *, size: int | None = None) -> CorpusCounts:
+def count(
+    documents: Documents, features: FeatureSettings, *, size: int | None = None
+) -> CorpusCounts:
     """The counts of documents, counted in two batches."""
     counter = CorpusCounter(features, sample_size=size)
     half = len(documents) // 2
     for part in (documents[:half], documents[half:]):
         ids = list(map(str, range(len(part))))
         texts = [text for text, _ in part]
-        counter.add(Batch(ids, (texts,), [None] * len(part), label_lists=[labels for _, labels in part]))
+        counter.add(
+            Batch(ids, (texts,), [None] * len(part), label_lists=[labels for _, labels in part])
+        )
     return counter.finish()
 
 
-def train(documents: Documents, *, features: FeatureSettings | None = None, **options: Any) -> TrainedModel:
+def train(
+    documents: Documents, *, features: FeatureSettings | None = None, **options: Any
+) -> TrainedModel:
     features = features or FeatureSettings()
     settings = ModelSettings(**options)
-    return train_on_counts(count(documents, features, size=sample_size(features, settings)), features, settings)
+    return train_on_counts(
+        count(documents, features, size=sample_size(features, settings)), features, settings
+    )
 
 
 def model_bytes(model: TrainedModel, folder: Path) -> bytes:
@@ -95,7 +107,9 @@ def fit_of(model: TrainedModel) -> MultilabelFit:
 def test_labels_are_predicted(tmp_path: Path) -> None:
     model = train(FRUIT)
     assert model.fitted.labels == ("car", "fruit", "garden", "price")
-    batch = Batch(["1", "2", "3"], (["sweet apple", "engine road wheel", "cloud wind sky rain"],), [None] * 3)
+    batch = Batch(
+        ["1", "2", "3"], (["sweet apple", "engine road wheel", "cloud wind sky rain"],), [None] * 3
+    )
     for each in (model, load_model(_saved(model, tmp_path))):
         predictions = Predictor(each.fitted).predict_batch(batch)
         assert predictions.labels == [("fruit",), ("car",), ()]
@@ -105,7 +119,9 @@ def test_labels_are_predicted(tmp_path: Path) -> None:
     all_of_them = Predictor(model.fitted).predict_batch(batch, DecisionSettings(threshold=(0.0,)))
     assert [len(labels) for labels in all_of_them.labels] == [4, 4, 4]
     some = DecisionSettings(threshold=(1.0,), at_least_one=True)
-    assert [len(labels) for labels in Predictor(model.fitted).predict_batch(batch, some).labels] == [1, 1, 1]
+    assert [
+        len(labels) for labels in Predictor(model.fitted).predict_batch(batch, some).labels
+    ] == [1, 1, 1]
 
 
 def _saved(model: TrainedModel, folder: Path) -> Path:
@@ -145,11 +161,19 @@ def test_grown_models_are_trained_models(first: Documents, second: Documents) ->
 
 
 @given(DOCUMENTS, st.integers(0, 10))
-def test_lists_that_come_late_count_as_if_they_had_come_first(documents: Documents, n_single: int) -> None:
+def test_lists_that_come_late_count_as_if_they_had_come_first(
+    documents: Documents, n_single: int
+) -> None:
     features = FeatureSettings()
     single = [(text, labels[0]) for text, labels in documents if len(set(labels)) == 1][:n_single]
     counter = CorpusCounter(features)
-    counter.add(Batch([text for text, _ in single], ([text for text, _ in single],), [label for _, label in single]))
+    counter.add(
+        Batch(
+            [text for text, _ in single],
+            ([text for text, _ in single],),
+            [label for _, label in single],
+        )
+    )
     part = counter.finish()
     whole = count([*((text, (label,)) for text, label in single), *documents], features)
     late = part + count(documents, features)
@@ -161,13 +185,29 @@ def test_lists_that_come_late_count_as_if_they_had_come_first(documents: Documen
     np.testing.assert_array_equal(late.sample.hashes, whole.sample.hashes)
 
 
-def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "train.jsonl"
-    path.write_text("".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in FRUIT * 50))
-    whole = count_source(open_source([str(path)], LABELED), FeatureSettings(), jobs=1, sample_size=20, has_several=None)
+    path.write_text(
+        "".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in FRUIT * 50)
+    )
+    whole = count_source(
+        open_source([str(path)], LABELED),
+        FeatureSettings(),
+        jobs=1,
+        sample_size=20,
+        has_several=None,
+    )
     monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 1)
     monkeypatch.setattr("nbtext.documents.streams.BLOCK_BYTES", 1000, raising=False)
-    parts = count_source(open_source([str(path)], LABELED), FeatureSettings(), jobs=3, sample_size=20, has_several=None)
+    parts = count_source(
+        open_source([str(path)], LABELED),
+        FeatureSettings(),
+        jobs=3,
+        sample_size=20,
+        has_several=None,
+    )
     assert parts.labels == whole.labels
     assert parts.label_sets == whole.label_sets
     for mine, other in zip(parts.statistics.entries, whole.statistics.entries, strict=True):
@@ -175,14 +215,23 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(tmp_path: Path, mo
 
 
 @pytest.mark.exhaustive
-def test_models_do_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_do_not_depend_on_the_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "train.jsonl"
     documents = [(f"{text} number{i % 7}", labels) for i, (text, labels) in enumerate(FRUIT * 3000)]
-    path.write_text("".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in documents))
+    path.write_text(
+        "".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in documents)
+    )
     assert path.stat().st_size > 1 << 22  # several blocks
     monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 3)
     models = [
-        train_on_source(open_source([str(path)], LABELED), FeatureSettings(), ModelSettings(keep_sample=50), jobs=jobs)
+        train_on_source(
+            open_source([str(path)], LABELED),
+            FeatureSettings(),
+            ModelSettings(keep_sample=50),
+            jobs=jobs,
+        )
         for jobs in (1, 3)
     ]
     one, other = (model_bytes(model, tmp_path) for model in models)
@@ -215,7 +264,9 @@ def test_a_model_without_a_sample_keeps_its_thresholds() -> None:
     assert "thresholds" in "".join(format_result(inspection_result(inspect(model)), "table"))
     assert model.fitted.labels == ("car", "fruit", "garden", "news", "price")
     earlier = dict(zip(train(FRUIT).fitted.labels, fit_of(train(FRUIT)).thresholds, strict=True))
-    for label, threshold in zip(model.fitted.labels, fit_of(model).thresholds.tolist(), strict=True):
+    for label, threshold in zip(
+        model.fitted.labels, fit_of(model).thresholds.tolist(), strict=True
+    ):
         assert threshold == earlier.get(label, np.median(list(earlier.values())))
 
 
@@ -225,14 +276,18 @@ def load_and_update(model: TrainedModel) -> TrainedModel:
 
     with TemporaryDirectory() as folder:
         loaded = load_model(_saved(model, Path(folder)))
-        return update(loaded, count([("paper today", ("news", "fruit"))], FeatureSettings(), size=0))
+        return update(
+            loaded, count([("paper today", ("news", "fruit"))], FeatureSettings(), size=0)
+        )
 
 
 def test_older_documents_can_decay() -> None:
     model = train(FRUIT)
     decayed = decay_counts(model.counts, 0.5)
     assert decayed.statistics.n_documents == len(FRUIT) / 2
-    fitted = fit_model(decayed, model.fitted.feature_settings, model.fitted.model_settings, selection=fit_of(model))
+    fitted = fit_model(
+        decayed, model.fitted.feature_settings, model.fitted.model_settings, selection=fit_of(model)
+    )
     assert np.isfinite(fitted.scorer.deltas).all()
 
 
@@ -269,14 +324,22 @@ def test_models_of_one_label_and_of_several_are_not_mixed() -> None:
         ({"select": ("chi2", 5)}, {}),
     ],
 )
-def test_settings_of_one_label_are_refused(features: dict[str, Any], options: dict[str, Any]) -> None:
+def test_settings_of_one_label_are_refused(
+    features: dict[str, Any], options: dict[str, Any]
+) -> None:
     with pytest.raises(SettingsError):
         train(FRUIT, features=FeatureSettings(**features), **options)
 
 
 @pytest.mark.parametrize(
     "features",
-    [{"tf": "binary"}, {"ngrams": (1, 2)}, {"min_df": 4}, {"hash_bits": 6}, {"vocabulary": ("apple", "oil")}],
+    [
+        {"tf": "binary"},
+        {"ngrams": (1, 2)},
+        {"min_df": 4},
+        {"hash_bits": 6},
+        {"vocabulary": ("apple", "oil")},
+    ],
 )
 def test_features_of_all_kinds(features: dict[str, Any], tmp_path: Path) -> None:
     model = train(FRUIT, features=FeatureSettings(**features), keep_sample=100)
@@ -315,9 +378,15 @@ def test_documents_without_any_label_cannot_be_trained_on() -> None:
 def test_ten_thousand_labels(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     n = 10_000
-    tags = [*random.permutation(n).reshape(-1, 5).tolist(), *random.permutation(n).reshape(-1, 50).tolist()]
+    tags = [
+        *random.permutation(n).reshape(-1, 5).tolist(),
+        *random.permutation(n).reshape(-1, 50).tolist(),
+    ]
     documents = [
-        (" ".join(f"w{k} w{k} w{random.integers(n)} common" for k in each), tuple(f"t{k}" for k in each))
+        (
+            " ".join(f"w{k} w{k} w{random.integers(n)} common" for k in each),
+            tuple(f"t{k}" for k in each),
+        )
         for each in tags
     ]
     model = train(documents, optimize="macro_f1")
@@ -348,23 +417,35 @@ def test_reuters(corpora: Callable[[str], Path], tmp_path: Path) -> None:
         error.
         """
         source = open_source([str(reuters / "train.jsonl")], LABELED)
-        model = train_on_source(source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus())
+        model = train_on_source(
+            source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus()
+        )
         loaded = load_model(_saved(model, tmp_path))
         source = open_source([str(reuters / "test.jsonl")], LABELED)
         batches = list(predict_source(loaded.fitted, source, jobs=available_cpus()))
         labels = model.fitted.labels
         p = np.concatenate([batch.probabilities for batch in batches])
-        true = np.array([[k in (own or ()) for k in labels] for batch in batches for own in batch.true_labels])
-        predicted = np.array([[k in own for k in labels] for batch in batches for own in batch.labels])
+        true = np.array(
+            [[k in (own or ()) for k in labels] for batch in batches for own in batch.true_labels]
+        )
+        predicted = np.array(
+            [[k in own for k in labels] for batch in batches for own in batch.labels]
+        )
         correct = (predicted & true).sum(axis=0)
         total = predicted.sum(axis=0) + true.sum(axis=0)
         tested = true.any(axis=0)
         bins = np.minimum((p * 10).astype(int), 9)
         errors = [
-            abs(np.bincount(bins[:, k], p[:, k] - true[:, k], minlength=10)).sum() / len(p) for k in range(len(labels))
+            abs(np.bincount(bins[:, k], p[:, k] - true[:, k], minlength=10)).sum() / len(p)
+            for k in range(len(labels))
         ]
         at_1 = true[np.arange(len(p)), p.argmax(axis=1)].mean()
-        return 2 * correct.sum() / total.sum(), (2 * correct / total)[tested].mean(), at_1, float(np.mean(errors))
+        return (
+            2 * correct.sum() / total.sum(),
+            (2 * correct / total)[tested].mean(),
+            at_1,
+            float(np.mean(errors)),
+        )
 
     micro, _, precision, error = measure(None)
     assert micro >= 0.815

@@ -16,11 +16,17 @@ from nbtext.report.inspection import inspection_result
 from nbtext.report.result import format_result
 from nbtext.text_classifier import TextClassifier
 
-WORDS = {"fruit": "apple pear plum", "car": "wheel engine road", "garden": "spade rose earth", "sea": "wave salt boat"}
+WORDS = {
+    "fruit": "apple pear plum",
+    "car": "wheel engine road",
+    "garden": "spade rose earth",
+    "sea": "wave salt boat",
+}
 NAMES = list(WORDS)
 LISTS = [[one, other] if one != other else [one] for one in NAMES for other in NAMES] * 3 + [[]] * 6
 TEXTS = [
-    " ".join(WORDS[label] for label in labels) + f" and the other {'thing' * (i % 3)}" for i, labels in enumerate(LISTS)
+    " ".join(WORDS[label] for label in labels) + f" and the other {'thing' * (i % 3)}"
+    for i, labels in enumerate(LISTS)
 ]
 
 
@@ -29,7 +35,10 @@ def classifier() -> TextClassifier:
     """A model that uses both scores, so that the tests cover both."""
     with pytest.MonkeyPatch.context() as patch:
         start = Combination((1.0, 1.0), 0.9, 0.0, 1.0, 0.3, np.zeros(len(NAMES)))
-        patch.setattr("nbtext.bayes.label_calibration._search", lambda corpus, jobs: (Smoothing(100.0, 0.5), start))
+        patch.setattr(
+            "nbtext.bayes.label_calibration._search",
+            lambda corpus, jobs: (Smoothing(100.0, 0.5), start),
+        )
         return TextClassifier().fit(TEXTS, LISTS)
 
 
@@ -37,7 +46,10 @@ def test_the_terms_of_each_label_add_up(classifier: TextClassifier) -> None:
     texts = ["apple wheel the the", "salt boat rose earth earth", "rose words", "and other"]
     predicted = classifier.predict(texts)
     explanations = classifier.explain(texts)
-    labels = {str(row): [each.label for each in explanations if each.id == str(row + 1)] for row in range(len(texts))}
+    labels = {
+        str(row): [each.label for each in explanations if each.id == str(row + 1)]
+        for row in range(len(texts))
+    }
     for row, found in enumerate(predicted):
         assert labels[str(row)] == list(found) or len(labels[str(row)]) == 1
     for each in explanations:
@@ -46,7 +58,9 @@ def test_the_terms_of_each_label_add_up(classifier: TextClassifier) -> None:
         total = sum(part.log_odds for part in each.contributions) + sum(astuple(each.terms))
         assert total == pytest.approx(each.log_odds, abs=1e-9)
         assert each.terms.prior < 0  # fewer than half of the documents have the label
-        assert each.log_odds == pytest.approx(math.log(each.probability / (1 - each.probability)), abs=1e-6)
+        assert each.log_odds == pytest.approx(
+            math.log(each.probability / (1 - each.probability)), abs=1e-6
+        )
         assert each.against == f"not {each.label}"
 
 
@@ -65,7 +79,11 @@ def test_explanations_are_written(classifier: TextClassifier) -> None:
     assert record["terms"]["other_labels"] != 0
     assert record["terms"]["calibration"] != 0
     for output_format in ("table", "tsv", "jsonl"):
-        written = "".join(format_result(explanations_result(explanations, output_format=output_format), output_format))
+        written = "".join(
+            format_result(
+                explanations_result(explanations, output_format=output_format), output_format
+            )
+        )
         assert "other" in written
         assert "calibration" in written
     assert [each.reason for each in classifier.explain([""])] == ["the document holds no token"]
@@ -88,7 +106,9 @@ def test_inspection_names_thresholds_and_estimates(classifier: TextClassifier) -
 
 
 def test_labels_that_fell_back_are_listed() -> None:
-    classifier = TextClassifier(optimize="macro_f1").fit([*TEXTS, "apple pear plum and the other"], [*LISTS, ["rare"]])
+    classifier = TextClassifier(optimize="macro_f1").fit(
+        [*TEXTS, "apple pear plum and the other"], [*LISTS, ["rare"]]
+    )
     found = inspect(classifier.model_, n_features=0)
     assert found.decisions is not None
     assert [each.label for each in found.decisions if each.is_fallback] == ["rare"]

@@ -23,20 +23,28 @@ from nbtext.model.training import train_on_counts
 from nbtext.parallel import parallel_map
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]
-TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(
+    " ".join
+)
 DOCUMENTS = st.lists(
-    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3).map(tuple)), min_size=1, max_size=10
+    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3).map(tuple)),
+    min_size=1,
+    max_size=10,
 )
 
 
-def train(documents: Documents, *, jobs: int = 1, keep_sample: int = 1000, **options: Any) -> TrainedModel:
+def train(
+    documents: Documents, *, jobs: int = 1, keep_sample: int = 1000, **options: Any
+) -> TrainedModel:
     """A model of some documents."""
     features = FeatureSettings()
     counter = CorpusCounter(FeatureSettings(), sample_size=keep_sample)
     texts = [text for text, _ in documents]
     lists = [labels for _, labels in documents]
     counter.add(Batch(texts, (texts,), [None] * len(texts), label_lists=lists))
-    return train_on_counts(counter.finish(), features, ModelSettings(keep_sample=keep_sample, **options), jobs=jobs)
+    return train_on_counts(
+        counter.finish(), features, ModelSettings(keep_sample=keep_sample, **options), jobs=jobs
+    )
 
 
 def fit_of(model: FittedModel) -> MultilabelFit:
@@ -51,7 +59,13 @@ def numbers_of(fit: MultilabelFit) -> list[float]:
     """All numbers of a fit that predictions use."""
     c = fit.combination
     common = [*c.weights, c.exponent, c.intercept, c.prior_weight, c.slope]
-    return [fit.smoothing.mu, fit.smoothing.alpha or 0.0, *common, *c.biases.tolist(), *fit.thresholds.tolist()]
+    return [
+        fit.smoothing.mu,
+        fit.smoothing.alpha or 0.0,
+        *common,
+        *c.biases.tolist(),
+        *fit.thresholds.tolist(),
+    ]
 
 
 def test_titles_are_predicted_by_a_model_of_long_documents() -> None:
@@ -65,7 +79,10 @@ def test_titles_are_predicted_by_a_model_of_long_documents() -> None:
     documents = []
     for _ in range(300):
         own = random.choice(n_topics, size=random.integers(0, 3), replace=False)
-        words = [*random.choice(common, 300), *(word for k in own for word in random.choice(topics[k], 25))]
+        words = [
+            *random.choice(common, 300),
+            *(word for k in own for word in random.choice(topics[k], 25)),
+        ]
         documents.append((" ".join(words), tuple(f"label{k}" for k in own)))
     model = train(documents)
     titles = [[words[0], f"{words[1]} common7", f"{words[2]} {words[3]}"] for words in topics]
@@ -73,7 +90,9 @@ def test_titles_are_predicted_by_a_model_of_long_documents() -> None:
     assert found.labels == [(f"label{k}",) for k in range(n_topics) for _ in range(3)]
     found = predict(model, ["common1", "common2 common3", "unknown"])
     assert found.labels == [(), (), ()]
-    shares = [np.mean([label in labels for _, labels in documents]) for label in model.fitted.labels]
+    shares = [
+        np.mean([label in labels for _, labels in documents]) for label in model.fitted.labels
+    ]
     np.testing.assert_allclose(found.probabilities[2], shares, atol=0.01)  # without evidence
 
 
@@ -110,7 +129,9 @@ def tagged_titles(n: int, n_labels: int, seed: int) -> Documents:
     shares = 1 / np.arange(1, n_labels + 1)
     found = []
     for _ in range(n):
-        own = random.choice(n_labels, size=random.integers(0, 4), replace=False, p=shares / shares.sum())
+        own = random.choice(
+            n_labels, size=random.integers(0, 4), replace=False, p=shares / shares.sum()
+        )
         words = [f"tag{k}x{random.integers(4)}" for k in own for _ in range(random.integers(1, 3))]
         words += [f"common{i}" for i in random.integers(200, size=random.integers(1, 6))]
         found.append((" ".join(words), tuple(f"label{k}" for k in sorted(own.tolist()))))
@@ -129,7 +150,9 @@ def test_many_labels_have_calibrated_probabilities(optimize: str | None) -> None
     n_true = sum(len(labels) for _, labels in test)
     assert found.probabilities.sum() == pytest.approx(n_true, rel=0.1)
     assert max(map(len, found.labels)) < 15
-    hits = sum(len({*labels} & {*each}) for each, (_, labels) in zip(found.labels, test, strict=True))
+    hits = sum(
+        len({*labels} & {*each}) for each, (_, labels) in zip(found.labels, test, strict=True)
+    )
     micro_f1 = 2 * hits / (n_true + sum(map(len, found.labels)))
     assert micro_f1 > 0.6
     estimate = fit_of(model.fitted).estimate
@@ -168,15 +191,25 @@ def test_kept_pairs_stand_for_all(minimum: float) -> None:
     assert (weights[is_own[rows, labels]] == 1).all()
     assert is_own[rows, labels].sum() == is_own.sum()
     sums = np.bincount(labels, weights * scores[rows, labels], minlength=150)
-    np.testing.assert_allclose(sums, scores.sum(axis=0), atol=5 * np.sqrt(3000 * 150 / label_calibration.SAMPLED))
-    np.testing.assert_array_equal(np.unique(rows[scores[rows, labels] == scores.max(axis=1)[rows]]), np.arange(3000))
-    parts = [keep_cells(scores[k : k + 100], is_own[k : k + 100], k, minimum) for k in range(0, 3000, 100)]
+    np.testing.assert_allclose(
+        sums, scores.sum(axis=0), atol=5 * np.sqrt(3000 * 150 / label_calibration.SAMPLED)
+    )
+    np.testing.assert_array_equal(
+        np.unique(rows[scores[rows, labels] == scores.max(axis=1)[rows]]), np.arange(3000)
+    )
+    parts = [
+        keep_cells(scores[k : k + 100], is_own[k : k + 100], k, minimum)
+        for k in range(0, 3000, 100)
+    ]
     np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), labels)
 
 
 def test_precision_at_1_is_of_documents_with_a_label() -> None:
     """As that of `evaluate`."""
-    documents = [*[(f"apple pear n{i}", ("fruit",)) for i in range(20)], *[(f"rain wind m{i}", ()) for i in range(20)]]
+    documents = [
+        *[(f"apple pear n{i}", ("fruit",)) for i in range(20)],
+        *[(f"rain wind m{i}", ()) for i in range(20)],
+    ]
     estimate = fit_of(train(documents).fitted).estimate
     assert estimate is not None
     assert estimate.precision_at_1 == 1
@@ -186,12 +219,21 @@ def test_labels_of_a_single_document_do_not_spoil_the_others() -> None:
     """Twenty documents get a further label of their own: the other labels are found as before."""
     documents = tagged_titles(300, 12, 4)
     test = tagged_titles(600, 12, 5)
-    marked = [(text, (*labels, f"own{i}") if i < 20 else labels) for i, (text, labels) in enumerate(documents)]
+    marked = [
+        (text, (*labels, f"own{i}") if i < 20 else labels)
+        for i, (text, labels) in enumerate(documents)
+    ]
     found = []
     for each in (documents, marked):
         predicted = predict(train(each), [text for text, _ in test]).labels
-        hits = sum(len({*labels} & {*own}) for labels, (_, own) in zip(predicted, test, strict=True))
-        found.append(2 * hits / sum(len(labels) + len(own) for labels, (_, own) in zip(predicted, test, strict=True)))
+        hits = sum(
+            len({*labels} & {*own}) for labels, (_, own) in zip(predicted, test, strict=True)
+        )
+        found.append(
+            2
+            * hits
+            / sum(len(labels) + len(own) for labels, (_, own) in zip(predicted, test, strict=True))
+        )
     assert found[0] > 0.75
     assert found[1] > found[0] - 0.03
 
@@ -204,9 +246,15 @@ def test_macro_f1_is_of_labels_that_retained_documents_have(n_retained: int) -> 
     Its threshold is then that of all labels. Documents of other labels reach it here, so its F1 of
     0 counts.
     """
-    documents = [(f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",)) for i in range(60)]
+    documents = [
+        (f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",))
+        for i in range(60)
+    ]
     rare = [(f"lynx owl fox z{i}", ("wood",)) for i in range(8)]
-    hashes = {text: int(train([(text, labels)]).counts.sample.hashes[0]) for text, labels in [*documents, *rare]}
+    hashes = {
+        text: int(train([(text, labels)]).counts.sample.hashes[0])
+        for text, labels in [*documents, *rare]
+    }
     bound = sorted(hashes[text] for text, _ in rare)[n_retained]
     # the last one is not scored: copies of it may be missing
     size = sum(each <= bound for each in hashes.values())
@@ -223,8 +271,13 @@ def test_macro_f1_is_of_labels_that_retained_documents_have(n_retained: int) -> 
 
 def test_the_f1_of_a_label_with_one_document_is_0() -> None:
     """It counts in macro-F1: a model of the other documents cannot find it."""
-    documents = [(f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",)) for i in range(60)]
-    estimate = fit_of(train([*documents, ("lynx owl", ("wood",))], optimize="macro_f1").fitted).estimate
+    documents = [
+        (f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",))
+        for i in range(60)
+    ]
+    estimate = fit_of(
+        train([*documents, ("lynx owl", ("wood",))], optimize="macro_f1").fitted
+    ).estimate
     assert estimate is not None
     assert estimate.macro_f1 == pytest.approx(2 / 3, abs=0.02)
 
@@ -236,7 +289,9 @@ def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
     corpora = []
     monkeypatch.setattr(
         "nbtext.bayes.label_calibration.select_multilabel",
-        lambda corpus, **_: corpora.append(corpus) or default_multilabel_fit(corpus.counts.statistics.n_classes),
+        lambda corpus, **_: (
+            corpora.append(corpus) or default_multilabel_fit(corpus.counts.statistics.n_classes)
+        ),
     )
     train([(f"apple n{i}", ("ab"[i % 2],)) for i in range(40)])
     (corpus,) = corpora

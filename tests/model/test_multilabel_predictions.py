@@ -31,7 +31,9 @@ def test_the_definition(n: int, n_labels: int, seed: int) -> None:
     expected = []
     for row in probabilities:
         ranked = sorted(range(n_labels), key=lambda k: (-row[k], k))
-        expected.append(tuple(labels[k] for k in ranked if row[k] >= thresholds[k]) or (labels[ranked[0]],))
+        expected.append(
+            tuple(labels[k] for k in ranked if row[k] >= thresholds[k]) or (labels[ranked[0]],)
+        )
     assert select_labels(probabilities, labels, thresholds, at_least_one=True) == expected
 
 

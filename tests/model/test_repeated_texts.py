@@ -24,7 +24,9 @@ def three_texts(seed: int, n: int = 1500) -> tuple[list[str], list[str]]:
     """Three texts, each with labels of its own shares."""
     random = np.random.default_rng(seed)
     texts = random.choice(list(THREE), n).tolist()
-    return texts, [str(random.choice(["refund", "declined", "delivery"], p=THREE[text])) for text in texts]
+    return texts, [
+        str(random.choice(["refund", "declined", "delivery"], p=THREE[text])) for text in texts
+    ]
 
 
 def complaints(seed: int) -> tuple[list[str], list[str]]:
@@ -34,12 +36,17 @@ def complaints(seed: int) -> tuple[list[str], list[str]]:
     random = np.random.default_rng(seed)
     words = [f"word{number}" for number in range(310)]
     issues = [random.choice(99, size=random.integers(4, 14), replace=False) for _ in range(18)]
-    names = [[words[j] for j in random.choice(60, size=random.integers(1, 4), replace=False)] for _ in issues]
+    names = [
+        [words[j] for j in random.choice(60, size=random.integers(1, 4), replace=False)]
+        for _ in issues
+    ]
     shares = 0.8 * random.dirichlet(np.full(18, 0.5)) + 0.2 / 18
     products: dict[str, int] = {}
     while len(products) < 484:
         product = int(random.choice(18, p=shares))
-        parts = [words[60 + j] for j in random.choice(250, size=random.integers(1, 5), replace=False)]
+        parts = [
+            words[60 + j] for j in random.choice(250, size=random.integers(1, 5), replace=False)
+        ]
         products.setdefault(" ".join(names[product] + parts), product)
     usual = [random.dirichlet(np.full(len(each), 0.35)) for each in issues]
     own = [random.dirichlet(usual[product] * 25 + 1e-3) for product in products.values()]
@@ -47,7 +54,9 @@ def complaints(seed: int) -> tuple[list[str], list[str]]:
     rows = [*range(484), *random.choice(484, 4441 - 484, p=popularity / popularity.sum()).tolist()]
     texts = list(products)
     numbers = list(products.values())
-    return [texts[row] for row in rows], [f"issue {random.choice(issues[numbers[row]], p=own[row])}" for row in rows]
+    return [texts[row] for row in rows], [
+        f"issue {random.choice(issues[numbers[row]], p=own[row])}" for row in rows
+    ]
 
 
 @pytest.mark.exhaustive(every=3)
@@ -66,7 +75,9 @@ def test_the_separate_estimate_is_that_of_new_documents_with_the_same_texts() ->
     sample.
     """
     texts, labels = three_texts(1)
-    together, separate = (TextClassifier(duplicates=each).fit(texts, labels) for each in ("together", "separate"))
+    together, separate = (
+        TextClassifier(duplicates=each).fit(texts, labels) for each in ("together", "separate")
+    )
     fresh_texts, fresh_labels = three_texts(2, 20_000)
     fresh = float((separate.predict(fresh_texts) == np.array(fresh_labels)).mean())
     expected = separate.fitted_.estimate
@@ -82,16 +93,22 @@ def test_the_separate_estimate_is_that_of_new_documents_with_the_same_texts() ->
 
 
 @pytest.mark.parametrize("model", ["svm", "logistic", "stacked"])
-def test_both_estimates_of_a_linear_model_are_of_one_fit(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_estimates_of_a_linear_model_are_of_one_fit(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other one needs other folds only, and its figure is that of a model whose duplicates are
     left out so.
     """
     readings: list[object] = []
     learn = learning.learn
-    monkeypatch.setattr(learning, "learn", lambda *given, **named: readings.append(given) or learn(*given, **named))
+    monkeypatch.setattr(
+        learning, "learn", lambda *given, **named: readings.append(given) or learn(*given, **named)
+    )
     texts, labels = three_texts(1, 900)
     together, separate = (
-        TextClassifier(model=model, duplicates=each, token_pattern=r"\S+").fit(texts, labels).fitted_.estimate
+        TextClassifier(model=model, duplicates=each, token_pattern=r"\S+")
+        .fit(texts, labels)
+        .fitted_.estimate
         for each in ("together", "separate")
     )
     assert len(readings) == 2
@@ -100,7 +117,9 @@ def test_both_estimates_of_a_linear_model_are_of_one_fit(model: str, monkeypatch
 
 
 @pytest.mark.parametrize("model", ["svm", "nbsvm", "logistic", "stacked"])
-@pytest.mark.parametrize("texts", [["red apple"] * 40, ["red apple", "blue berry"] * 20, ["red apple"] * 39 + ["sea"]])
+@pytest.mark.parametrize(
+    "texts", [["red apple"] * 40, ["red apple", "blue berry"] * 20, ["red apple"] * 39 + ["sea"]]
+)
 def test_no_document_is_left_if_all_duplicates_are_left_out(model: str, texts: list[str]) -> None:
     """Then only the estimate that leaves out one at a time is there, and nothing fails."""
     labels = ["a", "b"] * 20
@@ -119,14 +138,21 @@ def test_two_standard_errors() -> None:
 
 
 def test_without_repeated_texts_there_is_one_estimate() -> None:
-    texts = [f"{color} {shape} w{i}" for i, (color, shape) in enumerate([("red", "round"), ("blue", "long")] * 50)]
+    texts = [
+        f"{color} {shape} w{i}"
+        for i, (color, shape) in enumerate([("red", "round"), ("blue", "long")] * 50)
+    ]
     labels = ["a", "b"] * 50
-    together, separate = (TextClassifier(duplicates=each).fit(texts, labels) for each in ("together", "separate"))
+    together, separate = (
+        TextClassifier(duplicates=each).fit(texts, labels) for each in ("together", "separate")
+    )
     assert together.fitted_.estimate == separate.fitted_.estimate
     assert together.predict_proba(texts).tolist() == separate.predict_proba(texts).tolist()
 
 
-@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli", "categorical", "gaussian"])
+@pytest.mark.parametrize(
+    "model", ["multinomial", "dirichlet", "complement", "bernoulli", "categorical", "gaussian"]
+)
 def test_probabilities_are_those_of_refits(model: str) -> None:
     """The left-out probabilities of `separate` are those of models of all other documents, whatever
     these are.
@@ -134,9 +160,18 @@ def test_probabilities_are_those_of_refits(model: str) -> None:
     texts, labels = three_texts(3, 40)
     texts = [*texts, "my new phone", "my new phone"]
     labels = [*labels, "delivery", "refund"]
-    options: dict[str, Any] = {"model": model, "smoothing": 0.5, "calibrate": False, "duplicates": "separate"}
+    options: dict[str, Any] = {
+        "model": model,
+        "smoothing": 0.5,
+        "calibrate": False,
+        "duplicates": "separate",
+    }
     vocabulary = tuple(sorted({word for text in texts for word in text.split()}))
-    left_out = TextClassifier(**options, vocabulary=vocabulary).fit(texts, labels).leave_one_out_predict_proba_
+    left_out = (
+        TextClassifier(**options, vocabulary=vocabulary)
+        .fit(texts, labels)
+        .leave_one_out_predict_proba_
+    )
     if model == "gaussian":  # epsilon is that of the whole corpus
         assert not np.isnan(left_out).any()
         return
@@ -144,7 +179,9 @@ def test_probabilities_are_those_of_refits(model: str) -> None:
         others = TextClassifier(**options, vocabulary=vocabulary).fit(
             [*texts[:i], *texts[i + 1 :]], [*labels[:i], *labels[i + 1 :]]
         )
-        np.testing.assert_allclose(left_out[i], others.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            left_out[i], others.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("model", ["auto", "logistic", "nbsvm"])
@@ -166,13 +203,16 @@ def test_the_setting_is_stored(model: str, tmp_path: Path) -> None:
 def test_several_labels(model: str, tmp_path: Path) -> None:
     """Where a document has several labels, both estimates are of micro F1; they are stored, too."""
     random = np.random.default_rng(5)
-    different = [" ".join(sorted(random.choice([f"word{k}" for k in range(12)], 3))) for _ in range(40)]
+    different = [
+        " ".join(sorted(random.choice([f"word{k}" for k in range(12)], 3))) for _ in range(40)
+    ]
     shares = random.dirichlet(np.full(3, 0.3), 40)
     rows = random.integers(0, 40, 1200).tolist()
     texts = [different[row] for row in rows]
     labels = [[str(random.choice(["x", "y", "z"], p=shares[row])), f"odd{row % 2}"] for row in rows]
     together, separate = (
-        TextClassifier(model=model, duplicates=each).fit(texts, labels) for each in ("together", "separate")
+        TextClassifier(model=model, duplicates=each).fit(texts, labels)
+        for each in ("together", "separate")
     )
     for classifier, how in ((together, "together"), (separate, "separate")):
         classifier.save(tmp_path / "m.joblib")
@@ -184,7 +224,10 @@ def test_several_labels(model: str, tmp_path: Path) -> None:
         assert again is not None
         assert fit.estimate is not None
         assert again.estimate is not None
-        assert (again.estimate.duplicates, again.estimate.other) == (fit.estimate.duplicates, fit.estimate.other)
+        assert (again.estimate.duplicates, again.estimate.other) == (
+            fit.estimate.duplicates,
+            fit.estimate.other,
+        )
         assert fit.estimate.duplicates == 1200 - len(set(texts))
         assert fit.estimate.other is not None
         assert (fit.estimate.other > fit.estimate.micro_f1 + 0.05) is (how == "together")

@@ -24,8 +24,15 @@ TEXTS = [
     "rain cloud sky wind",
 ] * 4
 LISTS: list[list[str]] = [
-    ["fruit"], ["fruit", "garden"], ["garden"], ["garden", "fruit"], ["car"], ["car", "car"], [], [],
-] * 4  # fmt: skip
+    ["fruit"],
+    ["fruit", "garden"],
+    ["garden"],
+    ["garden", "fruit"],
+    ["car"],
+    ["car", "car"],
+    [],
+    [],
+] * 4
 LABELS = ["car", "fruit", "garden"]
 INDICATOR = np.array([[label in labels for label in LABELS] for labels in LISTS], dtype=int)
 
@@ -33,13 +40,19 @@ INDICATOR = np.array([[label in labels for label in LABELS] for labels in LISTS]
 def test_lists_of_labels() -> None:
     classifier = TextClassifier().fit(TEXTS, LISTS)
     assert classifier.classes_.tolist() == LABELS
-    assert classifier.predict(["sweet apple pear", "road engine", "cloud wind sky rain"]) == [("fruit",), ("car",), ()]
+    assert classifier.predict(["sweet apple pear", "road engine", "cloud wind sky rain"]) == [
+        ("fruit",),
+        ("car",),
+        (),
+    ]
     probabilities = classifier.predict_proba(TEXTS)
     assert probabilities.shape == (len(TEXTS), 3)
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
     margins = classifier.decision_function(TEXTS)
     predicted = classifier.predict(TEXTS)
-    assert [{LABELS[k] for k in np.flatnonzero(row >= 0)} for row in margins] == list(map(set, predicted))
+    assert [{LABELS[k] for k in np.flatnonzero(row >= 0)} for row in margins] == list(
+        map(set, predicted)
+    )
     assert classifier.score(TEXTS, LISTS) > 0.9
 
 
@@ -64,7 +77,9 @@ def test_indicator_matrices_are_predicted_as_matrices() -> None:
         assert probabilities[:, 3].max() == 0
         np.testing.assert_array_equal(margins >= 0, predicted)
         assert np.isfinite(margins).all()
-        np.testing.assert_array_equal(np.isneginf(classifier.class_log_prior_), [False, False, False, True])
+        np.testing.assert_array_equal(
+            np.isneginf(classifier.class_log_prior_), [False, False, False, True]
+        )
 
 
 @pytest.mark.parametrize("form", [list, np.array, tuple], ids=str)
@@ -121,7 +136,10 @@ class OfNumbers(TextClassifier):
 
 
 def write_numbers(X: Any) -> list[str]:
-    return [" ".join(f"column{j}value{int(10 * value)}" for j, value in enumerate(row)) for row in np.asarray(X)]
+    return [
+        " ".join(f"column{j}value{int(10 * value)}" for j, value in enumerate(row))
+        for row in np.asarray(X)
+    ]
 
 
 def test_the_checks_of_scikit_learn() -> None:
@@ -129,7 +147,9 @@ def test_the_checks_of_scikit_learn() -> None:
     from sklearn.utils import estimator_checks, get_tags
 
     assert get_tags(TextClassifier()).classifier_tags.multi_label
-    checks = [name for name in vars(estimator_checks) if name.startswith("check_classifiers_multilabel_")]
+    checks = [
+        name for name in vars(estimator_checks) if name.startswith("check_classifiers_multilabel_")
+    ]
     assert len(checks) >= 4
     for name in checks:
         getattr(estimator_checks, name)("OfNumbers", OfNumbers())
@@ -152,7 +172,9 @@ def test_selection_and_scores_of_scikit_learn() -> None:
     expected = []
     for train, test in folds.split(TEXTS):
         fitted = TextClassifier().fit([TEXTS[i] for i in train], y[train])
-        expected.append(f1_score(y[test], fitted.predict([TEXTS[i] for i in test]), average="micro"))
+        expected.append(
+            f1_score(y[test], fitted.predict([TEXTS[i] for i in test]), average="micro")
+        )
     np.testing.assert_array_equal(scores, expected)
     # lists: by the subset accuracy
     assert cross_val_score(TextClassifier(), TEXTS, LISTS, cv=folds).mean() > 0.5
@@ -160,7 +182,10 @@ def test_selection_and_scores_of_scikit_learn() -> None:
     assert probabilities.shape == y.shape
     assert label_ranking_average_precision_score(y, probabilities) > 0.8
     grid = GridSearchCV(
-        TextClassifier(), {"stop_words": [(), tuple(set(" ".join(TEXTS).split()) - {"rose"})]}, scoring="f1_micro", cv=3
+        TextClassifier(),
+        {"stop_words": [(), tuple(set(" ".join(TEXTS).split()) - {"rose"})]},
+        scoring="f1_micro",
+        cv=3,
     )
     grid.fit(TEXTS, y)
     assert grid.best_params_["stop_words"] == ()
@@ -228,7 +253,9 @@ def test_a_saved_classifier_is_the_same(form: str, tmp_path: Path) -> None:
             found = getattr(loaded, method)(TEXTS)
             expected = getattr(classifier, method)(TEXTS)
             assert type(found) is type(expected)
-            np.testing.assert_array_equal(np.array(found, dtype=object), np.array(expected, dtype=object))
+            np.testing.assert_array_equal(
+                np.array(found, dtype=object), np.array(expected, dtype=object)
+            )
         assert loaded.predict(TEXTS)[0].__class__ is classifier.predict(TEXTS)[0].__class__
         assert loaded.score(TEXTS, y) == classifier.score(TEXTS, y) > 0.7
         assert loaded.classes_.dtype == classifier.classes_.dtype
@@ -244,10 +271,16 @@ def test_the_columns_of_a_matrix_survive_growth(tmp_path: Path) -> None:
     matrix.
     """
     empty = np.zeros((len(TEXTS), 2), dtype=int)
-    narrow, wide = (TextClassifier(keep_sample=100).fit(TEXTS, y) for y in (INDICATOR, np.hstack((INDICATOR, empty))))
+    narrow, wide = (
+        TextClassifier(keep_sample=100).fit(TEXTS, y)
+        for y in (INDICATOR, np.hstack((INDICATOR, empty)))
+    )
     for models in ((narrow, wide), (wide, narrow)):
         models[0].save(tmp_path / "m")
-        assert TextClassifier.load(tmp_path / "m").merge(models[1]).predict(TEXTS).shape == (len(TEXTS), 5)
+        assert TextClassifier.load(tmp_path / "m").merge(models[1]).predict(TEXTS).shape == (
+            len(TEXTS),
+            5,
+        )
     narrow.partial_fit(TEXTS, np.hstack((INDICATOR, empty, empty)))
     narrow.save(tmp_path / "m")
     assert TextClassifier.load(tmp_path / "m").predict(TEXTS).shape == (len(TEXTS), 7)
@@ -270,17 +303,26 @@ def test_models_of_different_types_of_labels_are_not_merged(
     one: str, other: str, is_multilabel: bool, tmp_path: Path
 ) -> None:
     """`merge` refuses what `partial_fit` refuses, in both orders, also after save and load."""
-    of_type: dict[str, list[Any]] = {"int": [1, 2], "str": ["1", "2"], "bool": [True, False], "float": [1.0, 2.5]}
+    of_type: dict[str, list[Any]] = {
+        "int": [1, 2],
+        "str": ["1", "2"],
+        "bool": [True, False],
+        "float": [1.0, 2.5],
+    }
     fitted = {}
     for name, labels in of_type.items():
         y = [[label] for label in labels] if is_multilabel else labels
         TextClassifier().fit(TEXTS[:2] * 4, y * 4).save(tmp_path / name)
         fitted[name] = TextClassifier.load(tmp_path / name)
     for mine, theirs in ((one, other), (other, one)):
-        with pytest.raises(ModelError, match=f"the labels of one model are {mine}, and those of the other {theirs}"):
+        with pytest.raises(
+            ModelError, match=f"the labels of one model are {mine}, and those of the other {theirs}"
+        ):
             fitted[mine].merge(fitted[theirs])
         y = [[label] for label in of_type[theirs]] if is_multilabel else of_type[theirs]
-        with pytest.raises(InputError, match=f"the labels are {theirs}, and those of the model are {mine}"):
+        with pytest.raises(
+            InputError, match=f"the labels are {theirs}, and those of the model are {mine}"
+        ):
             fitted[mine].partial_fit(TEXTS[:2], y)
 
 

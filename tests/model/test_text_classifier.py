@@ -17,9 +17,15 @@ from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
 TEXTS = [
-    "red round leaf", "green round no leaf", "red round shiny", "yellow curved long",
-    "green curved long", "yellow long soft soft", "straße İstanbul", "round and yellow",
-]  # fmt: skip
+    "red round leaf",
+    "green round no leaf",
+    "red round shiny",
+    "yellow curved long",
+    "green curved long",
+    "yellow long soft soft",
+    "straße İstanbul",
+    "round and yellow",
+]
 LABELS = ["apple", "apple", "apple", "banana", "banana", "banana", "city", "city"]
 QUESTIONS = ["red leaf", "yellow yellow", "straße", "nothing known", ""]
 
@@ -33,7 +39,10 @@ def capped(maximum: int) -> FunctionTransformer:
     ("options", "steps"),
     [
         ({}, [CountVectorizer(), MultinomialNB(alpha=0.5)]),
-        ({"ngrams": (1, 2), "min_df": 2}, [CountVectorizer(ngram_range=(1, 2), min_df=2), MultinomialNB(alpha=0.5)]),
+        (
+            {"ngrams": (1, 2), "min_df": 2},
+            [CountVectorizer(ngram_range=(1, 2), min_df=2), MultinomialNB(alpha=0.5)],
+        ),
         ({"model": "bernoulli"}, [CountVectorizer(), BernoulliNB(alpha=0.5)]),
         (
             {"model": "categorical", "values": 3},
@@ -41,7 +50,10 @@ def capped(maximum: int) -> FunctionTransformer:
         ),
         ({"model": "gaussian"}, [CountVectorizer(), capped(9), GaussianNB(var_smoothing=0.5)]),
         ({"tf": "binary"}, [CountVectorizer(binary=True), MultinomialNB(alpha=0.5)]),
-        ({"model": "complement", "idf": "smooth", "norm": "l2"}, [TfidfVectorizer(), ComplementNB(alpha=0.5)]),
+        (
+            {"model": "complement", "idf": "smooth", "norm": "l2"},
+            [TfidfVectorizer(), ComplementNB(alpha=0.5)],
+        ),
         (
             {"analyzer": "char_wb", "ngrams": (1, 3)},
             [CountVectorizer(analyzer="char_wb", ngram_range=(1, 3)), MultinomialNB(alpha=0.5)],
@@ -57,13 +69,16 @@ def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
     without known words.
     """
     peer = make_pipeline(*steps)
-    classifier = TextClassifier(**{"model": "multinomial", **options}, smoothing=0.5, calibrate=False).fit(
-        TEXTS, LABELS
-    )
+    classifier = TextClassifier(
+        **{"model": "multinomial", **options}, smoothing=0.5, calibrate=False
+    ).fit(TEXTS, LABELS)
     peer.fit(TEXTS, LABELS)
     assert classifier.classes_.tolist() == peer.classes_.tolist()
     np.testing.assert_allclose(
-        classifier.predict_log_proba(QUESTIONS), peer.predict_log_proba(QUESTIONS), rtol=1e-9, atol=1e-9
+        classifier.predict_log_proba(QUESTIONS),
+        peer.predict_log_proba(QUESTIONS),
+        rtol=1e-9,
+        atol=1e-9,
     )
 
 
@@ -75,14 +90,20 @@ def test_priors_are_honoured_by_every_model(model: str, tf: str) -> None:
     """
 
     def joint(prior: Any) -> Any:
-        fitted = TextClassifier(model=model, tf=tf, prior=prior, smoothing=0.5, calibrate=False).fit(TEXTS, LABELS)
+        fitted = TextClassifier(
+            model=model, tf=tf, prior=prior, smoothing=0.5, calibrate=False
+        ).fit(TEXTS, LABELS)
         return fitted.predict_log_proba(QUESTIONS)
 
-    uniform, empirical, given = (joint(prior) for prior in ("uniform", "empirical", (1.0, 2.0, 5.0)))
+    uniform, empirical, given = (
+        joint(prior) for prior in ("uniform", "empirical", (1.0, 2.0, 5.0))
+    )
     for found, weights in ((empirical, [3, 3, 2]), (given, [1, 2, 5])):
         moved = found - uniform - np.log(weights)
         np.testing.assert_allclose(moved - moved[:, :1], 0, atol=1e-9)
-    np.testing.assert_array_equal(joint(None), uniform if model in ("complement", "combined") else empirical)
+    np.testing.assert_array_equal(
+        joint(None), uniform if model in ("complement", "combined") else empirical
+    )
 
 
 def test_hashed_features_need_no_vocabulary() -> None:
@@ -105,7 +126,9 @@ def test_answers_of_a_batch() -> None:
     """
     classifier = TextClassifier().fit(TEXTS, LABELS)
     problem = InputError("broken JSON", where="mail.jsonl:4")
-    batch = Batch(["a", "b", "c", "d"], (["red unheard", "unheard", "?!", ""],), [None] * 4, {3: problem})
+    batch = Batch(
+        ["a", "b", "c", "d"], (["red unheard", "unheard", "?!", ""],), [None] * 4, {3: problem}
+    )
     answers = Predictor(classifier.fitted_).predict_batch(batch)
     assert answers.ids == ["a", "b", "c", "d"]
     assert answers.labels[0] == ("apple",)
@@ -141,7 +164,9 @@ def test_one_label() -> None:
     assert classifier.predict_proba(["anything"]).tolist() == [[1.0]]
 
 
-@pytest.mark.parametrize("options", [{"min_df": -1}, {"max_df": 1.5}, {"max_features": 0}, {"select": ("mi", 0)}])
+@pytest.mark.parametrize(
+    "options", [{"min_df": -1}, {"max_df": 1.5}, {"max_features": 0}, {"select": ("mi", 0)}]
+)
 def test_limits_that_make_no_sense(options: dict[str, Any]) -> None:
     """They are refused where they are written, and not only when there are texts."""
     with pytest.raises(SettingsError, match=f"^{next(iter(options))}: "):

@@ -23,7 +23,11 @@ def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
     rows = []
     for i in range(n):
         label = "tool" if i % 3 == 2 else "fruit"
-        text = " ".join(random.choices(WORDS[label], k=3)) if i % 4 < 2 else ("", f"unheard{i}")[i % 4 - 2]
+        text = (
+            " ".join(random.choices(WORDS[label], k=3))
+            if i % 4 < 2
+            else ("", f"unheard{i}")[i % 4 - 2]
+        )
         rows.append((text, label))
     return rows
 
@@ -58,7 +62,11 @@ def test_leaving_out_equals_a_refit_without_the_document(model: str, prior: Any)
     rows = [*make_texts(24), ("unheard only", "fruit"), ("unheard only", "tool")]
     texts = [text for text, _ in rows]
     labels = [label for _, label in rows]
-    options: dict[str, Any] = {"prior": prior, "smoothing": 1.0, "view": ("word:1",) * (model == "combined")}
+    options: dict[str, Any] = {
+        "prior": prior,
+        "smoothing": 1.0,
+        "view": ("word:1",) * (model == "combined"),
+    }
     classifier = TextClassifier(model=model, **options).fit(texts, labels)
     found = classifier.leave_one_out_predict_proba_
     is_known = []
@@ -99,12 +107,22 @@ def test_empty_texts_do_not_displace_others_from_the_sample() -> None:
     random = Random(1)
     words = {label: [f"{label}{i}" for i in range(50)] for label in "abc"}
     labels = ["abc"[i % 3] for i in range(12_000)]
-    texts = ["" if i % 2 else " ".join(random.choices(words[label], k=4)) for i, label in enumerate(labels)]
+    texts = [
+        "" if i % 2 else " ".join(random.choices(words[label], k=4))
+        for i, label in enumerate(labels)
+    ]
     classifier = TextClassifier().fit(texts, labels)
     estimate = classifier.fitted_.estimate
     assert estimate is not None and estimate.accuracy == pytest.approx(0.5, abs=0.01)
-    assert estimate.unanswered == estimate.documents // 2 and classifier.fitted_.calibration.temperature is not None
-    kept = TextClassifier(keep_sample=500).fit(texts[:6000], labels[:6000]).partial_fit(texts[6000:], labels[6000:])
+    assert (
+        estimate.unanswered == estimate.documents // 2
+        and classifier.fitted_.calibration.temperature is not None
+    )
+    kept = (
+        TextClassifier(keep_sample=500)
+        .fit(texts[:6000], labels[:6000])
+        .partial_fit(texts[6000:], labels[6000:])
+    )
     whole = TextClassifier(keep_sample=500).fit(texts, labels)
     assert kept.fitted_.estimate == whole.fitted_.estimate
 

@@ -32,9 +32,18 @@ NBTEXT = [sys.executable, "-m", "nbtext"]
 # What nbtext imports does not depend on these variables.
 READ_LATE = {"COLUMNS", "NO_COLOR", "PATH", "TERM"}
 WITHIN = (  # imported within functions; the last ones by the service
-    "jinja2", "joblib", "rich.box", "rich.progress", "rich.table", "rich.text", "scipy.sparse", "vl_convert",
-    "prometheus_client", "starlette.applications", "uvicorn.protocols.http.httptools_impl",
-)  # fmt: skip
+    "jinja2",
+    "joblib",
+    "rich.box",
+    "rich.progress",
+    "rich.table",
+    "rich.text",
+    "scipy.sparse",
+    "vl_convert",
+    "prometheus_client",
+    "starlette.applications",
+    "uvicorn.protocols.http.httptools_impl",
+)
 
 
 class Forker:
@@ -49,7 +58,11 @@ class Forker:
 
     def __init__(self, kernel: str = "") -> None:
         self._own = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(TOP), "PYTHONWARNINGS": "error"}
-        self._environment = {**os.environ, **self._own, **({"NBTEXT_KERNEL": kernel} if kernel else {})}
+        self._environment = {
+            **os.environ,
+            **self._own,
+            **({"NBTEXT_KERNEL": kernel} if kernel else {}),
+        }
         self._folder = tempfile.TemporaryDirectory(prefix="nbtext-")
         self._address = str(Path(self._folder.name) / "socket")
         lifeline, self._lifeline = os.pipe()
@@ -66,7 +79,9 @@ class Forker:
         with self._process.stdout as ready:
             assert ready.readline() == b"listening\n"
 
-    def popen(self, arguments: list[str], *, before: str = "", **options: Any) -> subprocess.Popen[Any]:
+    def popen(
+        self, arguments: list[str], *, before: str = "", **options: Any
+    ) -> subprocess.Popen[Any]:
         """Return the running command.
 
         Where the environment has to be known before nbtext is imported, a Python is started for the
@@ -86,7 +101,11 @@ class Forker:
         # scikit-learn and polars, once imported, set KMP and _RJEM variables, which nbtext does not
         # read
         unread = ("KMP_", "PYTEST_", "_RJEM_")
-        changed = {name for name, _ in given.items() ^ self._environment.items() if not name.startswith(unread)}
+        changed = {
+            name
+            for name, _ in given.items() ^ self._environment.items()
+            if not name.startswith(unread)
+        }
         if changed <= READ_LATE:
             return _Forked(self._address, [*NBTEXT, *map(str, arguments)], before, **options)
         assert not before
@@ -96,7 +115,11 @@ class Forker:
         self, arguments: list[str], *, input: Any = None, timeout: float = 120, **options: Any
     ) -> subprocess.CompletedProcess[Any]:
         """Run the command to its end, and capture its outputs; the options are those of `popen`."""
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        streams = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
         if input is not None:
             streams["stdin"] = subprocess.PIPE
         with self.popen(arguments, **{**streams, **options}) as process:
@@ -112,7 +135,9 @@ class Forker:
         end them.
         """
         kernel = shlex.quote(self._environment.get("NBTEXT_KERNEL", ""))
-        ask = shlex.join([sys.executable, "-SE", str(Path(__file__).with_name("ordering.py")), self._address])
+        ask = shlex.join(
+            [sys.executable, "-SE", str(Path(__file__).with_name("ordering.py")), self._address]
+        )
         lines = (
             "#!/bin/sh",
             f'[ "$NBTEXT_KERNEL" = {kernel} ] && [ "$1" != serve ] && exec {ask} "$@"',
@@ -147,7 +172,9 @@ class _Forked(subprocess.Popen[Any]):
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(self._address)
         self._answers = self._connection.makefile("rb")
-        stdin, stdout, stderr = (own if pipe < 0 else pipe for own, pipe in enumerate((pipes[0], pipes[3], pipes[5])))
+        stdin, stdout, stderr = (
+            own if pipe < 0 else pipe for own, pipe in enumerate((pipes[0], pipes[3], pipes[5]))
+        )
         order_command(
             self._connection,
             args[len(NBTEXT) :],
@@ -183,7 +210,11 @@ def _import_all() -> None:
     functions.
     """
     modules = pkgutil.walk_packages(importlib.import_module("nbtext").__path__, "nbtext.")
-    names = [module.name for module in modules if not module.name.startswith(("nbtext.cluster", "nbtext.__main__"))]
+    names = [
+        module.name
+        for module in modules
+        if not module.name.startswith(("nbtext.cluster", "nbtext.__main__"))
+    ]
     for name in (*names, *WITHIN):
         with contextlib.suppress(ImportError):  # of what is missing the commands tell
             importlib.import_module(name)
@@ -223,7 +254,10 @@ def _serve(listener: socket.socket, lifeline: int) -> dict[str, Any] | None:
             os.close(ended)
             _, status, usage = os.wait4(process, 0)
             with connection, contextlib.suppress(OSError):  # nobody waits for it
-                connection.sendall(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss]).encode() + b"\n")
+                connection.sendall(
+                    json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss]).encode()
+                    + b"\n"
+                )
         if listener in ready:
             connection, _ = listener.accept()
             streams, order = _receive(connection)
@@ -251,7 +285,9 @@ def _receive(connection: socket.socket) -> tuple[list[int], dict[str, Any]]:
         return list(streams), json.loads(file.read(int(size)))
 
 
-def _take_over(*, arguments: list[str], folder: str, environment: dict[str, str], is_leader: bool, before: str) -> None:
+def _take_over(
+    *, arguments: list[str], folder: str, environment: dict[str, str], is_leader: bool, before: str
+) -> None:
     """Become the process that was ordered."""
     if is_leader:
         os.setsid()

@@ -43,7 +43,9 @@ def main(address: str, *arguments: str) -> None:
     """Run a command as a shell does: with its streams, and with its exit status."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address)
-        order_command(connection, list(arguments), (0, 1, 2), folder=os.getcwd(), environment=dict(os.environ))
+        order_command(
+            connection, list(arguments), (0, 1, 2), folder=os.getcwd(), environment=dict(os.environ)
+        )
         for number in range(3):
             os.close(number)  # it alone has them now: the end of a pipe is its end
         with connection.makefile("rb") as answers:

@@ -33,46 +33,81 @@ FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 COMMANDS = [
     *(f"train letters/train --model {model} -o {model}.m" for model in MODELS),
     "train letters/train --keep-sample 50 --model multinomial -o kept.m",
-    "train letters/train --weighting tfidf -o tfidf.m", "train letters/train --ngrams 1,2 --min-df 2 -o pairs.m",
-    "train letters/train --analyzer char_wb --ngrams 2,4 -o char.m", "train letters/train --hash-bits 12 -o hash.m",
-    "train several.jsonl -o several.m", "train several.jsonl --model svm -o several-svm.m",
-    "train letters/train --optimize macro_f1 -o macro.m", "train letters/train --min-recall trash=0.9 -o target.m",
-    "train table.csv --text-field body --label-field topic -o table.m", "train auto.m --model bernoulli -o refit.m",
-    *(f"predict letters/test -m {model}.m --to {form}" for model in ("auto", "svm") for form in FORMATS),
+    "train letters/train --weighting tfidf -o tfidf.m",
+    "train letters/train --ngrams 1,2 --min-df 2 -o pairs.m",
+    "train letters/train --analyzer char_wb --ngrams 2,4 -o char.m",
+    "train letters/train --hash-bits 12 -o hash.m",
+    "train several.jsonl -o several.m",
+    "train several.jsonl --model svm -o several-svm.m",
+    "train letters/train --optimize macro_f1 -o macro.m",
+    "train letters/train --min-recall trash=0.9 -o target.m",
+    "train table.csv --text-field body --label-field topic -o table.m",
+    "train auto.m --model bernoulli -o refit.m",
+    *(
+        f"predict letters/test -m {model}.m --to {form}"
+        for model in ("auto", "svm")
+        for form in FORMATS
+    ),
     *(f"predict several.jsonl -m several.m --to {form}" for form in FORMATS),
-    "predict letters/test -m auto.m --to fasttext", "predict letters/test -m auto.m --to header",
-    "predict letters/test -m auto.m --coverage 0.9 --top-k 2 --to jsonl", "predict table.csv -m table.m --add-columns",
-    "predict letters/test -m auto.m --explain 3 --to jsonl", "predict letters/test -m auto.m --adapt-prior",
-    "predict letters/test -m auto.m --min-probability 0.9", "predict letters/test -m auto.m --rank uncertainty",
-    "predict letters/test -m auto.m --threshold trash=0.3", "predict letters/test -m auto.m --cost costs.csv",
+    "predict letters/test -m auto.m --to fasttext",
+    "predict letters/test -m auto.m --to header",
+    "predict letters/test -m auto.m --coverage 0.9 --top-k 2 --to jsonl",
+    "predict table.csv -m table.m --add-columns",
+    "predict letters/test -m auto.m --explain 3 --to jsonl",
+    "predict letters/test -m auto.m --adapt-prior",
+    "predict letters/test -m auto.m --min-probability 0.9",
+    "predict letters/test -m auto.m --rank uncertainty",
+    "predict letters/test -m auto.m --threshold trash=0.3",
+    "predict letters/test -m auto.m --cost costs.csv",
     "predict several.jsonl -m several.m --threshold 0.2 --at-least-one --coverage 0.9 --to jsonl",
     *(f"evaluate letters/test -m auto.m --to {form}" for form in FORMATS),
     *(f"evaluate several.jsonl -m several.m --to {form}" for form in FORMATS),
-    "evaluate letters/train --folds 5 --to json", "evaluate several.jsonl --folds 3 --to json",
+    "evaluate letters/train --folds 5 --to json",
+    "evaluate several.jsonl --folds 3 --to json",
     "evaluate table.csv --text-field body --label-field topic --folds 4 --group-field author",
     "evaluate letters/test -m auto.m --coverage 0.9 --cost costs.csv --to json",
     *(f"explain letters/test/trash -m auto.m --features 3 --to {form}" for form in FORMATS),
-    "explain several.jsonl -m several.m --features 2 --to jsonl", "explain letters/test/trash -m svm.m --features 2",
-    *(f"inspect auto.m --features 3 --to {form}" for form in FORMATS), "inspect several.m --features 2 --to table",
-    "inspect auto.m --word trash --to table", "inspect svm.m --features 3", "inspect kept.m --by mi --features 3",
+    "explain several.jsonl -m several.m --features 2 --to jsonl",
+    "explain letters/test/trash -m svm.m --features 2",
+    *(f"inspect auto.m --features 3 --to {form}" for form in FORMATS),
+    "inspect several.m --features 2 --to table",
+    "inspect auto.m --word trash --to table",
+    "inspect svm.m --features 3",
+    "inspect kept.m --by mi --features 3",
     *(f"diff auto.m bernoulli.m --features 2 --to {form}" for form in FORMATS),
-    *(f"compare letters/train --models multinomial,bernoulli --sizes 50,100 --seeds 2 --to {form}" for form in FORMATS),
-    *(f"review letters/train --to {form}" for form in FORMATS), "review several.jsonl --to jsonl",
+    *(
+        f"compare letters/train --models multinomial,bernoulli --sizes 50,100 --seeds 2 --to {form}"
+        for form in FORMATS
+    ),
+    *(f"review letters/train --to {form}" for form in FORMATS),
+    "review several.jsonl --to jsonl",
     "review letters/test -m kept.m --to tsv",
-    *(f"prevalence letters/test -m auto.m --to {form}" for form in FORMATS), "prevalence several.jsonl -m several.m",
-    "update kept.m letters/test -o updated.m", "forget updated.m letters/test -o forgot.m",
-    "merge kept.m updated.m -o merged.m", "calibrate auto.m letters/test -o calibrated.m",
-    "sample multinomial.m -n 2 --length 5", "vectorize letters/train -o letters.npz", "inspect letters.npz",
-    "train letters.npz -o matrix.m", "export auto.m --to csv", "export auto.m --to js", "export auto.m --to c",
-    "export multinomial.m --to sklearn-json", "export several.m --to js",
-]  # fmt: skip
+    *(f"prevalence letters/test -m auto.m --to {form}" for form in FORMATS),
+    "prevalence several.jsonl -m several.m",
+    "update kept.m letters/test -o updated.m",
+    "forget updated.m letters/test -o forgot.m",
+    "merge kept.m updated.m -o merged.m",
+    "calibrate auto.m letters/test -o calibrated.m",
+    "sample multinomial.m -n 2 --length 5",
+    "vectorize letters/train -o letters.npz",
+    "inspect letters.npz",
+    "train letters.npz -o matrix.m",
+    "export auto.m --to csv",
+    "export auto.m --to js",
+    "export auto.m --to c",
+    "export multinomial.m --to sklearn-json",
+    "export several.m --to js",
+]
 VARIABLE = re.compile(rb"seconds|elapsed|\d ms\b|\d s\b|bytes|[kM]B\b")
 
 
 def make_corpus(folder: Path) -> None:
     """Write the inputs of the command lines."""
     (folder / "letters").symlink_to(LETTERS)
-    texts = [(path.parent.name, path.read_text(encoding="utf-8")) for path in sorted(LETTERS.glob("train/*/*.txt"))]
+    texts = [
+        (path.parent.name, path.read_text(encoding="utf-8"))
+        for path in sorted(LETTERS.glob("train/*/*.txt"))
+    ]
     topics = sorted({label for label, _ in texts})
     with (folder / "several.jsonl").open("w", encoding="utf-8") as several:
         for number, (label, text) in enumerate(texts[::2]):
@@ -95,9 +130,17 @@ def record(program: str) -> dict[str, list[str]]:
         folder = Path(scratch)
         make_corpus(folder)
         for command in COMMANDS:
-            ran = subprocess.run([program, *shlex.split(command)], cwd=folder, capture_output=True, check=False)
-            lines = [f"status {ran.returncode}".encode(), *ran.stdout.splitlines(), *ran.stderr.splitlines()]
-            found[command] = [line.decode("utf-8", "replace") for line in lines if not VARIABLE.search(line)]
+            ran = subprocess.run(
+                [program, *shlex.split(command)], cwd=folder, capture_output=True, check=False
+            )
+            lines = [
+                f"status {ran.returncode}".encode(),
+                *ran.stdout.splitlines(),
+                *ran.stderr.splitlines(),
+            ]
+            found[command] = [
+                line.decode("utf-8", "replace") for line in lines if not VARIABLE.search(line)
+            ]
     return found
 
 
@@ -106,15 +149,21 @@ def compare(first: str, second: str) -> int:
     before, after = (json.loads(Path(path).read_text(encoding="utf-8")) for path in (first, second))
     n_different = 0
     for command in [*before, *(command for command in after if command not in before)]:
-        changes = list(difflib.unified_diff(before.get(command, []), after.get(command, []), lineterm="", n=0))
+        changes = list(
+            difflib.unified_diff(before.get(command, []), after.get(command, []), lineterm="", n=0)
+        )
         n_different += bool(changes)
-        sys.stdout.write("".join(f"{line}\n" for line in (f"== {command}", *changes[2:14])) if changes else "")
+        sys.stdout.write(
+            "".join(f"{line}\n" for line in (f"== {command}", *changes[2:14])) if changes else ""
+        )
     sys.stdout.write(f"{n_different} of {len(after)} command lines differ\n")
     return n_different
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("paths", nargs=2)
     given = parser.parse_args()

@@ -24,7 +24,10 @@ def model_of(wheel: Path, folder: Path, kernel: str) -> bytes:
     """Install a wheel, run the commands of the README, and return the model that they train."""
     folder.mkdir()
     venv.create(folder / "env")
-    subprocess.run([*PIP, "--python", folder / "env" / "bin" / "python", "install", "--no-compile", wheel], check=True)
+    subprocess.run(
+        [*PIP, "--python", folder / "env" / "bin" / "python", "install", "--no-compile", wheel],
+        check=True,
+    )
     check(folder, "nbtext --version", f"kernel: {kernel}")
     check(folder, "python -c 'import nbtext; print(nbtext.__file__)'", f"{folder}/env/lib")
     for _, language, block in BLOCK.findall((TOP / "README.md").read_text(encoding="utf-8")):
@@ -42,10 +45,24 @@ def check(folder: Path, command: str, expected: str) -> None:
     """Run a command with the programs of the environment; exit if it fails or does not print what
     is expected.
     """
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NBTEXT"))}
-    environment = {**inherited, "PATH": f"{folder}/env/bin{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "NBTEXT"))
+    }
+    environment = {
+        **inherited,
+        "PATH": f"{folder}/env/bin{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+    }
     done = subprocess.run(
-        command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        command,
+        shell=True,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
     )
     printed = "\n".join(line.rstrip() for line in done.stdout.decode().splitlines())
     if done.returncode or expected not in printed:

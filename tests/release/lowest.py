@@ -32,7 +32,9 @@ def pinned(requirement: str) -> str:
     """The lowest version that a requirement allows, and it has to have one."""
     found = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement)
     if found is None:
-        raise ValueError(f"pyproject.toml: {requirement!r} has no lowest version; write name>=version")
+        raise ValueError(
+            f"pyproject.toml: {requirement!r} has no lowest version; write name>=version"
+        )
     return f"{found[1]}=={found[2]}"
 
 

@@ -30,8 +30,16 @@ def test_the_package_holds_what_it_reads() -> None:
     too.
     """
     package = TOP / "nbtext"
-    held = {path for each in PYPROJECT["tool"]["setuptools"]["package-data"]["nbtext"] for path in package.glob(each)}
-    files = {path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so")}
+    held = {
+        path
+        for each in PYPROJECT["tool"]["setuptools"]["package-data"]["nbtext"]
+        for path in package.glob(each)
+    }
+    files = {
+        path
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so")
+    }
     assert files and sorted(files - held) == []
 
 
@@ -49,7 +57,9 @@ def test_the_changelog_is_in_order() -> None:
     for text in releases:
         kinds = re.findall(r"^### (.*)$", text, re.MULTILINE)
         assert kinds == [kind for kind in KINDS if kind in kinds]
-        assert all(line.startswith(("- ", "  ", "### ", "[")) for line in text.splitlines()[1:] if line)
+        assert all(
+            line.startswith(("- ", "  ", "### ", "[")) for line in text.splitlines()[1:] if line
+        )
 
 
 def test_every_requirement_has_a_lowest_version() -> None:
@@ -57,7 +67,13 @@ def test_every_requirement_has_a_lowest_version() -> None:
     arrays are refused.
     """
     lines = lowest(PYPROJECT)
-    assert {line.partition("==")[0] for line in lines} >= {"click", "cython", "joblib", "numpy", "pytest"}
+    assert {line.partition("==")[0] for line in lines} >= {
+        "click",
+        "cython",
+        "joblib",
+        "numpy",
+        "pytest",
+    }
     assert "joblib==1.6" in lines
     with pytest.raises(ValueError, match="has no lowest version"):
         pinned("numpy")

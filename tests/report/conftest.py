@@ -73,17 +73,27 @@ def visiting(chromium: Any) -> Iterator[Callable[..., Visit]]:
     contexts = []
 
     def go(path: Path, *, width: int = 1280, scheme: str = "light") -> Visit:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+        )
         contexts.append(context)
         found = Visit(context.new_page())
         visits.append(found)
         address = path.as_uri()
-        found.page.on("console", lambda message: found.complaints.append(f"console: {message.text}"))
+        found.page.on(
+            "console", lambda message: found.complaints.append(f"console: {message.text}")
+        )
         found.page.on("pageerror", lambda error: found.complaints.append(f"error: {error}"))
-        found.page.on("dialog", lambda dialog: (found.complaints.append("a dialog"), dialog.dismiss()))
+        found.page.on(
+            "dialog", lambda dialog: (found.complaints.append("a dialog"), dialog.dismiss())
+        )
         found.page.on(
             "request",
-            lambda request: found.complaints.append(f"asked for {request.url}") if request.url != address else None,
+            lambda request: (
+                found.complaints.append(f"asked for {request.url}")
+                if request.url != address
+                else None
+            ),
         )
         found.page.goto(address)
         found.page.evaluate("() => page.drawn")

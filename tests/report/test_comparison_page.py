@@ -30,7 +30,13 @@ def estimates(accuracy: float, macro_f1: float, log_loss: float) -> dict[str, Es
 def comparison(*names: str) -> Comparison:
     results = tuple(
         ComparedModel(
-            name, "multinomial", 336, 2803, 1000 * (k + 1) if k else None, k / 7, estimates(0.7 + k / 100, 0.6, 1.5)
+            name,
+            "multinomial",
+            336,
+            2803,
+            1000 * (k + 1) if k else None,
+            k / 7,
+            estimates(0.7 + k / 100, 0.6, 1.5),
         )
         for k, name in enumerate(names)
     )
@@ -58,7 +64,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """
     folder = tmp_path_factory.mktemp("pages")
     made = {
-        "models": render_comparison_page(comparison("a.joblib", HOSTILE, "c.joblib"), subject=HOSTILE),
+        "models": render_comparison_page(
+            comparison("a.joblib", HOSTILE, "c.joblib"), subject=HOSTILE
+        ),
         "curves": render_learning_curves_page(
             learning("multinomial", "bernoulli", "complement", "logistic", "nbsvm"), subject=HOSTILE
         ),
@@ -79,7 +87,9 @@ def test_the_page_is_sound(
     nothing serious.
     """
     shown = visit(pages[name], width=width, scheme=scheme)
-    charts = shown.page.eval_on_selector_all("figure[data-chart]", "all => all.map(each => each.dataset.chart)")
+    charts = shown.page.eval_on_selector_all(
+        "figure[data-chart]", "all => all.map(each => each.dataset.chart)"
+    )
     assert len(charts) == {"models": 4, "curves": 2}[name]
     assert all(shown.marks(chart) > 0 for chart in charts)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -91,7 +101,11 @@ def test_names_are_shown_and_not_run(visit: Callable[..., Any], pages: dict[str,
     """Markup in the name of a model or of a source is text, in tables, sentences and charts."""
     shown = visit(pages["models"]).page
     assert HOSTILE in shown.locator("h1").inner_text()
-    assert shown.locator("#models .scrolls tbody th").all_inner_texts()[-3:] == ["a.joblib", HOSTILE, "c.joblib"]
+    assert shown.locator("#models .scrolls tbody th").all_inner_texts()[-3:] == [
+        "a.joblib",
+        HOSTILE,
+        "c.joblib",
+    ]
     assert HOSTILE in shown.locator(".findings li").first.inner_text()
     assert shown.locator("img").count() == 0
 
@@ -101,7 +115,12 @@ def test_what_the_tests_say(visit: Callable[..., Any], pages: dict[str, Path]) -
     sentence.
     """
     shown = visit(pages["models"]).page
-    cells = shown.locator("#differences .scrolls.tall tbody tr").nth(1).locator("th, td").all_inner_texts()
+    cells = (
+        shown.locator("#differences .scrolls.tall tbody tr")
+        .nth(1)
+        .locator("th, td")
+        .all_inner_texts()
+    )
     assert cells[0] == "c.joblib minus a.joblib"
     assert cells[1].split() == ["+0.0100", "+0.000", "…", "+0.030"]
     assert cells[-3:] == ["1", "3", "0.62"]
@@ -111,10 +130,14 @@ def test_what_the_tests_say(visit: Callable[..., Any], pages: dict[str, Path]) -
         "c.joblib alone is correct on 1 document, and a.joblib alone on 3: the difference is not significant"
         in sentences[1]
     )
-    assert shown.locator("#models .scrolls tbody tr").last.locator("td").last.inner_text() == "3.0 kB"
+    assert (
+        shown.locator("#models .scrolls tbody tr").last.locator("td").last.inner_text() == "3.0 kB"
+    )
 
 
-def test_each_model_has_its_mark_in_the_legend(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+def test_each_model_has_its_mark_in_the_legend(
+    visit: Callable[..., Any], pages: dict[str, Path]
+) -> None:
     """Of five curves: one entry each, no two of them with the same shape and color."""
     shown = visit(pages["curves"]).page
     chart = shown.locator('figure[data-chart="learning_curve_accuracy"] svg')
@@ -135,7 +158,9 @@ def test_many_models(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     assert "15 more pairs are below." in shown.locator("#summary").inner_text()
 
 
-def test_counts_stand_below_the_model_that_is_named_first(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+def test_counts_stand_below_the_model_that_is_named_first(
+    visit: Callable[..., Any], pages: dict[str, Path]
+) -> None:
     """In the row `b minus a`, the documents that only b predicts correctly come first."""
     shown = visit(pages["models"])
     table = shown.page.locator("#differences .tall table")

@@ -19,15 +19,24 @@ HOSTILE = "\x1b[31m[bold]x|y\t"
 def evaluation_of(*labels: str) -> Evaluation:
     n = len(labels)
     return Evaluation(
-        documents=2 * n, unanswered=1, labels=labels,
+        documents=2 * n,
+        unanswered=1,
+        labels=labels,
         metrics={
-            "accuracy": 0.5, "answered": 0.75, "macro_f1": 0.25, "weighted_f1": 0.125, "log_loss": 1.0,
-            "brier_score": 0.5, "expected_calibration_error": 0.0625,
+            "accuracy": 0.5,
+            "answered": 0.75,
+            "macro_f1": 0.25,
+            "weighted_f1": 0.125,
+            "log_loss": 1.0,
+            "brier_score": 0.5,
+            "expected_calibration_error": 0.0625,
         },
         per_label=tuple(LabelScore(label, 0.5, 0.25, 1 / 3, 2) for label in labels),
-        confusion_matrix=tuple(tuple(int(i == k) + int(k == 0) for k in range(n)) for i in range(n)),
+        confusion_matrix=tuple(
+            tuple(int(i == k) + int(k == 0) for k in range(n)) for i in range(n)
+        ),
         reliability=(ReliabilityBin(0.4, 0.6, 4, 0.5, 0.5),),
-    )  # fmt: skip
+    )
 
 
 def show(evaluation: Evaluation, form: str, screen: Screen = PLAIN) -> str:
@@ -37,11 +46,15 @@ def show(evaluation: Evaluation, form: str, screen: Screen = PLAIN) -> str:
 def test_json_has_what_the_design_lists() -> None:
     """At least these keys, and one object a label."""
     record = json.loads(show(evaluation_of("a", HOSTILE), "json"))
-    wanted = (
-        "documents accuracy macro_f1 weighted_f1 log_loss expected_calibration_error labels per_label confusion_matrix"
-    )
+    wanted = "documents accuracy macro_f1 weighted_f1 log_loss expected_calibration_error labels per_label confusion_matrix"
     assert set(wanted.split()) <= record.keys()
-    assert record["per_label"][1] == {"label": HOSTILE, "precision": 0.5, "recall": 0.25, "f1": 1 / 3, "support": 2}
+    assert record["per_label"][1] == {
+        "label": HOSTILE,
+        "precision": 0.5,
+        "recall": 0.25,
+        "f1": 1 / 3,
+        "support": 2,
+    }
     assert json.loads(show(evaluation_of("a"), "jsonl"))["labels"] == ["a"]
 
 

@@ -25,11 +25,15 @@ COLORFUL = Screen(60, is_styled=True, has_color=True)
 @pytest.fixture(scope="module")
 def classifier() -> TextClassifier:
     """Two labels, one of which a terminal would obey."""
-    return TextClassifier().fit(["red sun", "red red", "blue sea", "sea owned"], [HOSTILE, HOSTILE, "cold", "cold"])
+    return TextClassifier().fit(
+        ["red sun", "red red", "blue sea", "sea owned"], [HOSTILE, HOSTILE, "cold", "cold"]
+    )
 
 
 def explained(classifier: TextClassifier, text: str = TEXT) -> list[Explanation]:
-    return Explainer(classifier.fitted_).explain_batch(Batch([HOSTILE, "2"], ([text, ""],), [None, None]))
+    return Explainer(classifier.fitted_).explain_batch(
+        Batch([HOSTILE, "2"], ([text, ""],), [None, None])
+    )
 
 
 def written(form: str, explanations: list[Explanation], **options: Any) -> str:
@@ -75,24 +79,41 @@ def test_words_are_marked_where_they_stand(classifier: TextClassifier) -> None:
 
 def test_programs_get_it_all(classifier: TextClassifier) -> None:
     """JSON has every contribution in full; if their number is limited, the others are one sum."""
-    whole, empty = (json.loads(line) for line in written("jsonl", explained(classifier)).splitlines())
+    whole, empty = (
+        json.loads(line) for line in written("jsonl", explained(classifier)).splitlines()
+    )
     total = sum(whole["terms"].values()) + sum(each["log_odds"] for each in whole["contributions"])
     assert total == pytest.approx(whole["log_odds"], abs=1e-9)
-    assert total == pytest.approx(math.log(whole["probability"] / whole["other_probability"]), abs=1e-9)
+    assert total == pytest.approx(
+        math.log(whole["probability"] / whole["other_probability"]), abs=1e-9
+    )
     assert (empty["label"], empty["reason"]) == (None, "the document holds no token")
     short = json.loads(written("jsonl", explained(classifier), n_features=1).splitlines()[0])
     assert short["contributions"] == whole["contributions"][:1]
-    assert short["other_contributions"] == pytest.approx(sum(part["log_odds"] for part in whole["contributions"][1:]))
+    assert short["other_contributions"] == pytest.approx(
+        sum(part["log_odds"] for part in whole["contributions"][1:])
+    )
     assert json.loads(written("json", explained(classifier))) == [whole, empty]
     assert written("json", []) == "[]\n"
 
 
 def test_rows(classifier: TextClassifier) -> None:
     """One for each feature shown, one for all others, and one for each other term; they add up too."""
-    rows = [line.split("\t") for line in written("tsv", explained(classifier), n_features=2).splitlines()]
+    rows = [
+        line.split("\t")
+        for line in written("tsv", explained(classifier), n_features=2).splitlines()
+    ]
     assert [row[3] for row in rows] == [
-        "feature", "feature", "others", "prior", "absent", "temperature", "noise", "prior_adjustment", "none",
-    ]  # fmt: skip
+        "feature",
+        "feature",
+        "others",
+        "prior",
+        "absent",
+        "temperature",
+        "noise",
+        "prior_adjustment",
+        "none",
+    ]
     whole = json.loads(written("jsonl", explained(classifier)).splitlines()[0])
     total = sum(float(row[6]) for row in rows[:-1])
     assert total == pytest.approx(whole["log_odds"], abs=1e-5)

@@ -23,7 +23,9 @@ def explained(classifier: TextClassifier, texts: list[str], names: list[str]) ->
     return Explainer(classifier.fitted_).explain_batch(Batch(names, (texts,), [None] * len(texts)))
 
 
-def written(path: Path, classifier: TextClassifier, explanations: list[Explanation], **options: Any) -> Path:
+def written(
+    path: Path, classifier: TextClassifier, explanations: list[Explanation], **options: Any
+) -> Path:
     page = render_explanation_page(
         explanations, subject=HOSTILE, locate=Locator(classifier.feature_settings), **options
     )
@@ -42,7 +44,9 @@ def explanations() -> tuple[TextClassifier, list[Explanation]]:
 
 
 @pytest.fixture(scope="module")
-def page(explanations: tuple[TextClassifier, list[Explanation]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(
+    explanations: tuple[TextClassifier, list[Explanation]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     classifier, found = explanations
     return written(tmp_path_factory.mktemp("page") / "why.html", classifier, found)
 
@@ -70,7 +74,9 @@ def test_texts_are_shown_and_not_run(visit: Callable[..., Any], page: Path) -> N
 def test_words_are_marked_by_what_they_say(visit: Callable[..., Any], page: Path) -> None:
     """`red` speaks for its label, in each place where it stands."""
     marks = visit(page).page.locator(".text").nth(2).locator("mark")
-    assert {mark.inner_text(): mark.get_attribute("class") for mark in marks.all()}["red"].startswith("for")
+    assert {mark.inner_text(): mark.get_attribute("class") for mark in marks.all()}[
+        "red"
+    ].startswith("for")
 
 
 def test_the_table_adds_up_to_the_score(
@@ -101,7 +107,9 @@ def test_a_link_opens_its_document(visit: Callable[..., Any], page: Path) -> Non
     assert last.locator("table.sum").is_visible()
 
 
-def test_so_many_features_as_asked_for(explanations: tuple[TextClassifier, list[Explanation]], tmp_path: Path) -> None:
+def test_so_many_features_as_asked_for(
+    explanations: tuple[TextClassifier, list[Explanation]], tmp_path: Path
+) -> None:
     """And not more documents than a page can show; the others are not asked for."""
     classifier, found = explanations
     text = written(tmp_path / "few.html", classifier, found, n_features=2).read_text()

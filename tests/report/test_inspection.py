@@ -20,7 +20,9 @@ HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 def classifier() -> TextClassifier:
     """Labels and features that a terminal would obey."""
     texts = ["red\x1b[31m sun", "blue sea", "red red", "blue \x07"]
-    return TextClassifier(analyzer="char", ngrams=(1, 3)).fit(texts, [HOSTILE, "cold", HOSTILE, "cold"])
+    return TextClassifier(analyzer="char", ngrams=(1, 3)).fit(
+        texts, [HOSTILE, "cold", HOSTILE, "cold"]
+    )
 
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
@@ -38,17 +40,29 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 def test_json_has_it_all(classifier: TextClassifier) -> None:
     """JSON has every figure by its name, and the hyperplane for other programs."""
-    record = json.loads("".join(format_result(inspection_result(inspect(classifier.model_)), "json")))
+    record = json.loads(
+        "".join(format_result(inspection_result(inspect(classifier.model_)), "json"))
+    )
     assert record["labels"][0]["label"] == HOSTILE
     assert record["hyperplane"]["positive"] == "cold"
     assert len(record["hyperplane"]["weights"]) >= len(record["labels"][0]["features"])
-    assert "\n" not in "".join(format_result(inspection_result(inspect(classifier.model_)), "jsonl")).rstrip("\n")
+    assert "\n" not in "".join(
+        format_result(inspection_result(inspect(classifier.model_)), "jsonl")
+    ).rstrip("\n")
 
 
 def test_csv_has_a_header_and_tsv_has_none(classifier: TextClassifier) -> None:
     """A row for each label and feature."""
-    rows = list(csv.reader(io.StringIO("".join(format_result(inspection_result(inspect(classifier.model_)), "csv")))))
+    rows = list(
+        csv.reader(
+            io.StringIO(
+                "".join(format_result(inspection_result(inspect(classifier.model_)), "csv"))
+            )
+        )
+    )
     assert tuple(rows[0]) == FEATURE_COLUMNS
-    lines = "".join(format_result(inspection_result(inspect(classifier.model_)), "tsv")).splitlines()
+    lines = "".join(
+        format_result(inspection_result(inspect(classifier.model_)), "tsv")
+    ).splitlines()
     assert len(lines) == len(rows) - 1
     assert {line.count("\t") for line in lines} == {len(FEATURE_COLUMNS) - 1}

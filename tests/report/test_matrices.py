@@ -18,7 +18,17 @@ def matrix_of(dtype: type) -> Matrix:
     values = DENSE[DENSE > 0].astype(dtype) * (1 if dtype is np.int32 else dtype(1 / 3))
     indptr = np.array([0, 2, 2, 3])
     indices = np.array([0, 2, 1], dtype=np.int32)
-    return Matrix(values, indices, indptr, 3, names.blob, names.offsets, ["x", "y", "z"], ["spam", None, "ham"], {})
+    return Matrix(
+        values,
+        indices,
+        indptr,
+        3,
+        names.blob,
+        names.offsets,
+        ["x", "y", "z"],
+        ["spam", None, "ham"],
+        {},
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])

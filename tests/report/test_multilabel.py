@@ -32,9 +32,17 @@ def predictions(labels: tuple[str, ...] = LABELS, separator: str = "|") -> Predi
     true: list[tuple[str, ...] | None] = [(labels[0],), (labels[1], labels[2]), (), ()]
     reasons = [None, None, None, "it is\nbroken"]
     return Predictions(
-        "several", labels, ["1", "two", "3", "4"], select_labels(probabilities, labels, thresholds), probabilities,
-        np.array([1, 0.5, 1, 0]), reasons, true, thresholds=thresholds, separator=separator,
-    )  # fmt: skip
+        "several",
+        labels,
+        ["1", "two", "3", "4"],
+        select_labels(probabilities, labels, thresholds),
+        probabilities,
+        np.array([1, 0.5, 1, 0]),
+        reasons,
+        true,
+        thresholds=thresholds,
+        separator=separator,
+    )
 
 
 def written(form: str, batch: Predictions, **decisions: Any) -> str:
@@ -58,7 +66,11 @@ def test_jsonl() -> None:
     }
     assert (found[2]["labels"], found[2]["probabilities"]) == ([], [])
     assert "reason" not in found[2]
-    assert (found[3]["labels"], found[3]["scores"], found[3]["reason"]) == ([], None, "it is\nbroken")
+    assert (found[3]["labels"], found[3]["scores"], found[3]["reason"]) == (
+        [],
+        None,
+        "it is\nbroken",
+    )
 
 
 def test_top_k_of_jsonl() -> None:
@@ -74,9 +86,16 @@ def test_scores_of_many_labels() -> None:
     probabilities = np.random.default_rng(1).random((1, n))
     thresholds = np.full(n, 0.99)
     found = Predictions(
-        "several", labels, ["1"], select_labels(probabilities, labels, thresholds), probabilities, np.ones(1), [None],
-        [None], thresholds=thresholds,
-    )  # fmt: skip
+        "several",
+        labels,
+        ["1"],
+        select_labels(probabilities, labels, thresholds),
+        probabilities,
+        np.ones(1),
+        [None],
+        [None],
+        thresholds=thresholds,
+    )
     record = json.loads(written("jsonl", found))
     assert len(record["scores"]) == 64
     assert next(iter(record["scores"])) == record["labels"][0]
@@ -97,7 +116,10 @@ def test_label_sets() -> None:
     """The sets of `--coverage` are another column, and another key."""
     found = replace(predictions(), label_sets=[("b", "a|x"), (), ("b",), ()])
     assert written("tsv", found, coverage=0.9).splitlines()[0].endswith("\tb|a\\|x")
-    assert json.loads(written("jsonl", found, coverage=0.9).splitlines()[0])["label_set"] == ["b", "a|x"]
+    assert json.loads(written("jsonl", found, coverage=0.9).splitlines()[0])["label_set"] == [
+        "b",
+        "a|x",
+    ]
     assert "[b, a|x]" in written("table", found, coverage=0.9)
 
 
@@ -105,9 +127,14 @@ def test_fasttext() -> None:
     """As fastText prints them, also of a single-label model; a label with a space is refused."""
     found = replace(predictions(("a", "b", "ü")), reasons=[None] * 4)
     assert written("fasttext", found) == "__label__a __label__ü\n__label__b\n\n\n"
-    assert written("fasttext", found, top_k=2).splitlines()[0] == "__label__a 0.900000 __label__ü 0.750000"
+    assert (
+        written("fasttext", found, top_k=2).splitlines()[0]
+        == "__label__a 0.900000 __label__ü 0.750000"
+    )
     rows = np.array([[0.9, 0.1]] * 2)
-    one = Predictions("one", ("a", "b"), ["1", "2"], [("a",), ()], rows, np.ones(2), [None] * 2, [None] * 2)
+    one = Predictions(
+        "one", ("a", "b"), ["1", "2"], [("a",), ()], rows, np.ones(2), [None] * 2, [None] * 2
+    )
     assert written("fasttext", one) == "__label__a\n\n"
     for label in ("a b", "a\nb", "a\tb", "a\u2028b"):
         with pytest.raises(SettingsError, match=r"contains a space"):
@@ -124,12 +151,17 @@ def test_no_control_character_reaches_a_person(form: str) -> None:
 
 def test_a_mail_header_has_one_label() -> None:
     """Several labels have no header."""
-    with pytest.raises(SettingsError, match="a mail header can hold one label, and the model is a multi-label model"):
+    with pytest.raises(
+        SettingsError,
+        match="a mail header can hold one label, and the model is a multi-label model",
+    ):
         written("header", predictions())
     assert set(PREDICTION_FORMATS) - set(OUTPUT_FORMATS) == {"header", "fasttext"}
 
 
-def added(batch: Any, decisions: DecisionSettings, **settings: Any) -> tuple[list[Column], list[Column]]:
+def added(
+    batch: Any, decisions: DecisionSettings, **settings: Any
+) -> tuple[list[Column], list[Column]]:
     """Return the columns for tables, and those for formats with lists."""
     rows = TextRows("jsonl", "x", Encoding("utf-8"), ["{}"] * 4, [""] * 5, range(1, 5))
     found = columns_module._add_columns(
@@ -142,17 +174,31 @@ def test_added_columns() -> None:
     """Lists in JSON and Parquet, and texts with the separator in a table."""
     flat, nested = added(predictions(), DecisionSettings(top_k=1), column_prefix="p_")
     assert [(column.name, column.kind) for column in nested] == [
-        ("p_labels", "labels"), ("p_probabilities", "numbers"), ("p_scores", "scores")
-    ]  # fmt: skip
+        ("p_labels", "labels"),
+        ("p_probabilities", "numbers"),
+        ("p_scores", "scores"),
+    ]
     assert nested[0].values[:2] == [["a|x", "c\x1b[31m"], ["b"]]
-    assert [column.name for column in flat] == ["p_labels", "p_probabilities", "p_label_1", "p_probability_1"]
-    assert [column.cells(column.values[0]) for column in flat[:2]] == ["a\\|x|c\x1b[31m", "0.900000|0.750000"]
+    assert [column.name for column in flat] == [
+        "p_labels",
+        "p_probabilities",
+        "p_label_1",
+        "p_probability_1",
+    ]
+    assert [column.cells(column.values[0]) for column in flat[:2]] == [
+        "a\\|x|c\x1b[31m",
+        "0.900000|0.750000",
+    ]
     assert flat[0].cells(flat[0].values[2]) == ""
     flat, _ = added(
-        replace(predictions(), label_sets=[()] * 4), DecisionSettings(coverage=0.9), columns=("reason", "labels")
+        replace(predictions(), label_sets=[()] * 4),
+        DecisionSettings(coverage=0.9),
+        columns=("reason", "labels"),
     )
     assert [column.name for column in flat] == ["reason", "labels", "label_set"]
-    with pytest.raises(SettingsError, match="the predictions of a multi-label model have no 'typicality'"):
+    with pytest.raises(
+        SettingsError, match="the predictions of a multi-label model have no 'typicality'"
+    ):
         added(predictions(), DecisionSettings(), columns=("labels", "typicality"))
 
 
@@ -170,9 +216,19 @@ def test_evaluation(form: str) -> None:
         assert record["micro_f1"] == evaluation.metrics["micro_f1"]
         assert (record["documents"], record["unlabeled"], record["unanswered"]) == (4, 2, 2)
         assert record["per_label"][0] == {
-            "label": "a|x", "precision": 1.0, "recall": 1.0, "f1": 1.0, "support": 1, "threshold": 0.5
-        }  # fmt: skip
-        assert record["label_pairs"][0] == {"kind": "added", "label": "c\x1b[31m", "other": "a|x", "documents": 1}
+            "label": "a|x",
+            "precision": 1.0,
+            "recall": 1.0,
+            "f1": 1.0,
+            "support": 1,
+            "threshold": 0.5,
+        }
+        assert record["label_pairs"][0] == {
+            "kind": "added",
+            "label": "c\x1b[31m",
+            "other": "a|x",
+            "documents": 1,
+        }
         return
     assert "micro" in text
     assert "0.5" in text
@@ -182,9 +238,13 @@ def test_evaluation(form: str) -> None:
         assert "subset accuracy" in text
     else:
         separator = "\t" if form == "tsv" else ","
-        rows = {tuple(row[::2]): row[1] for row in csv.reader(io.StringIO(text), delimiter=separator)}
+        rows = {
+            tuple(row[::2]): row[1] for row in csv.reader(io.StringIO(text), delimiter=separator)
+        }
         assert rows["threshold", "b"] == "0.500000"
-        assert float(rows["subset_accuracy", ""]) == pytest.approx(evaluation.metrics["subset_accuracy"], abs=1e-6)
+        assert float(rows["subset_accuracy", ""]) == pytest.approx(
+            evaluation.metrics["subset_accuracy"], abs=1e-6
+        )
 
 
 def test_numbers_of_documents_in_markdown() -> None:
@@ -195,10 +255,16 @@ def test_numbers_of_documents_in_markdown() -> None:
     evaluator.add(predictions())
     found = evaluator.evaluation()
     found = replace(
-        found, per_label=tuple(replace(each, support=1234) for each in found.per_label),
+        found,
+        per_label=tuple(replace(each, support=1234) for each in found.per_label),
         label_pairs=tuple(replace(each, documents=5678) for each in found.label_pairs or ()),
-    )  # fmt: skip
+    )
     text = "".join(format_result(evaluation_result(found), "markdown"))
-    assert (text.count("1234"), "1,234" in text, "5678" in text, "5,678" in text) == (len(LABELS), False, True, False)
+    assert (text.count("1234"), "1,234" in text, "5678" in text, "5,678" in text) == (
+        len(LABELS),
+        False,
+        True,
+        False,
+    )
     shown = "".join(format_result(evaluation_result(found), "table"))
     assert ("1,234" in shown, "5,678" in shown) == (True, True)

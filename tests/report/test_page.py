@@ -34,14 +34,17 @@ def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
     every_word = " ".join(subjects.values()).split()
     labels = [label for label in subjects for _ in range(n)]
     texts = [
-        " ".join(dice.choices(subjects[label].split(), k=3) + dice.choices(every_word, k=4)) + f" {HOSTILE}"
+        " ".join(dice.choices(subjects[label].split(), k=3) + dice.choices(every_word, k=4))
+        + f" {HOSTILE}"
         for label in labels
     ]
     ids = [f"{place}/{HOSTILE if place % 7 == 0 else 'letter'}" for place in range(len(labels))]
     return Batch(ids, (texts,), list(labels))
 
 
-def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_model: bool = True) -> Path:
+def page_of(
+    folder: Path, documents: Batch, classifier: TextClassifier, *, has_model: bool = True
+) -> Path:
     """The page about what a model says of some documents; or as if only its answers were known, and
     no names.
     """
@@ -60,7 +63,10 @@ def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_m
     locate = Locator(classifier.feature_settings) if has_model else None
     path = folder / "report.html"
     write_page(
-        str(path), render_evaluation_page(diagnosis, subject=HOSTILE, settings={"SOURCE": HOSTILE}, locate=locate)
+        str(path),
+        render_evaluation_page(
+            diagnosis, subject=HOSTILE, settings={"SOURCE": HOSTILE}, locate=locate
+        ),
     )
     return path
 
@@ -77,7 +83,9 @@ def classifier() -> TextClassifier:
 
 
 @pytest.fixture(scope="module")
-def page(documents: Batch, classifier: TextClassifier, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(
+    documents: Batch, classifier: TextClassifier, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A page whose labels, texts, names of documents and subject all want to run something."""
     return page_of(tmp_path_factory.mktemp("page"), documents, classifier)
 
@@ -89,8 +97,17 @@ def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) 
     nothing serious.
     """
     shown = visit(page, width=width, scheme=scheme)
-    names = shown.page.eval_on_selector_all("figure[data-chart]", "all => all.map(each => each.dataset.chart)")
-    assert set(names) == {"reliability", "trade_off", "precision_recall", "roc", "set_sizes", "typicality"}
+    names = shown.page.eval_on_selector_all(
+        "figure[data-chart]", "all => all.map(each => each.dataset.chart)"
+    )
+    assert set(names) == {
+        "reliability",
+        "trade_off",
+        "precision_recall",
+        "roc",
+        "set_sizes",
+        "typicality",
+    }
     assert all(shown.marks(name) > 0 for name in names)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
     shown.page.locator("td.wrong1, td.wrong2, td.wrong3, td.wrong4, td.wrong5").first.click()
@@ -113,7 +130,9 @@ def test_text_is_shown_and_not_run(shown: Any) -> None:
     assert shown.page.locator("script:not([type])").count() == 3
 
 
-def test_a_cell_lists_its_documents(shown: Any, documents: Batch, classifier: TextClassifier) -> None:
+def test_a_cell_lists_its_documents(
+    shown: Any, documents: Batch, classifier: TextClassifier
+) -> None:
     """A click on each cell lists the documents of this label with this answer, and no others."""
     expected = defaultdict(set)
     labels = sorted(SUBJECTS)
@@ -126,7 +145,10 @@ def test_a_cell_lists_its_documents(shown: Any, documents: Batch, classifier: Te
             cell = shown.page.locator(f'td[data-label="{label}"][data-predicted="{answer}"]')
             cell.click()
             listed = shown.page.locator("#cell .documents .mono").all_inner_texts()
-            assert (len(listed), set(listed)) == (len(expected[label, answer]), expected[label, answer])
+            assert (len(listed), set(listed)) == (
+                len(expected[label, answer]),
+                expected[label, answer],
+            )
             assert cell.inner_text() == (str(len(listed)) if listed else "")
     assert sum(map(len, expected.values())) == 90
 
@@ -187,7 +209,10 @@ def test_an_odd_label_can_be_brought_out(visit: Visited, tmp_path: Path) -> None
         shown.locator("#label").select_option(index=place)
         is_known = "page.data.charts.precision_recall.rows.some(row => row[0] === page.views.roc.signal('chosen'))"
         assert shown.evaluate(is_known)
-        assert shown.evaluate("page.views.roc.signal('chosen')") == shown.locator("#label").input_value()
+        assert (
+            shown.evaluate("page.views.roc.signal('chosen')")
+            == shown.locator("#label").input_value()
+        )
 
 
 def test_labels_can_be_put_in_order(shown: Any) -> None:
@@ -221,7 +246,9 @@ def test_what_is_not_there_is_said(
 ) -> None:
     """Without probabilities, texts and names, a sentence stands in the place of each missing part."""
     shown = visit(page_of(tmp_path, documents, classifier, has_model=False))
-    assert [shown.page.locator(f"#{name}").count() for name in ("mistakes", "words", "outliers")] == [0, 0, 0]
+    assert [
+        shown.page.locator(f"#{name}").count() for name in ("mistakes", "words", "outliers")
+    ] == [0, 0, 0]
     missing = shown.page.locator("#settings li").all_inner_texts()
     assert [text.split()[0] for text in missing] == ["Names", "Words", "Outliers:"]
     shown.page.locator("#matrix tbody td").first.click()
@@ -234,7 +261,10 @@ def test_a_hundred_labels(visit: Visited, tmp_path: Path, monkeypatch: pytest.Mo
     tables stay short.
     """
     monkeypatch.setattr("nbtext.report.evaluation_page.MAX_SCORES", 110)
-    subjects = {f"label {number:03}": f"word{number} more{number} other{number // 2}" for number in range(120)}
+    subjects = {
+        f"label {number:03}": f"word{number} more{number} other{number // 2}"
+        for number in range(120)
+    }
     learned = documents_of(subjects, 3, 1)
     asked = documents_of(subjects, 2, 2)
     classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
@@ -249,12 +279,8 @@ def test_a_hundred_labels(visit: Visited, tmp_path: Path, monkeypatch: pytest.Mo
     shown.page.locator("#order").select_option("name")
     assert shown.page.evaluate(first) == "label 000"
     shown.page.locator("#order").select_option("wrong")
-    right = (
-        "[...document.querySelectorAll('#matrix tbody tr')].map(row => Number(row.querySelector(own(row))?.innerText))"
-    )
-    own = (
-        "row => `td[data-label='${row.children[1].dataset.label}'][data-predicted='${row.children[1].dataset.label}']`"
-    )
+    right = "[...document.querySelectorAll('#matrix tbody tr')].map(row => Number(row.querySelector(own(row))?.innerText))"
+    own = "row => `td[data-label='${row.children[1].dataset.label}'][data-predicted='${row.children[1].dataset.label}']`"
     found = shown.page.evaluate(f"(() => {{ const own = {own}; return {right}; }})()")
     assert found == sorted(found) and found[0] < found[-1] == 2
     for _ in range(9):

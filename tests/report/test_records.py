@@ -35,21 +35,41 @@ def predictions_of(ids: list[str], labels: list[str | None]) -> Predictions:
 
 
 def written(form: str, *batches: Predictions) -> str:
-    return "".join(format_result(predictions_result(batches), form)).encode("utf-8", "backslashreplace").decode()
+    return (
+        "".join(format_result(predictions_result(batches), form))
+        .encode("utf-8", "backslashreplace")
+        .decode()
+    )
 
 
 def test_golden_tsv() -> None:
     """Id, label and probability, tab-separated; both of the latter empty where there is no answer."""
-    assert written("tsv", predictions_of(["a.txt", "b.txt"], ["no", None])) == "a.txt\tno\t0.750000\nb.txt\t\t\n"
+    assert (
+        written("tsv", predictions_of(["a.txt", "b.txt"], ["no", None]))
+        == "a.txt\tno\t0.750000\nb.txt\t\t\n"
+    )
 
 
-ID = st.none() | st.text(st.characters(exclude_categories=("Cs",)), max_size=6) | st.text("ab\t\n\r\\é", max_size=4)
+ID = (
+    st.none()
+    | st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
+    | st.text("ab\t\n\r\\é", max_size=4)
+)
 LABEL = st.sampled_from(["no", "no", "yes", "déjà", "手紙", "a\tb", "c\\d", "\udcff", None])
-TIES = st.integers(0, 2**20).map(lambda n: n / 2**20) | st.integers(0, 10**7).map(lambda n: n / 10**7)
-PROBABILITY = st.floats(0, 1) | TIES | st.sampled_from([float("nan"), 5e-324, 5e-7, 0.0, 1.0, 0.9999995, 1.0000001])
+TIES = st.integers(0, 2**20).map(lambda n: n / 2**20) | st.integers(0, 10**7).map(
+    lambda n: n / 10**7
+)
+PROBABILITY = (
+    st.floats(0, 1)
+    | TIES
+    | st.sampled_from([float("nan"), 5e-324, 5e-7, 0.0, 1.0, 0.9999995, 1.0000001])
+)
 
 
-@given(st.lists(st.tuples(ID, LABEL, PROBABILITY), min_size=1, max_size=5), st.sampled_from(["file:", "ordné\t:"]))
+@given(
+    st.lists(st.tuples(ID, LABEL, PROBABILITY), min_size=1, max_size=5),
+    st.sampled_from(["file:", "ordné\t:"]),
+)
 def test_records_of_json_lines_are_those_of_any_documents(
     rows: list[tuple[str | None, str | None, float]], origin: str
 ) -> None:
@@ -59,7 +79,11 @@ def test_records_of_json_lines_are_those_of_any_documents(
     data = "".join(json.dumps({"id": name, "text": ""}) + "\n" for name in names).encode()
     _, ids, _ = scanner.scan(data, ("text",), "id", (), origin, 1)
     likely = np.array([[0.0, each] for each in probabilities])
-    plain = replace(predictions_of(list(ids), labels), probabilities=likely, decided=np.ones(len(rows), dtype=np.int64))
+    plain = replace(
+        predictions_of(list(ids), labels),
+        probabilities=likely,
+        decided=np.ones(len(rows), dtype=np.int64),
+    )
     assert written("tsv", replace(plain, ids=ids)) == written("tsv", plain)
 
 
@@ -79,17 +103,24 @@ def test_a_probability_is_rounded_once(form: str) -> None:
     it was 0.200118.
     """
     batch = replace(
-        predictions_of(["a"], ["no"]), classes=("no", "x"), probabilities=np.array([[0.2001185, 0.7998815]])
+        predictions_of(["a"], ["no"]),
+        classes=("no", "x"),
+        probabilities=np.array([[0.2001185, 0.7998815]]),
     )
     best = DecisionSettings(top_k=1)
     for decided in (None, best if form != "header" else None):
         text = "".join(
-            format_result(predictions_result([replace(batch, decided=np.zeros(1, int))], decisions=decided), form)
+            format_result(
+                predictions_result([replace(batch, decided=np.zeros(1, int))], decisions=decided),
+                form,
+            )
         )
         assert "0.200119" in text
     several = replace(batch, task="several", thresholds=np.zeros(2))
     if form != "header":
-        assert "0.200119" in "".join(format_result(predictions_result([several], task="several"), form))
+        assert "0.200119" in "".join(
+            format_result(predictions_result([several], task="several"), form)
+        )
 
 
 def test_columns_of_a_table_are_below_each_other() -> None:
@@ -101,7 +132,14 @@ def test_columns_of_a_table_are_below_each_other() -> None:
 def test_golden_jsonl() -> None:
     """The keys of DESIGN, and a reason where there is no label."""
     first, second = written("jsonl", predictions_of(["a", "b"], ["no", None])).splitlines()
-    expected = {"id": "a", "label": "no", "probability": 0.75, "known": 0.5, "outlier": False, "typicality": None}
+    expected = {
+        "id": "a",
+        "label": "no",
+        "probability": 0.75,
+        "known": 0.5,
+        "outlier": False,
+        "typicality": None,
+    }
     assert json.loads(first) == {**expected, "scores": {"no": 0.25, HOSTILE: 0.75}}
     assert list(json.loads(second)) == [
         "id",
@@ -130,7 +168,10 @@ def test_csv_and_json_round_trip(ids: list[str]) -> None:
     """The csv and json modules read the ids and labels back as they were."""
     batch = predictions_of(ids, ["no"] * len(ids))
     rows = list(csv.reader(io.StringIO(written("csv", batch), newline="")))
-    assert rows == [["id", "label", "probability"], *([identity, "no", "0.750000"] for identity in ids)]
+    assert rows == [
+        ["id", "label", "probability"],
+        *([identity, "no", "0.750000"] for identity in ids),
+    ]
     assert [record["id"] for record in json.loads(written("json", batch, batch))] == ids * 2
 
 
@@ -146,7 +187,12 @@ def test_no_control_character_reaches_a_person(form: str) -> None:
 def test_no_document(form: str) -> None:
     """No document gives a well-formed empty result."""
     text = written(form)
-    assert text in ("", "id,label,probability\n", "[]\n", "| id | label | probability |\n|---|---|---|\n")
+    assert text in (
+        "",
+        "id,label,probability\n",
+        "[]\n",
+        "| id | label | probability |\n|---|---|---|\n",
+    )
 
 
 def test_unread_documents_have_no_scores() -> None:

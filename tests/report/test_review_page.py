@@ -16,7 +16,10 @@ from nbtext.report.review_page import shown_findings
 Visited = Callable[..., Any]
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 HOSTILE = MARKUP + "\u202e\u2028\u2029\x85\x0b\x0c\x1c."
-WORDS = {"fruit": "apple banana cherry plum peach sweet ripe juice", HOSTILE: "hammer nail screw drill saw bolt steel"}
+WORDS = {
+    "fruit": "apple banana cherry plum peach sweet ripe juice",
+    HOSTILE: "hammer nail screw drill saw bolt steel",
+}
 
 
 def documents() -> list[dict[str, Any]]:
@@ -24,7 +27,11 @@ def documents() -> list[dict[str, Any]]:
     chance = random.Random(1)
     labels = list(WORDS)
     rows = [
-        {"id": f"{n}/{HOSTILE}", "label": label, "text": " ".join(chance.choices(WORDS[label].split(), k=9)) + f" x{n}"}
+        {
+            "id": f"{n}/{HOSTILE}",
+            "label": label,
+            "text": " ".join(chance.choices(WORDS[label].split(), k=9)) + f" x{n}",
+        }
         for n in range(120)
         for label in [labels[n % 2]]
     ]
@@ -39,7 +46,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("review")
     source = folder / "x.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in documents()), encoding="utf-8")
-    arguments = ["review", str(source), "--report", str(folder / "page.html"), "-o", str(folder / "found.jsonl"), "-q"]
+    arguments = [
+        "review",
+        str(source),
+        "--report",
+        str(folder / "page.html"),
+        "-o",
+        str(folder / "found.jsonl"),
+        "-q",
+    ]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return folder / "page.html"
@@ -89,7 +104,9 @@ def test_decisions_are_downloaded_and_applied(visit: Visited, page: Path, tmp_pa
     shown = visit(page)
     assert decisions_of(shown, tmp_path) == []
     shown.page.locator("[data-kind=label_error] [data-decision=relabel]").first.click()
-    shown.page.locator("[data-kind=duplicate] .reviewed:nth-child(2) [data-decision=remove]").click()
+    shown.page.locator(
+        "[data-kind=duplicate] .reviewed:nth-child(2) [data-decision=remove]"
+    ).click()
     shown.page.locator("[data-kind=not_text] select.other").select_option(HOSTILE)
     assert "3 of" in shown.page.locator("#progress").inner_text()
     file = str(page.parent / "x.jsonl")
@@ -101,11 +118,20 @@ def test_decisions_are_downloaded_and_applied(visit: Visited, page: Path, tmp_pa
     found = decisions_of(shown, tmp_path)
     assert sorted(found, key=lambda each: each["line"]) == expected
     output = tmp_path / "clean.jsonl"
-    arguments = ["review", file, "--apply", str(tmp_path / "decisions.jsonl"), "-o", str(output), "-q"]
+    arguments = [
+        "review",
+        file,
+        "--apply",
+        str(tmp_path / "decisions.jsonl"),
+        "-o",
+        str(output),
+        "-q",
+    ]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     cleaned = {
-        row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
+        row["id"]: row["label"]
+        for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
     }
     assert len(cleaned) == 121
     assert (cleaned[f"8/{HOSTILE}"], cleaned["empty"]) == ("fruit", HOSTILE)
@@ -149,17 +175,30 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pairs")
     chance = random.Random(1)
     words = WORDS | {"sea": "wave salt boat harbor sail tide anchor shore"}
-    sets = [[], ["fruit"], [HOSTILE], ["sea"], ["fruit", HOSTILE], ["fruit", "sea"], ["sea", HOSTILE]]
+    sets = [
+        [],
+        ["fruit"],
+        [HOSTILE],
+        ["sea"],
+        ["fruit", HOSTILE],
+        ["fruit", "sea"],
+        ["sea", HOSTILE],
+    ]
     rows = []
     for n in range(210):
         labels = sets[n % len(sets)]
         text = " ".join(
-            [*(word for label in labels for word in chance.choices(words[label].split(), k=7)), f"the x{n}"]
+            [
+                *(word for label in labels for word in chance.choices(words[label].split(), k=7)),
+                f"the x{n}",
+            ]
         )
         rows.append({"id": f"d{n}", "label": list(labels), "text": text})
     for n, wrong in ((4, ["fruit"]), (5, ["fruit", "sea", HOSTILE]), (13, ["fruit", HOSTILE])):
         rows[n]["label"] = wrong
-    (folder / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "x.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
     arguments = [
         "review",
         str(folder / "x.jsonl"),
@@ -183,28 +222,48 @@ def test_labels_are_added_and_removed(visit: Visited, pairs: Path, tmp_path: Pat
     headings = shown.page.locator("[data-kind=label_error] h3").all_inner_texts()
     assert sum(": add " in each for each in headings) == 2
     assert sum(": remove " in each for each in headings) == 2
-    marked = shown.page.locator("[data-kind=label_error]", has_text=f"{file}:5").locator(".text mark.for3")
+    marked = shown.page.locator("[data-kind=label_error]", has_text=f"{file}:5").locator(
+        ".text mark.for3"
+    )
     assert set(marked.all_inner_texts()) & set(WORDS[HOSTILE].split())
     for button in shown.page.locator("[data-kind=label_error] [data-decision=relabel]").all():
         button.click()
     made = {each["id"]: each["label"] for each in decisions_of(shown, tmp_path)}
-    assert made == {"d4": sorted(["fruit", HOSTILE]), "d5": ["fruit", "sea"], "d13": sorted(["sea", HOSTILE])}
+    assert made == {
+        "d4": sorted(["fruit", HOSTILE]),
+        "d5": ["fruit", "sea"],
+        "d13": sorted(["sea", HOSTILE]),
+    }
     card = shown.page.locator("[data-kind=label_error]", has_text=f"{file}:14").first
     card.locator("[data-decision=relabel]").click()
-    assert len({each["id"]: each for each in decisions_of(shown, tmp_path)}["d13"]["label"]) in (1, 3)
+    assert len({each["id"]: each for each in decisions_of(shown, tmp_path)}["d13"]["label"]) in (
+        1,
+        3,
+    )
     card.locator("[data-decision=relabel]").click()
     card.locator("select.other").select_option("fruit")
     (changed,) = (each for each in decisions_of(shown, tmp_path) if each["id"] == "d13")
     assert sorted(changed["label"]) == sorted(["fruit", "sea", HOSTILE])
     card.locator("select.other").select_option("fruit")
     output = tmp_path / "clean.jsonl"
-    arguments = ["review", file, "--apply", str(tmp_path / "decisions.jsonl"), "-o", str(output), "-q"]
+    arguments = [
+        "review",
+        file,
+        "--apply",
+        str(tmp_path / "decisions.jsonl"),
+        "-o",
+        str(output),
+        "-q",
+    ]
     decisions_of(shown, tmp_path)
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
     cleaned = {
-        row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
+        row["id"]: row["label"]
+        for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
     }
-    assert {name: sorted(cleaned[name]) for name in made} == {name: sorted(labels) for name, labels in made.items()}
+    assert {name: sorted(cleaned[name]) for name in made} == {
+        name: sorted(labels) for name, labels in made.items()
+    }
     assert shown.page.locator("img").count() == 0
 
 
@@ -218,10 +277,21 @@ def test_the_page_shows_the_first_500_findings() -> None:
 def test_findings_of_a_label_with_a_comma(visit: Visited, tmp_path: Path) -> None:
     """Labels are compared as a whole, so the findings of `Books, Music` can be chosen."""
     labels = ("Books, Music", "two  spaces")
-    rows = [{"id": str(n), "label": labels[n % 2], "text": f"the same words of {labels[n % 2]}"} for n in range(4)]
+    rows = [
+        {"id": str(n), "label": labels[n % 2], "text": f"the same words of {labels[n % 2]}"}
+        for n in range(4)
+    ]
     source = tmp_path / "x.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    arguments = ["review", str(source), "--report", str(tmp_path / "page.html"), "-o", str(tmp_path / "found"), "-q"]
+    arguments = [
+        "review",
+        str(source),
+        "--report",
+        str(tmp_path / "page.html"),
+        "-o",
+        str(tmp_path / "found"),
+        "-q",
+    ]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     shown = visit(tmp_path / "page.html")

@@ -21,7 +21,12 @@ LABELS = (
     "日本語の長いラベルは二倍の幅を使うので表の幅をはみ出すことがある交通と交通渋滞",
     "none",
 )
-WORDS = ("bike rack lock station wheel", "rent child family money form", "bus winter late stop timetable", "flat house")
+WORDS = (
+    "bike rack lock station wheel",
+    "rent child family money form",
+    "bus winter late stop timetable",
+    "flat house",
+)
 FIGURE = re.compile(r"[+-]?\d[\d.,:e%-]*")
 ASK = {
     "evaluate": "evaluate test.jsonl -m m.joblib",
@@ -44,7 +49,9 @@ ASK = {
 
 def run(command: str, width: int = 1000) -> str:
     table = " --to table" if command.split(maxsplit=1)[0] not in ("train", "vectorize") else " -q"
-    result = CliRunner().invoke(cli, (command + table).split(), env={"COLUMNS": str(width)}, catch_exceptions=False)
+    result = CliRunner().invoke(
+        cli, (command + table).split(), env={"COLUMNS": str(width)}, catch_exceptions=False
+    )
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -64,12 +71,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for n in range(240):
         words = " ".join(WORDS).split() + 3 * WORDS[n % 4].split()
         label = LABELS[(n + (n % 11 == 0)) % 4]
-        rows.append({"id": f"d{n}", "text": " ".join(chance.choices(words, k=8)) + f" only{n}", "label": label})
-    several = [row | {"label": sorted({str(row["label"]), LABELS[n % 3]})} for n, row in enumerate(rows)]
+        rows.append(
+            {
+                "id": f"d{n}",
+                "text": " ".join(chance.choices(words, k=8)) + f" only{n}",
+                "label": label,
+            }
+        )
+    several = [
+        row | {"label": sorted({str(row["label"]), LABELS[n % 3]})} for n, row in enumerate(rows)
+    ]
     for name, kept in (
-        ("train", rows[:160]), ("test", rows[160:]), ("one", rows[160:161]), ("several", several[:160]),
-    ):  # fmt: skip
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+        ("train", rows[:160]),
+        ("test", rows[160:]),
+        ("one", rows[160:161]),
+        ("several", several[:160]),
+    ):
+        (folder / f"{name}.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8"
+        )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         run("train train.jsonl -o m.joblib --model multinomial")

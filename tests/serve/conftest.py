@@ -63,7 +63,9 @@ class Running:
             connection.request(method, path, body, given)
             response = connection.getresponse()
             return Answer(
-                response.status, {key.lower(): value for key, value in response.getheaders()}, response.read()
+                response.status,
+                {key.lower(): value for key, value in response.getheaders()},
+                response.read(),
             )
         finally:
             connection.close()

@@ -61,10 +61,15 @@ def test_a_line_in_many_parts() -> None:
 
 
 @settings(deadline=None)
-@given(value=st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text() | st.just("\ud800"),
-    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3), max_leaves=8,
-))  # fmt: skip
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text() | st.just("\ud800"),
+        lambda each: (
+            st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3)
+        ),
+        max_leaves=8,
+    )
+)
 def test_any_value_is_json(value: Any) -> None:
     """NaN and infinity are null, and all is UTF-8."""
 
@@ -75,14 +80,24 @@ def test_any_value_is_json(value: Any) -> None:
 
 
 @settings(deadline=None)
-@given(body=st.one_of(
-    st.binary(max_size=40),
-    st.builds(lambda value: json.dumps(value).encode(), st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-        lambda each: st.lists(each, max_size=3)
-        | st.dictionaries(st.sampled_from(["text", "id", "label", "x"]), each, max_size=4), max_leaves=8,
-    )),
-))  # fmt: skip
+@given(
+    body=st.one_of(
+        st.binary(max_size=40),
+        st.builds(
+            lambda value: json.dumps(value).encode(),
+            st.recursive(
+                st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+                lambda each: (
+                    st.lists(each, max_size=3)
+                    | st.dictionaries(
+                        st.sampled_from(["text", "id", "label", "x"]), each, max_size=4
+                    )
+                ),
+                max_leaves=8,
+            ),
+        ),
+    )
+)
 def test_any_body_is_documents_or_refused(body: bytes) -> None:
     """No body raises another error, and each row that has no problem has a text."""
     try:

@@ -30,8 +30,11 @@ def update(model: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`nbtext update MODEL`."""
     return subprocess.run(
         [sys.executable, "-m", "nbtext", "update", str(model), *arguments, "-q"],
-        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
 
 
 def wait_until(is_so: Any, seconds: float = 30) -> None:
@@ -55,12 +58,18 @@ def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_p
     service = start("-m", model, "--feedback-dir", tmp_path / "new", "--new-labels")
     path = tmp_path / "new" / "letters.jsonl"
     items = (
-        '{"text": "x", "label": " noise\\u00a0", "id": " 9 "}', '{"text": "x", "label": 1.50, "id": true}',
-        '{"text": "x", "label": true, "id": 1e3}', '{"text": "x", "label": 7, "id": "\\t"}',
-    )  # fmt: skip
+        '{"text": "x", "label": " noise\\u00a0", "id": " 9 "}',
+        '{"text": "x", "label": 1.50, "id": true}',
+        '{"text": "x", "label": true, "id": 1e3}',
+        '{"text": "x", "label": 7, "id": "\\t"}',
+    )
     for item in items:
-        assert service.post(PATH, item.encode(), content_type="application/json").value == {"stored": 1}
-    assert service.post(PATH, "\n".join(items).encode(), content_type="application/x-ndjson").value == {"stored": 4}
+        assert service.post(PATH, item.encode(), content_type="application/json").value == {
+            "stored": 1
+        }
+    assert service.post(
+        PATH, "\n".join(items).encode(), content_type="application/x-ndjson"
+    ).value == {"stored": 4}
     stored = [json.loads(line) for line in path.read_text().splitlines()]
     expected = [("noise", "9"), ("1.5", "True"), ("True", "1000.0"), ("7", "1")]
     assert [(each["label"], each["id"]) for each in stored[:4]] == expected
@@ -75,26 +84,51 @@ def test_feedback_is_stored(start: Start, model: Path, tmp_path: Path) -> None:
     """
     service = start("-m", model, "--feedback-dir", tmp_path / "new" / "dir")
     path = tmp_path / "new" / "dir" / "letters.jsonl"
-    assert service.post(PATH, {"text": "the bins", "label": "trash", "other": 1}).value == {"stored": 1}
-    assert service.post(PATH, [{"text": "a\nb", "label": "taxes", "id": 7}, {"text": "", "label": "noise"}]).value == {
-        "stored": 2
+    assert service.post(PATH, {"text": "the bins", "label": "trash", "other": 1}).value == {
+        "stored": 1
     }
+    assert service.post(
+        PATH, [{"text": "a\nb", "label": "taxes", "id": 7}, {"text": "", "label": "noise"}]
+    ).value == {"stored": 2}
     lines = b'{"text": "x", "label": "parking"}\n\n{"text": "y", "label": "parking"}'
     assert service.post(PATH, lines, content_type="application/x-ndjson").value == {"stored": 2}
     stored = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(each["id"], each["text"], each["label"]) for each in stored] == [
-        ("1", "the bins", "trash"), ("7", "a\nb", "taxes"), ("2", "", "noise"), ("1", "x", "parking"),
+        ("1", "the bins", "trash"),
+        ("7", "a\nb", "taxes"),
+        ("2", "", "noise"),
+        ("1", "x", "parking"),
         ("3", "y", "parking"),
-    ]  # fmt: skip
+    ]
     before = path.read_bytes()
     for body, headers, status, message in (
-        ([{"text": "x", "label": "noise"}, {"text": "y"}], {}, 400, "document 2: there is no label"),
-        ({"text": "x", "label": "nose"}, {}, 400, "the model has no label 'nose'; did you mean noise?"),
+        (
+            [{"text": "x", "label": "noise"}, {"text": "y"}],
+            {},
+            400,
+            "document 2: there is no label",
+        ),
+        (
+            {"text": "x", "label": "nose"},
+            {},
+            400,
+            "the model has no label 'nose'; did you mean noise?",
+        ),
         ({"label": "noise"}, {}, 400, "no key `text`"),
         ({"text": "x", "label": "n" * 1001}, {}, 400, "the maximum is 1,000"),
         ("x", {"content_type": "text/plain"}, 415, "feedback has labels"),
-        ('{"text": "x", "label": "noise"}', {"content_type": "text/plain"}, 415, "feedback has labels"),
-        ({"text": "x", "label": "noise"}, {"origin": "https://evil.example"}, 403, "another origin"),
+        (
+            '{"text": "x", "label": "noise"}',
+            {"content_type": "text/plain"},
+            415,
+            "feedback has labels",
+        ),
+        (
+            {"text": "x", "label": "noise"},
+            {"origin": "https://evil.example"},
+            403,
+            "another origin",
+        ),
     ):
         answer = service.post(PATH, body, **headers)
         assert (answer.status, message in answer.value["error"]) == (status, True), answer
@@ -142,18 +176,41 @@ def test_the_keys_of_text_and_label(start: Start, tmp_path: Path, kind: str) -> 
     """
     options, names = TABLES[kind]
     header = ",".join((*names, "category"))
-    rows = [f"{','.join([word] * len(names))},{label}" for word, label in (("red", "a"), ("blue", "b"), ("green", "b"))]
+    rows = [
+        f"{','.join([word] * len(names))},{label}"
+        for word, label in (("red", "a"), ("blue", "b"), ("green", "b"))
+    ]
     (tmp_path / "t.csv").write_text("\n".join([header, *rows, ""]))
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field", *options.split(),
-         "--label-field", "category", "-q", "-o", "m.joblib"],
-        cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "train",
+            "t.csv",
+            "--model",
+            "multinomial",
+            "--text-field",
+            *options.split(),
+            "--label-field",
+            "category",
+            "-q",
+            "-o",
+            "m.joblib",
+        ],
+        cwd=tmp_path,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
     service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path / "f")
     path = "/v1/models/m/feedback"
     texts = [dict.fromkeys(names, "red"), *([{"text": "red"}] if kind != "separate" else [])]
     for text in texts:
-        for label in ({"category": "a"}, {"label": "a"}, {"category": "a", "label": "not this one"}):
+        for label in (
+            {"category": "a"},
+            {"label": "a"},
+            {"category": "a", "label": "not this one"},
+        ):
             body = json.dumps(text | label)
             for content_type in ("application/json", "application/jsonl"):
                 assert service.post(path, body, content_type=content_type).value == {"stored": 1}
@@ -167,7 +224,10 @@ def test_the_keys_of_text_and_label(start: Start, tmp_path: Path, kind: str) -> 
     for body, messages in (
         ({"txt": "red", "label": "a"}, (f"no key `{names[0]}`, found txt, label", wanted)),
         ([texts[0] | {"label": "a"}, {"txt": "x"}], ("document 2: no key", wanted)),
-        ([texts[-1] | {"label": "a"}, texts[-1]], ("document 2: there is no label; its key is `category` or `label`",)),
+        (
+            [texts[-1] | {"label": "a"}, texts[-1]],
+            ("document 2: there is no label; its key is `category` or `label`",),
+        ),
         (texts[0], ("there is no label; its key is `category` or `label`",)),
     ):
         for answer in (service.post(path, body), service.post("/v1/predict", body)):
@@ -244,21 +304,36 @@ def test_a_line_that_was_not_completed(tmp_path: Path, content: bytes, kept: byt
 @pytest.mark.parametrize(
     "content",
     [
-        b"precious, no newline", b'[{"id": "1", "time": "x"}]', b'["id", "time"]\n', b"text,label\nx,a", b'{"id": "1',
-        b"\n", b"\0" * 9, b'{"a": 1}', LINE + b"\na note", LINE + b'\n{"a": 1}', LINE + b"\n\n" + LINE,
-        LINE + b'\n{"a"\n', LINE + b"\n" + b"[" * 9_999,
+        b"precious, no newline",
+        b'[{"id": "1", "time": "x"}]',
+        b'["id", "time"]\n',
+        b"text,label\nx,a",
+        b'{"id": "1',
+        b"\n",
+        b"\0" * 9,
+        b'{"a": 1}',
+        LINE + b"\na note",
+        LINE + b'\n{"a": 1}',
+        LINE + b"\n\n" + LINE,
+        LINE + b'\n{"a"\n',
+        LINE + b"\n" + b"[" * 9_999,
     ],
-)  # fmt: skip
+)
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path, content: bytes) -> None:
     """Only an unfinished line after lines of a service may be removed."""
     path = tmp_path / "f.jsonl"
     path.write_bytes(content)
-    with pytest.raises(OutputError, match=r"f\.jsonl:[123]: has a line that nbtext serve did not store; name another"):
+    with pytest.raises(
+        OutputError,
+        match=r"f\.jsonl:[123]: has a line that nbtext serve did not store; name another",
+    ):
         FeedbackFile(str(path))
     assert path.read_bytes() == content
 
 
-def test_a_service_beside_a_file_of_somebody_else(start: Start, model: Path, tmp_path: Path) -> None:
+def test_a_service_beside_a_file_of_somebody_else(
+    start: Start, model: Path, tmp_path: Path
+) -> None:
     """The service does not start; if the file comes later, its feedback is refused, and the file
     stays.
     """
@@ -296,9 +371,22 @@ def test_a_file_that_cannot_be_written(start: Start, model: Path, tmp_path: Path
         "runpy.run_module('nbtext', run_name='__main__')"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "serve", "-m", str(model), "--port", "0", "--feedback-dir", str(tmp_path)],
-        stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            program,
+            "serve",
+            "-m",
+            str(model),
+            "--port",
+            "0",
+            "--feedback-dir",
+            str(tmp_path),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
     with process:
         assert process.stderr is not None
         port = int(process.stderr.readline().partition(";")[0].rpartition(":")[2])
@@ -316,7 +404,9 @@ def test_a_file_that_cannot_be_written(start: Start, model: Path, tmp_path: Path
     stored = (tmp_path / "letters.jsonl").read_bytes()
     assert set(statuses) == {200, 507}
     assert b"file too large" in answer
-    assert [json.loads(line)["text"] for line in stored.splitlines()] == ["x" * 100] * statuses.count(200)
+    assert [json.loads(line)["text"] for line in stored.splitlines()] == [
+        "x" * 100
+    ] * statuses.count(200)
     assert stored.endswith(b"\n")
 
 
@@ -337,7 +427,9 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
                 for number in range(100_000):
                     name = f"{turn}.{client}.{number}"
                     body = [{"text": f"{name} " + "x" * 3000, "label": "noise", "id": name}] * 1
-                    connection.request("POST", PATH, json.dumps(body), {"content-type": "application/json"})
+                    connection.request(
+                        "POST", PATH, json.dumps(body), {"content-type": "application/json"}
+                    )
                     if connection.getresponse().read() == b'{"stored":1}':
                         confirmed.append(name)
             except (OSError, http.client.HTTPException):
@@ -365,15 +457,26 @@ def test_a_model_learns(start: Start, copied: Path, tmp_path: Path) -> None:
     text once.
     """
     folder = tmp_path / "feedback"
-    (script,) = re.findall(r"```sh\n(.*?)```", (TOP / "nbtext" / "guides" / "serve.md").read_text(), re.DOTALL)
+    (script,) = re.findall(
+        r"```sh\n(.*?)```", (TOP / "nbtext" / "guides" / "serve.md").read_text(), re.DOTALL
+    )
     (tmp_path / "learn").write_text(script)
     (tmp_path / "nbtext").write_text(f'#!/bin/sh\nexec {sys.executable} -m nbtext "$@"\n')
     (tmp_path / "nbtext").chmod(0o755)
-    environment = {**os.environ, "PYTHONPATH": str(TOP), "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(TOP),
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+    }
 
     def learn() -> tuple[int, str]:
         done = subprocess.run(
-            ["sh", "learn"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            ["sh", "learn"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done.returncode, done.stdout + done.stderr
 
@@ -396,6 +499,10 @@ def test_a_model_learns(start: Start, copied: Path, tmp_path: Path) -> None:
     assert sum(len(path.read_bytes().splitlines()) for path in learned) == 8
     assert update(expected, *map(str, learned)).returncode == 0
     assert copied.read_bytes() == expected.read_bytes()
-    assert (learn(), copied.read_bytes()) == ((0, ""), expected.read_bytes()), "nothing is learned twice"
-    assert service.post(PATH, {"text": "a zither", "label": "music"}).value == {"stored": 1}, "to a new file"
+    assert (learn(), copied.read_bytes()) == ((0, ""), expected.read_bytes()), (
+        "nothing is learned twice"
+    )
+    assert service.post(PATH, {"text": "a zither", "label": "music"}).value == {"stored": 1}, (
+        "to a new file"
+    )
     assert "zither" in (folder / "letters.jsonl").read_text()

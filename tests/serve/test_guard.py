@@ -27,14 +27,17 @@ def guarded(start: Start, model: Path, tmp_path_factory: pytest.TempPathFactory)
     return start("-m", model, "--token-file", path)
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:8000", "127.0.0.1:80", "[::1]:99"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:8000", "127.0.0.1:80", "[::1]:99"]
+)
 def test_own_hosts(service: Running, host: str) -> None:
     """This machine's names, with the port of a tunnel too."""
     assert service.post("/v1/predict", DOCUMENT, host=host).status == 200
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "", "[::1", "::1"]
+    "host",
+    ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "", "[::1", "::1"],
 )
 @pytest.mark.parametrize("path", ["/v1/predict", "/healthz", "/metrics"])
 def test_foreign_hosts(service: Running, host: str, path: str) -> None:
@@ -47,9 +50,10 @@ def test_foreign_hosts(service: Running, host: str, path: str) -> None:
 def test_allowed_hosts(start: Start, model: Path) -> None:
     """--allowed-host adds names; others stay refused."""
     service = start("-m", model, "--allowed-host", "Texts.example.org", "--allowed-host", "other")
-    assert [service.get("/healthz", host=name).status for name in ("texts.example.org:443", "other", "localhost")] == [
-        200, 200, 200,
-    ]  # fmt: skip
+    assert [
+        service.get("/healthz", host=name).status
+        for name in ("texts.example.org:443", "other", "localhost")
+    ] == [200, 200, 200]
     assert service.get("/healthz", host="example.org").status == 403
 
 
@@ -71,7 +75,9 @@ def test_other_origins(service: Running, headers: dict[str, str]) -> None:
         answer = service.post("/v1/predict", json.dumps(DOCUMENT), content_type=kind, **headers)
         assert answer.status == 403
         assert "access-control-allow-origin" not in answer.headers
-    preflight = service.ask("OPTIONS", "/v1/predict", None, access_control_request_method="POST", **headers)
+    preflight = service.ask(
+        "OPTIONS", "/v1/predict", None, access_control_request_method="POST", **headers
+    )
     assert preflight.status in (403, 405)
     assert not any(name.startswith("access-control") for name in preflight.headers)
 
@@ -81,7 +87,9 @@ BODY = json.dumps(DOCUMENT).encode()
 
 def send_raw(service: Running, lines: list[str], body: bytes = BODY, *, length: bool = True) -> int:
     """Send a request with these lines of a head at once; return the status."""
-    head = ["POST /v1/predict HTTP/1.1", *lines, "Connection: close"] + [f"Content-Length: {len(body)}"] * length
+    head = ["POST /v1/predict HTTP/1.1", *lines, "Connection: close"] + [
+        f"Content-Length: {len(body)}"
+    ] * length
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
         connection.sendall("".join(f"{line}\r\n" for line in head).encode() + b"\r\n" + body)
         return int(connection.recv(1000).split(b" ", 2)[1])
@@ -92,14 +100,18 @@ KIND = "Content-Type: application/json"
 CHUNKED = "Transfer-Encoding: chunked"
 
 
-@pytest.mark.parametrize("trailer", ["Host: localhost", "Origin: http://evil.example", "Content-Type: text/plain"])
+@pytest.mark.parametrize(
+    "trailer", ["Host: localhost", "Origin: http://evil.example", "Content-Type: text/plain"]
+)
 def test_trailers_are_no_headers(service: Running, trailer: str) -> None:
     """What follows a body changes nothing that was said before it."""
     body = b"%x\r\n%b\r\n0\r\n%b\r\n\r\n" % (len(BODY), BODY, trailer.encode())
     assert send_raw(service, [HOST, KIND, CHUNKED], body, length=False) == 200
     assert send_raw(service, ["Host: evil.example", KIND, CHUNKED], body, length=False) == 403
     foreign = [HOST, KIND, CHUNKED, "Origin: http://evil.example"]
-    assert send_raw(service, foreign, body.replace(b"evil.example", b"localhost"), length=False) == 403
+    assert (
+        send_raw(service, foreign, body.replace(b"evil.example", b"localhost"), length=False) == 403
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,18 +136,28 @@ def test_headers_that_are_given_twice(service: Running, first: str, second: str)
     assert send_raw(service, [*others, first, second], length=not is_framed) == 400
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "x-gzip", "gzip, identity", "GZIP"])
+@pytest.mark.parametrize(
+    "coding", ["gzip", "deflate", "br", "zstd", "x-gzip", "gzip, identity", "GZIP"]
+)
 @pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/x-ndjson"])
 def test_compressed_bodies_are_refused(service: Running, coding: str, kind: str) -> None:
     """A body that is compressed is not read as text."""
-    answer = service.post("/v1/predict", gzip.compress(BODY), content_type=kind, content_encoding=coding)
+    answer = service.post(
+        "/v1/predict", gzip.compress(BODY), content_type=kind, content_encoding=coding
+    )
     assert (answer.status, answer.headers["accept-encoding"]) == (415, "identity")
-    assert service.post("/v1/predict", BODY, content_type=kind, content_encoding="identity").status == 200
+    assert (
+        service.post("/v1/predict", BODY, content_type=kind, content_encoding="identity").status
+        == 200
+    )
 
 
 def test_other_transfer_encodings_are_refused(service: Running) -> None:
     for coding in ("gzip, chunked", "gzip", "identity"):
-        assert send_raw(service, [HOST, KIND, f"Transfer-Encoding: {coding}"], length=False) in (400, 501)
+        assert send_raw(service, [HOST, KIND, f"Transfer-Encoding: {coding}"], length=False) in (
+            400,
+            501,
+        )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +183,9 @@ def test_charsets_of_bodies(service: Running, kind: str, status: int) -> None:
 
 def test_own_origin(service: Running) -> None:
     own = f"127.0.0.1:{service.port}"
-    answer = service.post("/v1/predict", DOCUMENT, host=own, origin=f"http://{own}", sec_fetch_site="same-origin")
+    answer = service.post(
+        "/v1/predict", DOCUMENT, host=own, origin=f"http://{own}", sec_fetch_site="same-origin"
+    )
     assert answer.status == 200
 
 
@@ -173,13 +197,29 @@ def test_each_token_is_good(guarded: Running, token: str) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    ["", TOKENS[0], f"Basic {TOKENS[0]}", "Bearer", "Bearer ", f"Bearer {TOKENS[0]}x", f"Bearer {TOKENS[0][:-1]}",
-     f"Bearer {TOKENS[0]} {TOKENS[1]}", "Bearer # ours", "Bearer \xe4"],
-)  # fmt: skip
+    [
+        "",
+        TOKENS[0],
+        f"Basic {TOKENS[0]}",
+        "Bearer",
+        "Bearer ",
+        f"Bearer {TOKENS[0]}x",
+        f"Bearer {TOKENS[0][:-1]}",
+        f"Bearer {TOKENS[0]} {TOKENS[1]}",
+        "Bearer # ours",
+        "Bearer \xe4",
+    ],
+)
 def test_without_a_good_token(guarded: Running, header: str) -> None:
     """Every path but health and the page asks for it, and tells nothing else."""
-    for method, path in (("POST", "/v1/predict"), ("POST", "/v1/explain"), ("GET", "/v1/models"), ("GET", "/metrics"),
-                         ("GET", "/nothing"), ("POST", "/v1/models/letters/feedback")):  # fmt: skip
+    for method, path in (
+        ("POST", "/v1/predict"),
+        ("POST", "/v1/explain"),
+        ("GET", "/v1/models"),
+        ("GET", "/metrics"),
+        ("GET", "/nothing"),
+        ("POST", "/v1/models/letters/feedback"),
+    ):
         answer = guarded.ask(method, path, DOCUMENT, authorization=header)
         assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
         assert answer.value == {"error": "a valid bearer token is needed"}
@@ -198,9 +238,14 @@ def test_tokens_are_in_no_log(guarded: Running) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "holds no token"), (b"# x\n", "holds no token"), (b"short\n", ":1: is not a token"),
-     (b"\nwith a blank\n", ":2: is not a token"), (b"\xff\xfe12345678", "contains characters that are not ASCII")],
-)  # fmt: skip
+    [
+        (b"", "holds no token"),
+        (b"# x\n", "holds no token"),
+        (b"short\n", ":1: is not a token"),
+        (b"\nwith a blank\n", ":2: is not a token"),
+        (b"\xff\xfe12345678", "contains characters that are not ASCII"),
+    ],
+)
 def test_bad_token_files(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "tokens").write_bytes(content)
     with pytest.raises(InputError, match=message):
@@ -307,7 +352,10 @@ def test_a_client_that_goes_away(start: Start, model: Path, path: str) -> None:
         time.sleep(0.05)
     assert [each["status"] for each in service.log("request")] == [499]
     assert service.log("error") == []
-    assert f'nbtext_requests_total{{route="/v1/{path}",status="499"}} 1.0' in service.get("/metrics").body.decode()
+    assert (
+        f'nbtext_requests_total{{route="/v1/{path}",status="499"}} 1.0'
+        in service.get("/metrics").body.decode()
+    )
 
 
 def test_a_stream_may_take_long_but_not_stand_still(start: Start, model: Path) -> None:
@@ -328,7 +376,9 @@ def test_a_stream_may_take_long_but_not_stand_still(start: Start, model: Path) -
 
 def test_heads_of_requests(start: Start, model: Path) -> None:
     """A head without end, in time or in size, closes the connection."""
-    service = start("-m", model, before="from nbtext.serve import server; server.HEAD_SECONDS = 2.0")
+    service = start(
+        "-m", model, before="from nbtext.serve import server; server.HEAD_SECONDS = 2.0"
+    )
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         with pytest.raises(OSError):  # closed or reset
@@ -345,9 +395,14 @@ def test_heads_of_requests(start: Start, model: Path) -> None:
 
 def test_many_broken_requests(service: Running) -> None:
     """None of them disturbs the others."""
-    for data in (b"\x00\xff" * 100, b"GET\r\n\r\n", b"POST /v1/predict HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-                 b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-                 b"GET /%ff%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"):  # fmt: skip
+    for data in (
+        b"\x00\xff" * 100,
+        b"GET\r\n\r\n",
+        b"POST /v1/predict HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /%ff%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    ):
         with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
             connection.sendall(data)
             assert connection.recv(100).startswith((b"HTTP/1.1 4", b"")), data
@@ -363,7 +418,12 @@ def test_other_methods(service: Running, method: str) -> None:
 def test_the_log_has_no_texts(start: Start, model: Path) -> None:
     """A line of JSON for each request, with what it used; nothing that was sent."""
     service = start("-m", model)
-    service.post("/v1/predict?model=secret", {"text": "secret", "id": "secret"}, user_agent="secret", x_other="secret")
+    service.post(
+        "/v1/predict?model=secret",
+        {"text": "secret", "id": "secret"},
+        user_agent="secret",
+        x_other="secret",
+    )
     service.post("/v1/predict", ["secret", "secret"])
     service.get("/secret?secret")
     service.post("/v1/predict", '{"secret', content_type="application/json")
@@ -372,18 +432,32 @@ def test_the_log_has_no_texts(start: Start, model: Path) -> None:
     assert service.end() == 0
     requests = service.log("request")
     assert [(each["route"], each["status"], each["documents"]) for each in requests[:4]] == [
-        ("/v1/predict", 404, 0), ("/v1/predict", 200, 2), ("", 404, 0), ("/v1/predict", 400, 0),
-    ]  # fmt: skip
+        ("/v1/predict", 404, 0),
+        ("/v1/predict", 200, 2),
+        ("", 404, 0),
+        ("/v1/predict", 400, 0),
+    ]
     assert len(requests) == 24
     assert requests[1].keys() == {
-        "time", "event", "client", "method", "route", "status", "seconds", "model", "documents", "bytes_in",
+        "time",
+        "event",
+        "client",
+        "method",
+        "route",
+        "status",
+        "seconds",
+        "model",
+        "documents",
+        "bytes_in",
         "bytes_out",
-    }  # fmt: skip
+    }
     assert requests[1]["model"] == "letters"
     assert not any("secret" in line for line in service.said)
 
 
-def begin_upload(service: Running, n_bytes: int, sent: int, kind: bytes = b"application/json") -> socket.socket:
+def begin_upload(
+    service: Running, n_bytes: int, sent: int, kind: bytes = b"application/json"
+) -> socket.socket:
     """Announce a body of JSON, and send the beginning of it."""
     connection = socket.create_connection(("127.0.0.1", service.port), timeout=30)
     head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
@@ -399,7 +473,14 @@ def answer_of(connection: socket.socket) -> bytes:
 def wait_for_bytes(service: Running, n_bytes: int) -> None:
     """Wait until the bodies of requests in progress have so many bytes."""
     end = time.monotonic() + 20
-    while float(service.get("/metrics").body.partition(b"\nnbtext_body_bytes_in_progress ")[2].split()[0]) != n_bytes:
+    while (
+        float(
+            service.get("/metrics")
+            .body.partition(b"\nnbtext_body_bytes_in_progress ")[2]
+            .split()[0]
+        )
+        != n_bytes
+    ):
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -418,7 +499,9 @@ def test_all_bodies_together_have_a_limit(start: Start, model: Path) -> None:
     refused = service.post("/v1/predict", large)
     assert refused.status == 503
     assert refused.headers["retry-after"] == "1"
-    assert refused.value["error"].startswith("the requests in progress use up the memory for bodies; try again")
+    assert refused.value["error"].startswith(
+        "the requests in progress use up the memory for bodies; try again"
+    )
     assert service.get("/healthz").status == 200
     uploads[0].sendall(b" " * 19_998 + b'"}')
     assert answer_of(uploads[0]).startswith(b"HTTP/1.1 200")
@@ -429,22 +512,30 @@ def test_all_bodies_together_have_a_limit(start: Start, model: Path) -> None:
     wait_for_bytes(service, 0)
 
 
-def test_a_client_that_sends_all_before_it_reads_sees_the_refusal(start: Start, model: Path) -> None:
+def test_a_client_that_sends_all_before_it_reads_sees_the_refusal(
+    start: Start, model: Path
+) -> None:
     """What it still sends is dropped, so that the connection stays open, and is good for another
     request.
     """
-    service = start("-m", model, "--max-body-bytes", 16_000_000, "--max-total-body-bytes", 16_000_000)
+    service = start(
+        "-m", model, "--max-body-bytes", 16_000_000, "--max-total-body-bytes", 16_000_000
+    )
     with begin_upload(service, 16_000_000, 15_000_000):
         wait_for_bytes(service, 15_000_000)
         for _ in range(3):
             connection = service.connect()
             for _ in range(2):
                 body = json.dumps({"text": "bins " * 3_000_000})
-                connection.request("POST", "/v1/predict", body, {"content-type": "application/json"})
+                connection.request(
+                    "POST", "/v1/predict", body, {"content-type": "application/json"}
+                )
                 answer = connection.getresponse()
                 assert (answer.status, answer.headers["retry-after"]) == (503, "1")
                 answer.read()
-            connection.request("POST", "/v1/predict", json.dumps(DOCUMENT), {"content-type": "application/json"})
+            connection.request(
+                "POST", "/v1/predict", json.dumps(DOCUMENT), {"content-type": "application/json"}
+            )
             assert connection.getresponse().status == 200
             connection.close()
 
@@ -458,7 +549,8 @@ def test_streams_wait_for_memory(start: Start, model: Path) -> None:
         with begin_upload(service, 1_000_000, 400_000):
             wait_for_bytes(service, 1_000_000)
             posts = [
-                pool.submit(service.post, "/v1/predict", lines, content_type="application/jsonl") for _ in range(4)
+                pool.submit(service.post, "/v1/predict", lines, content_type="application/jsonl")
+                for _ in range(4)
             ]
             time.sleep(1)
             assert not any(post.done() for post in posts)
@@ -472,5 +564,7 @@ def test_streams_wait_for_memory(start: Start, model: Path) -> None:
 
 
 def test_a_body_fits_into_the_limit_of_all() -> None:
-    with pytest.raises(SettingsError, match="1,000 is less than the 16,000,000 bytes of one request; raise it, or"):
+    with pytest.raises(
+        SettingsError, match="1,000 is less than the 16,000,000 bytes of one request; raise it, or"
+    ):
         ServeSettings(max_total_body_bytes=1000)

@@ -24,9 +24,11 @@ def places(model: Path, tmp_path: Path) -> dict[str, str]:
     (tmp_path / "letters.joblib").write_bytes(model.read_bytes())
     (tmp_path / "model.joblib").write_bytes(model.read_bytes())
     return {
-        "/var/lib/nbtext/": f"{tmp_path}/", "/models/": f"{tmp_path}/", "/run/secrets/": f"{tmp_path}/",
+        "/var/lib/nbtext/": f"{tmp_path}/",
+        "/models/": f"{tmp_path}/",
+        "/run/secrets/": f"{tmp_path}/",
         "${CREDENTIALS_DIRECTORY}": str(tmp_path),
-    }  # fmt: skip
+    }
 
 
 def moved(arguments: list[str], places: dict[str, str]) -> list[str]:
@@ -50,7 +52,9 @@ def test_the_unit(start: Start, places: dict[str, str]) -> None:
     service = start(*moved(arguments, places))
     check(service)
     feedback = {"text": "x", "label": "noise"}
-    stored = service.post("/v1/models/letters/feedback", feedback, authorization="Bearer correct-horse")
+    stored = service.post(
+        "/v1/models/letters/feedback", feedback, authorization="Bearer correct-horse"
+    )
     assert stored.value == {"stored": 1}
     assert service.end() == 0
 
@@ -61,8 +65,10 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     (tmp_path / "nbtext.service").write_text(UNIT.replace("/opt/nbtext/bin/nbtext", sys.executable))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(tmp_path / "nbtext.service")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert [line for line in done.stderr.splitlines() if "nbtext.service" in line] == []
 
 
@@ -71,7 +77,8 @@ def test_the_container(start: Start, places: dict[str, str]) -> None:
     ended.
     """
     words = {
-        name: json.loads(value) for name, value in re.findall(r"^(\w+(?: CMD)?) (\[.*\])$", CONTAINER, re.MULTILINE)
+        name: json.loads(value)
+        for name, value in re.findall(r"^(\w+(?: CMD)?) (\[.*\])$", CONTAINER, re.MULTILINE)
     }
     *program, name = (*words["ENTRYPOINT"], words["CMD"][0])
     arguments = words["CMD"][1:]

@@ -54,7 +54,9 @@ def fill(part: bytes, start: bytes = b"[", end: bytes = b"0]") -> bytes:
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model whose token pattern can take exponential time."""
     path = tmp_path_factory.mktemp("slow") / "slow.joblib"
-    TextClassifier(model="multinomial", token_pattern="(?:a+)+b|[a-z]+").fit(["red", "blue"], ["x", "y"]).save(path)
+    TextClassifier(model="multinomial", token_pattern="(?:a+)+b|[a-z]+").fit(
+        ["red", "blue"], ["x", "y"]
+    ).save(path)
     return path
 
 
@@ -70,7 +72,9 @@ def peak_megabytes(service: Running) -> int:
 
 
 @contextmanager
-def longest_wait(service: Running, request: Callable[[], Any] | None = None) -> Iterator[Callable[[], float]]:
+def longest_wait(
+    service: Running, request: Callable[[], Any] | None = None
+) -> Iterator[Callable[[], float]]:
     """Ask the health check all the time; the result is the longest time that an answer took.
 
     Other programs may use the machine, so that an answer takes no longer than the processor works
@@ -107,8 +111,19 @@ HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
         ("predict", JSONL, lambda: fill(b"[],", b'{"text": "x", "a": [', b"0]}\n")),
     ],
     "keys": [
-        ("predict", JSON, lambda: b"{" + b",".join(b'"%x":""' % i for i in range(1_100_000)) + b"}"),
-        *[("predict", JSON, lambda: b"{" + b",".join(b'"%x":""' % i for i in range(240_000)) + b"}")] * 5,
+        (
+            "predict",
+            JSON,
+            lambda: b"{" + b",".join(b'"%x":""' % i for i in range(1_100_000)) + b"}",
+        ),
+        *[
+            (
+                "predict",
+                JSON,
+                lambda: b"{" + b",".join(b'"%x":""' % i for i in range(240_000)) + b"}",
+            )
+        ]
+        * 5,
     ],
     "strings": [
         ("predict", JSON, lambda: fill(b'"",')),
@@ -118,7 +133,11 @@ HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
         ("predict", JSONL, lambda: fill(b"[", b'{"text": "x", "a": ', b"\n")),
     ],
     "charsets": [
-        ("predict", text("punycode"), lambda: b"a-" + random.Random(1).randbytes(200_000).hex().encode()),
+        (
+            "predict",
+            text("punycode"),
+            lambda: b"a-" + random.Random(1).randbytes(200_000).hex().encode(),
+        ),
         ("predict", text("cp424"), lambda: b"\x80" * SIZE),
         ("explain", text("cp1255"), lambda: b"\xff" * SIZE),
         ("predict", text("utf-7"), lambda: b"\xff" * SIZE),
@@ -134,12 +153,14 @@ HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
         ("predict", JSON, lambda: json.dumps([LETTER * 24] * 9999).encode()),
         ("predict", JSONL, lambda: b"[]\n" * 100_000),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.exhaustive(every=6)
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_no_request_blocks_the_health_check(start: Start, model: Path, slow: Path, kind: str) -> None:
+def test_no_request_blocks_the_health_check(
+    start: Start, model: Path, slow: Path, kind: str
+) -> None:
     """The worst requests in parallel, as large as they may be: the health check is answered within
     a second.
     """
@@ -164,7 +185,19 @@ def test_no_request_blocks_the_health_check(start: Start, model: Path, slow: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["punycode", "idna", "unicode_escape", "raw_unicode_escape", "rot13", "zlib", "hex", "undefined", "os", ""]
+    "name",
+    [
+        "punycode",
+        "idna",
+        "unicode_escape",
+        "raw_unicode_escape",
+        "rot13",
+        "zlib",
+        "hex",
+        "undefined",
+        "os",
+        "",
+    ],
 )
 def test_charsets_that_are_no_encodings_of_text(service: Running, name: str) -> None:
     """Some of them take quadratic time; mails know the same ones."""
@@ -194,9 +227,13 @@ def test_a_long_text_in_each_charset() -> None:
         # decoded as encodings without a mark, in the order of this machine
         if codec in ("utf-16", "utf-32"):
             text = codecs.BOM_UTF8.decode() + "bins" * 10_000
-            assert parse_documents(text.encode(codec), TEXT, name, InputSettings(), 1).batch.columns[0] == [text]
+            assert parse_documents(
+                text.encode(codec), TEXT, name, InputSettings(), 1
+            ).batch.columns[0] == [text]
             continue
-        assert parse_documents(data, TEXT, name, InputSettings(), 1).batch.columns[0] == [data.decode(codec, "replace")]
+        assert parse_documents(data, TEXT, name, InputSettings(), 1).batch.columns[0] == [
+            data.decode(codec, "replace")
+        ]
 
 
 @given(st.text(alphabet='"\\,[{]a', max_size=60).map(str.encode), st.integers(0, 20))
@@ -222,9 +259,10 @@ def test_many_values(service: Running) -> None:
     many = b"[" + b"0," * 250_000 + b"0]"
     for path, kind in (("predict", JSON), ("explain", JSON)):
         answer = service.post(f"/v1/{path}", many, content_type=kind)
-        assert (answer.status, answer.value["error"].startswith("the JSON has more than 250,000 values; send")) == (
-            413, True,
-        )  # fmt: skip
+        assert (
+            answer.status,
+            answer.value["error"].startswith("the JSON has more than 250,000 values; send"),
+        ) == (413, True)
     lines = b'{"text": "bins"}\n{"text": "bins", "a": %s}\n{"text": "bins"}\n' % many
     answers = service.post("/v1/predict", lines, content_type=JSONL).lines
     assert [each["label"] for each in answers] == ["trash", None, "trash"]
@@ -241,7 +279,10 @@ def test_explanations_of_long_texts(service: Running) -> None:
     short, long, longest = ("bins " * number for number in (2, 12_000, 41_000))
     answer = service.post("/v1/explain", [short, long, longest]).value
     assert [each["label"] for each in answer] == ["trash", "trash", None]
-    assert "the document has 205,000 characters, and the maximum for an explanation is 200,000" in answer[2]["reason"]
+    assert (
+        "the document has 205,000 characters, and the maximum for an explanation is 200,000"
+        in answer[2]["reason"]
+    )
     marked = service.post("/v1/explain?marks=true", [short, long]).value
     assert [each["label"] for each in marked] == ["trash", None]
     assert "the maximum for marks is 50,000; leave out `marks`" in marked[1]["reason"]
@@ -255,7 +296,9 @@ def test_explanations_of_long_texts(service: Running) -> None:
 def test_explanations_in_parts(service: Running) -> None:
     """Documents are explained a few at a time, with the same result."""
     texts = [f"{LETTER}{number}" for number in range(100)]
-    answers = service.post("/v1/explain?marks=true", [{"text": each, "id": each} for each in texts]).value
+    answers = service.post(
+        "/v1/explain?marks=true", [{"text": each, "id": each} for each in texts]
+    ).value
     assert [each["id"] for each in answers] == texts
     one = service.post("/v1/explain?marks=true", {"text": texts[60], "id": texts[60]}).value
     assert answers[60] == one
@@ -269,7 +312,10 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
     service = start("-m", model, "--timeout", 6)
     body = json.dumps([LETTER * 24] * 9999).encode()
     with ThreadPoolExecutor(3) as pool:
-        large = [pool.submit(service.post, "/v1/explain?marks=true", body, content_type=JSON) for _ in range(3)]
+        large = [
+            pool.submit(service.post, "/v1/explain?marks=true", body, content_type=JSON)
+            for _ in range(3)
+        ]
         while b"nbtext_requests_in_progress 3.0" not in service.get("/metrics").body:
             time.sleep(0.05)
         for _ in range(5):
@@ -278,7 +324,9 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
             assert service.post("/v1/predict", {"text": "bins"}).value["label"] == "trash"
             assert min(time.monotonic() - start_time, processor_seconds(service) - used) < 2
         answers = [each.result() for each in large]
-    assert [(each.status, each.value["error"]) for each in answers] == [(503, "the request took too long")] * 3
+    assert [(each.status, each.value["error"]) for each in answers] == [
+        (503, "the request took too long")
+    ] * 3
     time.sleep(1)
     used = processor_seconds(service)
     time.sleep(1)
@@ -326,11 +374,16 @@ def test_the_memory_of_a_request_counts_until_its_thread_has_ended() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_slow_pattern_keeps_its_own_model_waiting_only(start: Start, model: Path, slow: Path) -> None:
+def test_a_slow_pattern_keeps_its_own_model_waiting_only(
+    start: Start, model: Path, slow: Path
+) -> None:
     """Also more hostile texts than there are threads."""
     service = start("-m", model, "-m", slow, "--timeout", 3, "-j", 2)
     with ThreadPoolExecutor(4) as pool:
-        hostile = [pool.submit(service.post, "/v1/predict?model=slow", {"text": "a" * 30}) for _ in range(4)]
+        hostile = [
+            pool.submit(service.post, "/v1/predict?model=slow", {"text": "a" * 30})
+            for _ in range(4)
+        ]
         while b"nbtext_requests_in_progress 4.0" not in service.get("/metrics").body:
             time.sleep(0.05)
         for _ in range(10):
@@ -339,14 +392,18 @@ def test_a_slow_pattern_keeps_its_own_model_waiting_only(start: Start, model: Pa
         assert {each.result().status for each in hostile} == {503}
 
 
-def connect(service: Running, path: str, kind: str, head: str, receive_bytes: int = 0) -> socket.socket:
+def connect(
+    service: Running, path: str, kind: str, head: str, receive_bytes: int = 0
+) -> socket.socket:
     """Send the head of a request."""
     connection = socket.socket()
     connection.settimeout(30)
     if receive_bytes:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
     connection.connect(("127.0.0.1", service.port))
-    connection.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n{head}\r\n\r\n".encode())
+    connection.sendall(
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n{head}\r\n\r\n".encode()
+    )
     return connection
 
 
@@ -439,12 +496,16 @@ def test_a_large_answer_that_is_not_read(start: Start, many: Path) -> None:
         ("/v1/predict", JSON, json.dumps(["bins"] * 9999).encode()),
     ],
 )
-def test_an_answer_that_is_read_slowly(start: Start, model: Path, path: str, kind: str, body: bytes) -> None:
+def test_an_answer_that_is_read_slowly(
+    start: Start, model: Path, path: str, kind: str, body: bytes
+) -> None:
     """It may take longer than the time limit, as long as 100 KB are read in that time, here in five
     times of it.
     """
     service = start("-m", model, "--timeout", 1)
-    with connect(service, path, kind, f"Content-Length: {len(body)}\r\nConnection: close", 4096) as connection:
+    with connect(
+        service, path, kind, f"Content-Length: {len(body)}\r\nConnection: close", 4096
+    ) as connection:
         threading.Thread(target=connection.sendall, args=(body,), daemon=True).start()
         time.sleep(0.5)
         answer = bytearray()
@@ -456,8 +517,12 @@ def test_an_answer_that_is_read_slowly(start: Start, model: Path, path: str, kin
     assert answer.count(b'"label":"trash"') == body.count(b"bins")
 
 
-@pytest.mark.parametrize("sent", [b"\n", b" ", b"x"], ids=["blank lines", "blanks", "a line without end"])
-def test_a_stream_without_documents_does_not_keep_its_place(start: Start, model: Path, sent: bytes) -> None:
+@pytest.mark.parametrize(
+    "sent", [b"\n", b" ", b"x"], ids=["blank lines", "blanks", "a line without end"]
+)
+def test_a_stream_without_documents_does_not_keep_its_place(
+    start: Start, model: Path, sent: bytes
+) -> None:
     """Bytes alone do not begin its time again: only documents do."""
     service = start("-m", model, "--timeout", 1, "--max-requests", 5)
     clients = [connect(service, "/v1/predict", JSONL, "Content-Length: 100000") for _ in range(5)]

@@ -37,7 +37,11 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def label_of(service: Running, text: str = "red", model: str = "") -> str:
-    return str(service.post(f"/v1/predict{'?model=' + model if model else ''}", {"text": text}).value["label"])
+    return str(
+        service.post(f"/v1/predict{'?model=' + model if model else ''}", {"text": text}).value[
+            "label"
+        ]
+    )
 
 
 def test_several_models(start: Start, tmp_path: Path, model: Path) -> None:
@@ -167,7 +171,11 @@ def test_an_unexpected_error_while_a_model_is_loaded(start: Start, tmp_path: Pat
     )
     service = start("-m", path, before=before)
     GREEN.save(path)
-    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] == "cannot be loaded: KeyError")
+    wait_until(
+        lambda: (
+            service.get("/v1/models").value["models"][0]["error"] == "cannot be loaded: KeyError"
+        )
+    )
     assert label_of(service) == "warm"
     GREEN.save(path)
     wait_until(lambda: label_of(service) == "grün")
@@ -189,7 +197,9 @@ def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path
     def ask() -> None:
         connection = service.connect()
         while not is_over.is_set():
-            connection.request("POST", "/v1/predict", '["red", "red"]', {"content-type": "application/json"})
+            connection.request(
+                "POST", "/v1/predict", '["red", "red"]', {"content-type": "application/json"}
+            )
             response = connection.getresponse()
             assert response.status == 200
             answers.append({each["label"] for each in json.loads(response.read())})
@@ -214,7 +224,9 @@ def test_streams_that_end_early(start: Start, tmp_path: Path) -> None:
     """
     RED.save(tmp_path / "m.joblib")
     service = start("-m", tmp_path / "m.joblib")
-    refused = service.post("/v1/predict?coverage=0.9", '{"text": "red"}\n' * 3, content_type="application/jsonl")
+    refused = service.post(
+        "/v1/predict?coverage=0.9", '{"text": "red"}\n' * 3, content_type="application/jsonl"
+    )
     assert (refused.status, "nonconformity" in refused.value["error"]) == (400, True)
     for body in (b'11\r\n{"text": "bins"}\n\r\n', b"5\r\n"):
         with socket.create_connection(("127.0.0.1", service.port), timeout=30) as gone:
@@ -236,8 +248,9 @@ def test_it_finishes_what_it_has_begun(start: Start, model: Path) -> None:
     begun = socket.create_connection(("127.0.0.1", service.port), timeout=30)
     begun.sendall(
         b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        % len(body) + body[:5]
-    )  # fmt: skip
+        % len(body)
+        + body[:5]
+    )
     stream = service.connect()
     stream.putrequest("POST", "/v1/predict")
     stream.putheader("content-type", "application/jsonl")
@@ -288,8 +301,9 @@ def test_quiet(start: Start, model: Path) -> None:
 
     process = subprocess.Popen(
         [sys.executable, "-m", "nbtext", "serve", "-q", "-m", str(model), "--port", str(port)],
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
 
     def is_up() -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

@@ -14,7 +14,11 @@ from nbtext.serve.openapi import describe
 from nbtext.text_classifier import TextClassifier
 
 DOCUMENT = describe()
-WORDS = {"animals": "cat dog horse cow", "food": "bread soup cheese rice", "cities": "paris rome oslo bern"}
+WORDS = {
+    "animals": "cat dog horse cow",
+    "food": "bread soup cheese rice",
+    "cities": "paris rome oslo bern",
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +33,18 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = " ".join([*words, "the", "a", ["of", "in", "to"][place // 6 % 3]])
         lines.append(json.dumps({"text": text, "label": labels}) + "\n")
     (folder / "t.jsonl").write_text("".join(lines))
-    command = [sys.executable, "-m", "nbtext", "train", "t.jsonl", "-q", "--keep-sample", "200", "-o", "topics.joblib"]
+    command = [
+        sys.executable,
+        "-m",
+        "nbtext",
+        "train",
+        "t.jsonl",
+        "-q",
+        "--keep-sample",
+        "200",
+        "-o",
+        "topics.joblib",
+    ]
     subprocess.run(command, cwd=folder, check=True)
     return folder / "topics.joblib"
 
@@ -46,12 +61,22 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
     assert found[2]["reason"] == "the document holds no token"
     assert service.post("/v1/predict", {"text": texts[0]}).value["labels"] == found[0]["labels"]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    streamed = service.ask("POST", "/v1/predict", lines.encode(), content_type="application/jsonl").body
-    assert [json.loads(line)["labels"] for line in streamed.splitlines()] == [each["labels"] for each in found]
+    streamed = service.ask(
+        "POST", "/v1/predict", lines.encode(), content_type="application/jsonl"
+    ).body
+    assert [json.loads(line)["labels"] for line in streamed.splitlines()] == [
+        each["labels"] for each in found
+    ]
     assert len(service.post("/v1/predict?threshold=0", texts).value[0]["labels"]) == 3
-    assert len(service.post("/v1/predict?threshold=1&at_least_one=true", texts).value[1]["labels"]) == 1
+    assert (
+        len(service.post("/v1/predict?threshold=1&at_least_one=true", texts).value[1]["labels"])
+        == 1
+    )
     refused = service.post("/v1/predict?min_probability=0.5", texts)
-    assert (refused.status, "cannot be used with a multi-label model" in refused.value["error"]) == (400, True)
+    assert (
+        refused.status,
+        "cannot be used with a multi-label model" in refused.value["error"],
+    ) == (400, True)
     assert len(service.post("/v1/predict?explain=2", texts).value[0]["explanation"]) == 2
     (described,) = service.ask("GET", "/v1/models").value["models"]
     assert described["several_labels"] is True
@@ -68,32 +93,53 @@ def test_explanations(start: Callable[..., Any], topics: Path) -> None:
     found = service.post("/v1/explain?marks=true", texts).value
     schema = DOCUMENT["components"]["schemas"]
     for each in found:
-        answer = schema["Explanations"] | {"components": DOCUMENT["components"], "additionalProperties": False}
+        answer = schema["Explanations"] | {
+            "components": DOCUMENT["components"],
+            "additionalProperties": False,
+        }
         pytest.importorskip("openapi_schema_validator").OAS31Validator(answer).validate(each)
         for one in each["explanations"]:
             pytest.importorskip("openapi_schema_validator").OAS31Validator(
                 schema["Explanation"] | {"additionalProperties": False}
             ).validate(one)
-            total = sum(word["log_odds"] for word in one["contributions"]) + sum(one["terms"].values())
+            total = sum(word["log_odds"] for word in one["contributions"]) + sum(
+                one["terms"].values()
+            )
             assert abs(total - one["log_odds"]) < 1e-9
-            assert one["probability"] == pytest.approx(predicted[int(each["id"]) - 1]["scores"][one["label"]], abs=1e-6)
+            assert one["probability"] == pytest.approx(
+                predicted[int(each["id"]) - 1]["scores"][one["label"]], abs=1e-6
+            )
     assert [one["label"] for one in found[0]["explanations"]] == predicted[0]["labels"]
     assert "".join(text for text, _ in found[0]["explanations"][0]["marks"]) == texts[0]
     assert (len(found[1]["explanations"]), "reason" in found[1]) == (1, False)
     assert found[2] == {"id": "3", "explanations": [], "reason": "the document holds no token"}
     (folder := topics.parent / "explained").mkdir(exist_ok=True)
     (folder / "one.jsonl").write_text(json.dumps({"id": "1", "text": texts[0]}) + "\n")
-    command = [sys.executable, "-m", "nbtext", "explain", folder / "one.jsonl", "-m", topics, "--to", "jsonl"]
+    command = [
+        sys.executable,
+        "-m",
+        "nbtext",
+        "explain",
+        folder / "one.jsonl",
+        "-m",
+        topics,
+        "--to",
+        "jsonl",
+    ]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     one = service.post("/v1/explain", {"text": texts[0]}).value
     assert [json.loads(line) for line in lines] == one["explanations"]
-    (chosen,) = service.post("/v1/explain?label=cities&features=1", {"text": texts[0]}).value["explanations"]
+    (chosen,) = service.post("/v1/explain?label=cities&features=1", {"text": texts[0]}).value[
+        "explanations"
+    ]
     assert (chosen["label"], len(chosen["contributions"])) == ("cities", 1)
     refused = service.post("/v1/explain?against=food", {"text": texts[0]})
     assert (refused.status, "explains each label alone" in refused.value["error"]) == (400, True)
 
 
-def test_most_labels_of_a_document_that_are_explained(start: Callable[..., Any], tmp_path: Path) -> None:
+def test_most_labels_of_a_document_that_are_explained(
+    start: Callable[..., Any], tmp_path: Path
+) -> None:
     """An answer repeats the text for each label, so their number has a limit; another label can be
     asked for.
     """
@@ -111,7 +157,10 @@ def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> No
     service = start("-m", model)
     for option in ("threshold=0.5", "at_least_one=true"):
         answer = service.post(f"/v1/predict?{option}", {"text": "the bins"})
-        assert (answer.status, "cannot be used with a single-label model" in answer.value["error"]) == (400, True)
+        assert (
+            answer.status,
+            "cannot be used with a single-label model" in answer.value["error"],
+        ) == (400, True)
 
 
 def test_feedback_of_a_column_for_each_label(start: Callable[..., Any], tmp_path: Path) -> None:
@@ -125,13 +174,17 @@ def test_feedback_of_a_column_for_each_label(start: Callable[..., Any], tmp_path
     subprocess.run([*nbtext, "train", "t.csv", *options], cwd=tmp_path, check=True)
     service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path, "--new-labels")
     sent = [{"text": "orange", "label": ["warm"]}, {"text": "dusk", "label": ["time", "warm"]}]
-    assert service.post("/v1/models/m/feedback", [*sent, {"text": "grey", "label": []}]).value == {"stored": 3}
+    assert service.post("/v1/models/m/feedback", [*sent, {"text": "grey", "label": []}]).value == {
+        "stored": 3
+    }
     refused = service.post("/v1/models/m/feedback", {"text": "x", "label": ["cold"]})
     assert (refused.status, refused.value["error"]) == (400, "the label 'cold' has no column")
     stored = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
     assert [(each["text"], each["warm"], each["time"]) for each in stored] == [
-        ("orange", 1, 0), ("dusk", 1, 1), ("grey", 0, 0)
-    ]  # fmt: skip
+        ("orange", 1, 0),
+        ("dusk", 1, 1),
+        ("grey", 0, 0),
+    ]
     subprocess.run([*nbtext, "update", "m.joblib", "m.jsonl", "-q"], cwd=tmp_path, check=True)
 
 
@@ -142,15 +195,24 @@ def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: 
     model = tmp_path / "topics.joblib"
     model.write_bytes(topics.read_bytes())
     service = start("-m", model, "--feedback-dir", tmp_path / "new")
-    sent = [{"text": "the wolf", "label": ["animals"]}, {"text": "wolf soup", "label": ["food", "animals"]}]
+    sent = [
+        {"text": "the wolf", "label": ["animals"]},
+        {"text": "wolf soup", "label": ["food", "animals"]},
+    ]
     sent += [{"text": "nothing", "label": []}, {"text": "rome", "label": "cities"}]
     assert service.post("/v1/models/topics/feedback", sent).value == {"stored": 4}
-    stored = [json.loads(line) for line in (tmp_path / "new" / "topics.jsonl").read_text().splitlines()]
+    stored = [
+        json.loads(line) for line in (tmp_path / "new" / "topics.jsonl").read_text().splitlines()
+    ]
     assert [each["label"] for each in stored] == [["animals"], ["food", "animals"], [], ["cities"]]
-    refused = service.post("/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]})
+    refused = service.post(
+        "/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]}
+    )
     assert (refused.status, "no label 'plants'" in refused.value["error"]) == (400, True)
     update = ("update", str(model), str(tmp_path / "new" / "topics.jsonl"), "-q")
-    subprocess.run([sys.executable, "-m", "nbtext", *update], cwd=Path(__file__).parents[2], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "nbtext", *update], cwd=Path(__file__).parents[2], check=True
+    )
     end = time.monotonic() + 60
     while service.post("/v1/predict", {"text": "wolf"}).value["known"] == 0:
         assert time.monotonic() < end, "it was not learned in time"

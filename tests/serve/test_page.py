@@ -25,8 +25,12 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
     contexts = []
     complaints = []
 
-    def go(service: Running, *, width: int = 1280, scheme: str = "light", is_calm: bool = True) -> Any:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def go(
+        service: Running, *, width: int = 1280, scheme: str = "light", is_calm: bool = True
+    ) -> Any:
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
         contexts.append(context)
         page = context.new_page()
         own = f"http://127.0.0.1:{service.port}/"
@@ -34,8 +38,14 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
             page.on("console", lambda message: complaints.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (complaints.append("a dialog"), dialog.dismiss()))
-        page.on("request", lambda request: None if request.url.startswith((own, f"blob:{own}")) else complaints.append(
-            f"asked for {request.url}"))  # fmt: skip
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((own, f"blob:{own}"))
+                else complaints.append(f"asked for {request.url}")
+            ),
+        )
         page.goto(own)
         page.locator("textarea, #token-form:not([hidden])").first.wait_for()
         return page
@@ -69,8 +79,14 @@ def serious(page: Any) -> list[str]:
     """What axe finds that is serious or critical."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]})
-    return [f"{each['id']}: {node['html']}" for each in found.response["violations"] for node in each["nodes"][:3]]
+    found = Axe().run(
+        page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+    )
+    return [
+        f"{each['id']}: {node['html']}"
+        for each in found.response["violations"]
+        for node in each["nodes"][:3]
+    ]
 
 
 def test_labels_and_words_while_typing(visit: Any, service: Running) -> None:
@@ -78,14 +94,17 @@ def test_labels_and_words_while_typing(visit: Any, service: Running) -> None:
     page = visit(service)
     page.locator("textarea").press_sequentially("my neighbour drills", delay=20)
     page.locator("#result").wait_for()
-    wait_until(page, "() => document.getElementById('marked').textContent === 'my neighbour drills'")
+    wait_until(
+        page, "() => document.getElementById('marked').textContent === 'my neighbour drills'"
+    )
     expected = service.post("/v1/predict", {"text": "my neighbour drills"}).value
     assert page.locator("#summary").inner_text().startswith(f"{expected['label']}: ")
     rows = page.locator("#labels tbody tr")
     assert rows.count() == len(expected["scores"])
     assert rows.first.locator("th").inner_text() == expected["label"]
     assert (
-        rows.first.locator(".bar span").bounding_box()["width"] > rows.last.locator(".bar span").bounding_box()["width"]
+        rows.first.locator(".bar span").bounding_box()["width"]
+        > rows.last.locator(".bar span").bounding_box()["width"]
     )
     assert {"neighbour", "my"} & set(page.locator("#words tbody th").all_inner_texts())
     assert page.locator("#marked mark").count() > 0
@@ -100,7 +119,9 @@ def test_labels_and_words_while_typing(visit: Any, service: Running) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_everybody_can_use_it(visit: Any, service: Running, tmp_path: Path, width: int, scheme: str) -> None:
+def test_everybody_can_use_it(
+    visit: Any, service: Running, tmp_path: Path, width: int, scheme: str
+) -> None:
     """On a phone and in the dark: all fits, and axe finds nothing."""
     page = visit(service, width=width, scheme=scheme)
     assert serious(page) == []
@@ -152,7 +173,8 @@ def label_csv(page: Any, path: Path) -> bytes:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    ("delimiter", "end", "mark"), [(",", "\n", ""), (";", "\r\n", "\ufeff"), ("\t", "\n", ""), (",", "\r", "")]
+    ("delimiter", "end", "mark"),
+    [(",", "\n", ""), (";", "\r\n", "\ufeff"), ("\t", "\n", ""), (",", "\r", "")],
 )
 def test_a_csv_comes_back(
     visit: Any, service: Running, tmp_path: Path, letters: Any, delimiter: str, end: str, mark: str
@@ -173,12 +195,16 @@ def test_a_csv_comes_back(
     answer = label_csv(visit(service), path).decode()
     assert answer.startswith(mark)
     before = list(csv.reader(io.StringIO(buffer.getvalue(), newline=""), delimiter=delimiter))
-    after = list(csv.reader(io.StringIO(answer.removeprefix(mark), newline=""), delimiter=delimiter))
+    after = list(
+        csv.reader(io.StringIO(answer.removeprefix(mark), newline=""), delimiter=delimiter)
+    )
     assert [row[:3] for row in after] == before
     assert after[0][3:] == ["predicted_label", "probability"]
     expected = service.post("/v1/predict", [row[2] for row in before[1:]]).value
     assert [row[3] for row in after[1:]] == [each["label"] or "" for each in expected]
-    assert [float(row[4]) for row in after[1:] if row[4]] == [e["probability"] for e in expected if e["label"]]
+    assert [float(row[4]) for row in after[1:] if row[4]] == [
+        e["probability"] for e in expected if e["label"]
+    ]
     place = 0
     start = f'{end}"#' if quoting == csv.QUOTE_ALL else f"{end}#"
     for record in buffer.getvalue().split(start)[1:]:  # the ids begin with it
@@ -206,7 +232,9 @@ def test_hostile_texts_and_labels(visit: Any, start: Start, tmp_path: Path) -> N
 def test_words_of_each_of_several_labels(visit: Any, start: Start, tmp_path: Path) -> None:
     """Each predicted label has its own words; the choice of a label stays while the text changes."""
     words = {"fruit": "apple pear plum", "car": "wheel engine road", HOSTILE: "script alert boat"}
-    lists = [[one, other] if one != other else [one] for one in words for other in words] * 6 + [[]] * 12
+    lists = [[one, other] if one != other else [one] for one in words for other in words] * 6 + [
+        []
+    ] * 12
     texts = [" ".join(words[label] for label in labels) + " and the other" for labels in lists]
     TextClassifier().fit(texts, lists).save(tmp_path / "topics.joblib")
     page = visit(start("-m", tmp_path / "topics.joblib"))
@@ -218,12 +246,19 @@ def test_words_of_each_of_several_labels(visit: Any, start: Start, tmp_path: Pat
     assert serious(page) == []
     for label, own, other in (("car", "wheel", "apple"), ("fruit", "apple", "wheel")):
         page.locator("#why-label").select_option(label)
-        assert page.locator("#why-text").inner_text().startswith(f"Words for {label}, and (underlined) against it.")
+        assert (
+            page.locator("#why-text")
+            .inner_text()
+            .startswith(f"Words for {label}, and (underlined) against it.")
+        )
         assert own in page.locator("#marked mark[class^=for]").all_inner_texts()
         assert other not in page.locator("#marked mark[class^=for]").all_inner_texts()
         assert page.locator("#words tbody th").first.inner_text() in words[label].split()
     type_text(page, "apple pear wheel engine plum the")
-    assert page.locator("#why-label").evaluate("select => select.selectedOptions[0].textContent") == "fruit"
+    assert (
+        page.locator("#why-label").evaluate("select => select.selectedOptions[0].textContent")
+        == "fruit"
+    )
     type_text(page, f"script alert boat {HOSTILE}")
     assert page.locator("#why-text").inner_text().startswith(f"Words for {HOSTILE}, and")
     assert page.locator("#why-choice").is_hidden()
@@ -244,7 +279,9 @@ def test_a_token(visit: Any, start: Start, model: Path, tmp_path: Path) -> None:
     page.keyboard.press("Enter")
     page.locator("textarea").wait_for()
     type_text(page, TEXT)
-    assert page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length") == 0
+    assert (
+        page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length") == 0
+    )
 
 
 def test_the_policy(service: Running) -> None:
@@ -255,15 +292,24 @@ def test_the_policy(service: Running) -> None:
     policy = answer.headers["content-security-policy"]
     directives = dict(each.strip().split(" ", 1) for each in policy.split(";"))
     assert directives["default-src"] == "'none'"
-    assert directives["script-src"] == directives["style-src"] == directives["connect-src"] == "'self'"
-    assert directives["frame-ancestors"] == directives["base-uri"] == directives["form-action"] == "'none'"
+    assert (
+        directives["script-src"] == directives["style-src"] == directives["connect-src"] == "'self'"
+    )
+    assert (
+        directives["frame-ancestors"]
+        == directives["base-uri"]
+        == directives["form-action"]
+        == "'none'"
+    )
     assert "unsafe" not in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "no-referrer"
     html = answer.body.decode()
     assert not re.search(r"<style|\bstyle=|\bon\w+=|<script(?![^>]*\bsrc=)|javascript:", html)
     script = service.get("/page.js").body.decode() + service.get("/csv.js").body.decode()
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(", script)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(", script
+    )
 
 
 def test_what_is_forbidden_is_forbidden(visit: Any, service: Running) -> None:
@@ -274,4 +320,7 @@ def test_what_is_forbidden_is_forbidden(visit: Any, service: Running) -> None:
         " document.body.append(s); }"
     )
     assert page.evaluate("window.ran") is None
-    assert page.evaluate("fetch('http://127.0.0.1:1/').then(() => 'sent', () => 'blocked')") == "blocked"
+    assert (
+        page.evaluate("fetch('http://127.0.0.1:1/').then(() => 'sent', () => 'blocked')")
+        == "blocked"
+    )

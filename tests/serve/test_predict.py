@@ -31,9 +31,24 @@ ODD_LINES = (
 def predicted(model: Path, lines: bytes) -> list[Any]:
     """What `nbtext predict` writes for JSON lines, without the option that a reason names."""
     done = subprocess.run(
-        [sys.executable, "-m", "nbtext", "predict", "-", "-m", str(model), "--input-format", "jsonl", "--to", "jsonl"],
-        input=lines, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "predict",
+            "-",
+            "-m",
+            str(model),
+            "--input-format",
+            "jsonl",
+            "--to",
+            "jsonl",
+        ],
+        input=lines,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
     out = done.stdout.replace(b"; name the key of the text with --text-field", b"")
     return [json.loads(line) for line in out.splitlines()]
 
@@ -55,11 +70,20 @@ def test_nested_keys(start: Start, tmp_path: Path) -> None:
     """A model of nested keys finds them in objects and in lines, beside the whole name, `text` and
     texts alone.
     """
-    rows = [{"data": {"text": text}, "meta": {"label": text[0]}} for text in ("red round", "yellow long") * 5]
+    rows = [
+        {"data": {"text": text}, "meta": {"label": text[0]}}
+        for text in ("red round", "yellow long") * 5
+    ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     nested = ["--text-field", "data.text", "--label-field", "meta.label", "-o", "m.joblib"]
     train = [sys.executable, "-m", "nbtext", "train", "t.jsonl", *nested]
-    subprocess.run(train, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(TOP)})
+    subprocess.run(
+        train,
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
     service = start("-m", tmp_path / "m.joblib")
     plain = service.post("/v1/predict", "red", content_type="text/plain").value
     assert plain["label"] == "r"
@@ -83,7 +107,9 @@ def test_plain_text(service: Running) -> None:
     text = "Die Mülltonne wurde nicht geleert.\n\nThe bins were not emptied."
     expected = service.post("/v1/predict", {"text": text}).value
     assert service.post("/v1/predict", text.encode(), content_type="text/plain").value == expected
-    latin = service.post("/v1/predict", text.encode("latin-1"), content_type='Text/Plain; Charset="ISO-8859-1"')
+    latin = service.post(
+        "/v1/predict", text.encode("latin-1"), content_type='Text/Plain; Charset="ISO-8859-1"'
+    )
     assert latin.value == expected
     unknown = service.post("/v1/predict", b"x", content_type="text/plain; charset=klingon")
     assert (unknown.status, unknown.value) == (415, {"error": "the character set is not known"})
@@ -91,10 +117,26 @@ def test_plain_text(service: Running) -> None:
 
 def test_odd_values(service: Running) -> None:
     """Numbers are ids, unusual items have a reason, and lone surrogates do no harm."""
-    items = [{"text": "bins", "id": 17}, {"text": "bins", "id": 1.5}, {"text": 12}, 3, None, {"text": ["x"]}, {"a": 1}]
+    items = [
+        {"text": "bins", "id": 17},
+        {"text": "bins", "id": 1.5},
+        {"text": 12},
+        3,
+        None,
+        {"text": ["x"]},
+        {"a": 1},
+    ]
     answer = service.post("/v1/predict", items).value
     assert [each["id"] for each in answer[:4]] == ["17", "1.5", "3", "4"]
-    assert [each.get("reason") is None for each in answer] == [True, True, True, False, False, False, False]
+    assert [each.get("reason") is None for each in answer] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
     surrogate = service.post(
         "/v1/predict", b'{"text": "\\ud800 bins", "id": "\\udfff"}', content_type="application/json"
     )
@@ -116,7 +158,9 @@ def test_odd_values(service: Running) -> None:
         (b"text=x", {"content_type": "application/x-www-form-urlencoded"}, 415, "expected one of"),
     ],
 )
-def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], status: int, message: str) -> None:
+def test_bad_bodies(
+    service: Running, body: bytes, headers: dict[str, str], status: int, message: str
+) -> None:
     """Each gets one line that says what is wrong."""
     answer = service.post("/v1/predict", body, **headers)
     assert answer.status == status
@@ -128,7 +172,11 @@ def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], stat
     ("query", "status", "message"),
     [
         ("model=unknown", 404, "there is no model 'unknown'; there are letters"),
-        ("modle=letters", 400, "there is no option 'modle'; there are at_least_one, coverage, explain, "),
+        (
+            "modle=letters",
+            400,
+            "there is no option 'modle'; there are at_least_one, coverage, explain, ",
+        ),
         ("min_probability=x", 400, "min_probability: 'x' is not a number"),
         ("min_probability=nan", 400, "min_probability: "),
         ("coverage=2", 400, "coverage: 2 is not above 0 and below 1"),
@@ -171,10 +219,25 @@ def test_fields(start: Start, tmp_path: Path) -> None:
     """A model of several fields takes their keys; a text alone is refused."""
     (tmp_path / "t.csv").write_text("subject,body,label\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field",
-         "subject,body", "--separate-fields", "-q",
-         "-o", "fields.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "train",
+            "t.csv",
+            "--model",
+            "multinomial",
+            "--text-field",
+            "subject,body",
+            "--separate-fields",
+            "-q",
+            "-o",
+            "fields.joblib",
+        ],
+        cwd=tmp_path,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
     service = start("-m", tmp_path / "fields.joblib")
     assert service.post("/v1/predict", {"subject": "red", "body": ""}).value["label"] == "a"
     assert service.post("/v1/predict", {"subject": "blue"}).status == 400
@@ -195,10 +258,26 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
     """
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field",
-         "subject,body", "--label-field", "queue",
-         "-q", "-o", "joined.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "nbtext",
+            "train",
+            "t.csv",
+            "--model",
+            "multinomial",
+            "--text-field",
+            "subject,body",
+            "--label-field",
+            "queue",
+            "-q",
+            "-o",
+            "joined.joblib",
+        ],
+        cwd=tmp_path,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
     service = start("-m", tmp_path / "joined.joblib", "--feedback-dir", tmp_path)
     row = {"subject": "blue", "body": "boat"}
     expected = service.post("/v1/predict", row).value
@@ -212,24 +291,37 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
     # a blank line that arrives alone does not decide which key has the text
     connection = service.connect()
     connection.request(
-        "POST", "/v1/predict", late(b"\n", b'{"text": "blue boat"}\n'), {"content-type": "application/jsonl"}
+        "POST",
+        "/v1/predict",
+        late(b"\n", b'{"text": "blue boat"}\n'),
+        {"content-type": "application/jsonl"},
     )
     assert json.loads(connection.getresponse().read()) == {**expected, "id": "2"}
     connection.close()
-    for body in ({"text": "green", "queue": "b"}, {"subject": "green", "body": "green", "queue": "b"}):
+    for body in (
+        {"text": "green", "queue": "b"},
+        {"subject": "green", "body": "green", "queue": "b"},
+    ):
         assert service.post("/v1/models/joined/feedback", body).value == {"stored": 1}
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "update", "joined.joblib", "joined.jsonl", "-q"], cwd=tmp_path, check=True,
+        [sys.executable, "-m", "nbtext", "update", "joined.joblib", "joined.jsonl", "-q"],
+        cwd=tmp_path,
+        check=True,
         env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+    )
     shown = subprocess.run(
-        [sys.executable, "-m", "nbtext", "inspect", "joined.joblib", "--to", "json"], cwd=tmp_path, check=True,
-        capture_output=True, env={**os.environ, "PYTHONPATH": str(TOP)},
-    )  # fmt: skip
+        [sys.executable, "-m", "nbtext", "inspect", "joined.joblib", "--to", "json"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+    )
     assert b"green" in shown.stdout
 
 
-def test_many_requests_at_once(service: Running, model: Path, letters: tuple[list[str], list[str]]) -> None:
+def test_many_requests_at_once(
+    service: Running, model: Path, letters: tuple[list[str], list[str]]
+) -> None:
     """Documents of several requests are predicted together, and each request gets its own answer."""
     texts = letters[0][:200]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
@@ -269,7 +361,9 @@ def test_one_bad_request_among_many(service: Running) -> None:
 def test_a_large_array(service: Running) -> None:
     """It is predicted in parts, in order."""
     items = [{"text": f"bins {number}", "id": str(number)} for number in range(3000)]
-    assert [each["id"] for each in service.post("/v1/predict", items).value] == [str(n) for n in range(3000)]
+    assert [each["id"] for each in service.post("/v1/predict", items).value] == [
+        str(n) for n in range(3000)
+    ]
 
 
 def test_a_stream_is_answered_as_it_comes(service: Running) -> None:
@@ -307,16 +401,28 @@ def test_a_client_that_sends_a_short_stream_before_it_reads(service: Running) ->
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_lines_with_a_byte_order_mark(service: Running, model: Path, encoding: str) -> None:
     """It decides the encoding, as in the files of the command; JSON is read alike."""
-    lines = '{"text": "the bins were not emptied", "id": "ü"}\n{"text": "pothole"}\n'.encode(encoding)
+    lines = '{"text": "the bins were not emptied", "id": "ü"}\n{"text": "pothole"}\n'.encode(
+        encoding
+    )
     answer = service.post("/v1/predict", lines, **JSONL).lines
     assert [each["label"] for each in answer] == ["trash", "streets"]
     assert answer == predicted(model, lines)
     body = '{"text": "bins"}'.encode(encoding)
-    assert service.post("/v1/predict", body, content_type="application/json").value["label"] == "trash"
-    assert service.post("/v1/predict", "bins".encode(encoding), content_type="text/plain").value["label"] == "trash"
+    assert (
+        service.post("/v1/predict", body, content_type="application/json").value["label"] == "trash"
+    )
+    assert (
+        service.post("/v1/predict", "bins".encode(encoding), content_type="text/plain").value[
+            "label"
+        ]
+        == "trash"
+    )
     connection = service.connect()
     connection.request(
-        "POST", "/v1/predict", late(lines[:1], lines[1:7], lines[7:]), {"content-type": "application/jsonl"}
+        "POST",
+        "/v1/predict",
+        late(lines[:1], lines[1:7], lines[7:]),
+        {"content-type": "application/jsonl"},
     )
     assert [json.loads(line) for line in connection.getresponse().read().splitlines()] == answer
     connection.close()
@@ -362,7 +468,9 @@ def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
     """
     slow = tmp_path / "slow.joblib"
     fast = tmp_path / "fast.joblib"
-    TextClassifier(model="multinomial", token_pattern="(?:a+)+b|[a-z]+").fit(["red", "blue"], ["x", "y"]).save(slow)
+    TextClassifier(model="multinomial", token_pattern="(?:a+)+b|[a-z]+").fit(
+        ["red", "blue"], ["x", "y"]
+    ).save(slow)
     TextClassifier(model="multinomial").fit(["red", "blue"], ["x", "y"]).save(fast)
     service = start("-m", slow, "-m", fast, "--timeout", 500)
     patient = replace(service, seconds=500)  # the limit is ten seconds of the processor
@@ -377,7 +485,11 @@ def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
         answer = hostile.result()
     assert (answer.status, "takes too long" in answer.value["error"]) == (400, True)
     assert service.post("/v1/predict", {"text": "blue"}).value["label"] == "y"
-    (child,) = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text().split()[-1:]
+    (child,) = (
+        Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children")
+        .read_text()
+        .split()[-1:]
+    )
     service.process.kill()
     service.process.wait()
     end = time.monotonic() + 30
@@ -395,13 +507,48 @@ def test_errors_name_no_options_of_the_command_line(
     TextClassifier(model="gaussian", calibrate=False).fit(*letters).save(tmp_path / "g")
     long = {"text": "x" * 2000, "label": "y" * 5000}
     bodies: list[Any] = [
-        3, [], [[]], {}, {"body": "x"}, [{"text": None}], [{"text": 1}, {"txt": 2}], {"text": {}}, {"text": [1]}, "",
-        long, {"text": "x", "label": []}, {"text": "x", "label": "nothing"}, {"text": "x", "label": None},
-        {"label": "a" * 2000}, {"text": "x", "label": {"a": 1}}, {"text": "\ud800"}, [long] * 30,
-    ]  # fmt: skip
-    queries = ("", "coverage=0.9", "explain=3", "min_probability=2", "top_k=0", "coverage=x", "label=none", "model=g")
-    service = start("-m", model, "-m", f"g={tmp_path / 'g'}", "--feedback-dir", tmp_path, "--max-body-bytes", 20_000,
-                    "--max-documents", 20, "--new-labels")  # fmt: skip
+        3,
+        [],
+        [[]],
+        {},
+        {"body": "x"},
+        [{"text": None}],
+        [{"text": 1}, {"txt": 2}],
+        {"text": {}},
+        {"text": [1]},
+        "",
+        long,
+        {"text": "x", "label": []},
+        {"text": "x", "label": "nothing"},
+        {"text": "x", "label": None},
+        {"label": "a" * 2000},
+        {"text": "x", "label": {"a": 1}},
+        {"text": "\ud800"},
+        [long] * 30,
+    ]
+    queries = (
+        "",
+        "coverage=0.9",
+        "explain=3",
+        "min_probability=2",
+        "top_k=0",
+        "coverage=x",
+        "label=none",
+        "model=g",
+    )
+    service = start(
+        "-m",
+        model,
+        "-m",
+        f"g={tmp_path / 'g'}",
+        "--feedback-dir",
+        tmp_path,
+        "--max-body-bytes",
+        20_000,
+        "--max-documents",
+        20,
+        "--new-labels",
+    )
     other = start("-m", model, "--feedback-dir", tmp_path / "other")
     answers = [
         service.post("/v1/predict", "x", host="evil.example"),
@@ -414,8 +561,12 @@ def test_errors_name_no_options_of_the_command_line(
                 for each in ("predict", "explain", "models/g/feedback")
                 for kind in ("application/json", "application/jsonl")
             ]
-        answers += [service.post("/v1/models/letters/feedback", body, content_type="application/json")]
-        answers += [other.post("/v1/models/letters/feedback", body, content_type="application/json")]
+        answers += [
+            service.post("/v1/models/letters/feedback", body, content_type="application/json")
+        ]
+        answers += [
+            other.post("/v1/models/letters/feedback", body, content_type="application/json")
+        ]
     answers += [start("-m", model).post("/v1/models/letters/feedback", {"text": "x", "label": "a"})]
     assert {400, 403, 404, 413, 415} <= {answer.status for answer in answers}
     for answer in answers:

@@ -68,7 +68,13 @@ def _artifacts(folder: Path) -> bool:
     is_well = row("attack artifacts tried", found["tried"], "executed", found["executed"], bounds)
     is_well &= row("  of them", found["tried"], "not refused", found["not_refused"])
     flips = artifacts.flipped(folder)
-    return is_well & row("bit flips tried", flips["tried"], "wrong answers", flips["wrong"], f"same {flips['same']:,}")
+    return is_well & row(
+        "bit flips tried",
+        flips["tried"],
+        "wrong answers",
+        flips["wrong"],
+        f"same {flips['same']:,}",
+    )
 
 
 def _models(folder: Path) -> bool:
@@ -79,7 +85,9 @@ def _models(folder: Path) -> bool:
     for wrong in found["wrong"][:20]:
         print(json.dumps(wrong))  # noqa: T201
     more = f"accepted {found['accepted']:,}, commands {found['commands']:,}"
-    return row("hostile models tried", found["tried"], "NaN, crashes, hangs", len(found["wrong"]), more)
+    return row(
+        "hostile models tried", found["tried"], "NaN, crashes, hangs", len(found["wrong"]), more
+    )
 
 
 def _kills(folder: Path) -> bool:
@@ -94,7 +102,11 @@ def _races(folder: Path) -> bool:
     found = races.race(folder, RACES)
     outcomes = ", ".join(f"{name} succeeded {found[name]:,}" for name in ("none", "one", "both"))
     return row(
-        "races of two writers", found["races"], "changes lost silently", found["lost"] + found["silent"], outcomes
+        "races of two writers",
+        found["races"],
+        "changes lost silently",
+        found["lost"] + found["silent"],
+        outcomes,
     )
 
 
@@ -119,15 +131,27 @@ def _seams(folder: Path, scale: float) -> bool:
     for wrong in (*foreign["wrong"], *special["wrong"], *tables["wrong"], *asked["wrong"]):
         print(f"  {wrong}")  # noqa: T201
     is_well = row("foreign files met", foreign["tried"], "changed", foreign["changed"])
-    unavailable = f"device files that cannot be made here {special['unavailable']}" if special["unavailable"] else ""
-    is_well &= row("FIFOs, sockets, devices", special["tried"], "changed", special["changed"], unavailable)
+    unavailable = (
+        f"device files that cannot be made here {special['unavailable']}"
+        if special["unavailable"]
+        else ""
+    )
+    is_well &= row(
+        "FIFOs, sockets, devices", special["tried"], "changed", special["changed"], unavailable
+    )
     n_bad = special["slow"] + special["failed"]
     is_well &= row("  of them", special["tried"], "hangs, other bytes, crashes", n_bad)
     most = f"at most {tables['megabytes']:,} MB ({tables['worst']})"
     is_well &= row("small files read", tables["tried"], "over 1 GB", tables["large"], most)
-    is_well &= row("  of them", tables["tried"], "hangs, crashes", tables["slow"] + tables["crashed"])
-    longest = f"longest {asked['seconds']:.2f} s ({asked['worst']}), unanswered {asked['unanswered']}"
-    return is_well & row("hostile requests sent", asked["tried"], "block /healthz", asked["blocked"], longest)
+    is_well &= row(
+        "  of them", tables["tried"], "hangs, crashes", tables["slow"] + tables["crashed"]
+    )
+    longest = (
+        f"longest {asked['seconds']:.2f} s ({asked['worst']}), unanswered {asked['unanswered']}"
+    )
+    return is_well & row(
+        "hostile requests sent", asked["tried"], "block /healthz", asked["blocked"], longest
+    )
 
 
 def _fuzzers(runs: int) -> bool:

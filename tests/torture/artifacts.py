@@ -16,7 +16,9 @@ def attacked(folder: Path) -> dict[str, Any]:
     memory.
     """
     subprocess.run([sys.executable, ATTACKS, "build", folder], check=True)
-    judged = subprocess.run([sys.executable, ATTACKS, "judge", folder], check=True, capture_output=True, text=True)
+    judged = subprocess.run(
+        [sys.executable, ATTACKS, "judge", folder], check=True, capture_output=True, text=True
+    )
     outcomes = [json.loads(line) for line in judged.stdout.splitlines()]
     return {
         "tried": len(outcomes),
@@ -36,7 +38,9 @@ def flipped(folder: Path, step: int = 1) -> dict[str, int]:
 
     path = folder / "model"
     texts = ["red round leaf", "green round", "yellow long", "yellow curved long"]
-    save_model(TextClassifier(smoothing=1.0).fit(texts, ["apple", "apple", "banana", "banana"]), str(path))
+    save_model(
+        TextClassifier(smoothing=1.0).fit(texts, ["apple", "apple", "banana", "banana"]), str(path)
+    )
     honest = path.read_bytes()
     expected = load_model(str(path)).predict_proba(texts).tolist()
     figures = {"tried": 0, "same": 0, "wrong": 0}

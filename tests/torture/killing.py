@@ -40,7 +40,9 @@ class DeadlyFile(io.FileIO):
     close = deadly(io.FileIO.close)
 
 
-def watched_open(path: Any, flags: int, *arguments: Any, _open: Callable[..., int] = os.open, **options: Any) -> int:
+def watched_open(
+    path: Any, flags: int, *arguments: Any, _open: Callable[..., int] = os.open, **options: Any
+) -> int:
     written.extend([path] if flags & os.O_WRONLY else [])
     step()
     handle = _open(path, flags, *arguments, **options)
@@ -51,7 +53,11 @@ def watched_open(path: Any, flags: int, *arguments: Any, _open: Callable[..., in
 def watched_fdopen(
     handle: int, mode: str, *arguments: Any, _fdopen: Callable[..., Any] = os.fdopen, **options: Any
 ) -> Any:
-    return io.BufferedWriter(DeadlyFile(handle, "w")) if mode == "wb" else _fdopen(handle, mode, *arguments, **options)
+    return (
+        io.BufferedWriter(DeadlyFile(handle, "w"))
+        if mode == "wb"
+        else _fdopen(handle, mode, *arguments, **options)
+    )
 
 
 def kill_at(number: int) -> None:

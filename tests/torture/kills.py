@@ -31,10 +31,22 @@ class Job(NamedTuple):
 JOBS = [
     Job("train", ["train", str(LETTERS / "train"), "--force", "-o", "new.joblib"], "new.joblib"),
     Job("vectorize", ["vectorize", str(LETTERS / "train"), "--force", "-o", "new.npz"], "new.npz"),
-    Job("predict", ["predict", str(LETTERS / "test"), "-m", "letters.joblib", "--force", "-o", "new.tsv"], "new.tsv"),
-    Job("update", ["update", "letters.joblib", str(LETTERS / "test"), "--force", "-o", "new.joblib"], "new.joblib"),
+    Job(
+        "predict",
+        ["predict", str(LETTERS / "test"), "-m", "letters.joblib", "--force", "-o", "new.tsv"],
+        "new.tsv",
+    ),
+    Job(
+        "update",
+        ["update", "letters.joblib", str(LETTERS / "test"), "--force", "-o", "new.joblib"],
+        "new.joblib",
+    ),
     Job("update-in-place", ["update", "old.joblib", str(LETTERS / "test")], "old.joblib"),
-    Job("merge", ["merge", "letters.joblib", "test.joblib", "--force", "-o", "new.joblib"], "new.joblib"),
+    Job(
+        "merge",
+        ["merge", "letters.joblib", "test.joblib", "--force", "-o", "new.joblib"],
+        "new.joblib",
+    ),
 ]
 
 
@@ -46,7 +58,14 @@ def killed(folder: Path, n_delays: int, stride: int = 1) -> dict[str, Any]:
     returns  points (moments tried), lost (outputs neither old nor new), left (temporary files that
              stayed), commands
     """
-    figures: dict[str, Any] = {"points": 0, "lost": 0, "left": 0, "old": 0, "new": 0, "commands": []}
+    figures: dict[str, Any] = {
+        "points": 0,
+        "lost": 0,
+        "left": 0,
+        "old": 0,
+        "new": 0,
+        "commands": [],
+    }
     run_nbtext(["train", str(LETTERS / "train"), "-o", "letters.joblib"], folder).check_returncode()
     run_nbtext(["train", str(LETTERS / "test"), "-o", "test.joblib"], folder).check_returncode()
     known = run_nbtext(["--help"], folder).stdout
@@ -107,7 +126,9 @@ def forker() -> Forker:
 def start_nbtext(arguments: list[str], folder: Path, before: str = "") -> subprocess.Popen[bytes]:
     """Start a command in a folder; `before` is Python code that its process runs first."""
     command = [*arguments, *([] if arguments[0].startswith("-") else ["-q"])]
-    return forker().popen(command, before=before, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return forker().popen(
+        command, before=before, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def run_nbtext(

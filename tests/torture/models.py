@@ -73,7 +73,21 @@ KINDS = {
 # each command that reads a model, and the file that it writes, if any
 COMMANDS: list[tuple[list[str], str]] = [
     (["predict", "test.csv", "-m", "MODEL", "--to", "jsonl"], ""),
-    (["predict", "test.csv", "-m", "MODEL", "--coverage", "0.9", "--explain", "2", "--to", "csv"], ""),
+    (
+        [
+            "predict",
+            "test.csv",
+            "-m",
+            "MODEL",
+            "--coverage",
+            "0.9",
+            "--explain",
+            "2",
+            "--to",
+            "csv",
+        ],
+        "",
+    ),
     (["predict", "test.csv", "-m", "MODEL", "--cost", "cost.csv", "--rank", "uncertainty"], ""),
     (["explain", "test.csv", "-m", "MODEL", "--to", "jsonl"], ""),
     (["explain", "test.csv", "-m", "MODEL", "--html", "out.html"], "out.html"),
@@ -83,7 +97,10 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["evaluate", "test.csv", "-m", "MODEL", "--report", "out.html"], "out.html"),
     (["compare", "test.csv", "-m", "MODEL", "-m", "honest.joblib"], ""),
     (["update", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
-    (["update", "MODEL", "test.csv", "--half-life", "3d", "--elapsed", "1d", "-o", "out.joblib"], "out.joblib"),
+    (
+        ["update", "MODEL", "test.csv", "--half-life", "3d", "--elapsed", "1d", "-o", "out.joblib"],
+        "out.joblib",
+    ),
     (["forget", "MODEL", "one.csv", "-o", "out.joblib"], "out.joblib"),
     (["merge", "MODEL", "MODEL", "-o", "out.joblib"], "out.joblib"),
     (["calibrate", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
@@ -123,16 +140,30 @@ def prepare(folder: Path) -> None:
     rows = []
     for number in range(72):
         label = number % 3
-        words = chance.choices(WORDS[label * 5 : label * 5 + 9] + WORDS[15:], k=chance.randint(1, 12))
+        words = chance.choices(
+            WORDS[label * 5 : label * 5 + 9] + WORDS[15:], k=chance.randint(1, 12)
+        )
         rows.append(f'"{" ".join(words)}",{"abc"[label]}\n')
     Path("train.csv").write_text("text,label\n" + "".join(rows[:60]), encoding="ascii")
-    Path("test.csv").write_text('text,label\n"",a\n"unheard of",b\n' + "".join(rows[60:]), encoding="ascii")
+    Path("test.csv").write_text(
+        'text,label\n"",a\n"unheard of",b\n' + "".join(rows[60:]), encoding="ascii"
+    )
     Path("one.csv").write_text("text,label\n" + rows[0], encoding="ascii")
     Path("cost.csv").write_text("true,predicted,cost\na,b,5\nb,,1\n", encoding="ascii")
     commands: list[tuple[list[str], str]] = []
     for kind, options in KINDS.items():
         commands.append((["train", "train.csv", "-q", "-o", f"{kind}.joblib", *options], ""))
-    fade = ["update", "multinomial.joblib", "test.csv", "--half-life", "3d", "--elapsed", "1d", "-o", "faded.joblib"]
+    fade = [
+        "update",
+        "multinomial.joblib",
+        "test.csv",
+        "--half-life",
+        "3d",
+        "--elapsed",
+        "1d",
+        "-o",
+        "faded.joblib",
+    ]
     merge = ["merge", "multinomial.joblib", "-o", "honest.joblib"]
     if problems := _try_commands([*commands, (fade, ""), (merge, "")], set()):
         raise AssertionError(problems)
@@ -164,11 +195,16 @@ def _list_changes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Chan
             yield from _list_changes(item, (*path, place))
     elif isinstance(value, np.ndarray):
         for place in (slice(None), 0, -1, len(value) // 2):
-            yield from (Change(path, extreme, place) for extreme in (FLOATS if value.dtype.kind == "f" else INTEGERS))
+            yield from (
+                Change(path, extreme, place)
+                for extreme in (FLOATS if value.dtype.kind == "f" else INTEGERS)
+            )
         yield from (Change(path, extreme, 0) for extreme in (np.nan, 1.7e308, 1e-300, 0.5, -0.5))
         yield from (Change(path, None, place) for place in ARRAY_CHANGES)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield from (Change(path, extreme) for extreme in (INTEGERS if isinstance(value, int) else FLOATS))
+        yield from (
+            Change(path, extreme) for extreme in (INTEGERS if isinstance(value, int) else FLOATS)
+        )
 
 
 def _replace(value: Any, path: tuple[str | int, ...], change: Change) -> Any:
@@ -197,7 +233,9 @@ def write_model(model: Model, path: str) -> None:
     storage.save(model.record, path)
 
 
-def _try_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -> list[dict[str, str]]:
+def _try_commands(
+    commands: list[tuple[list[str], str]], baseline: set[bytes]
+) -> list[dict[str, str]]:
     """Run commands, one after the other, in a process of their own; return what is wrong with each
     that misbehaves.
 
@@ -212,7 +250,9 @@ def _try_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -
     if status:
         is_slow = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGPROF)
         problem = f"more than {MAX_SECONDS} s" if is_slow else f"died, status {status}"
-        problems.append({"command": Path("command").read_text(encoding="utf-8"), "problem": problem})
+        problems.append(
+            {"command": Path("command").read_text(encoding="utf-8"), "problem": problem}
+        )
     if usage.ru_maxrss / 1000 > MAX_MEGABYTES:
         problems.append({"command": "one of them", "problem": f"{usage.ru_maxrss / 1000:.0f} MB"})
     return problems
@@ -227,7 +267,9 @@ def _run_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -
                 problem, words = _run_command(arguments, output)
                 if problem or (words := words - baseline):
                     problem = problem or f"prints {sorted(words)[:3]}"
-                    file.write(json.dumps({"command": " ".join(arguments), "problem": problem}) + "\n")
+                    file.write(
+                        json.dumps({"command": " ".join(arguments), "problem": problem}) + "\n"
+                    )
                     file.flush()
         status = 0
     finally:
@@ -266,7 +308,10 @@ def _run_command(arguments: list[str], output: str) -> tuple[str, set[bytes]]:
 
 
 def _list_commands(path: str) -> list[tuple[list[str], str]]:
-    return [([path if word == "MODEL" else word for word in words], output) for words, output in COMMANDS]
+    return [
+        ([path if word == "MODEL" else word for word in words], output)
+        for words, output in COMMANDS
+    ]
 
 
 def _measure_baseline() -> set[bytes]:

@@ -48,11 +48,17 @@ def race(folder: Path, n_races: int) -> dict[str, Any]:
             first = start_nbtext(WRITERS[pair[0]], folder)
             time.sleep(MAX_DELAY * number / n_races)
             done = _finish([first, start_nbtext(WRITERS[pair[1]], folder)])
-            succeeded = tuple(name for name, one in zip(pair, done, strict=True) if one.returncode == 0)
+            succeeded = tuple(
+                name for name, one in zip(pair, done, strict=True) if one.returncode == 0
+            )
             model = (folder / "model.joblib").read_bytes()
             figures["races"] += 1
-            figures["lost"] += model not in [results[order] for order in itertools.permutations(succeeded)]
-            figures["silent"] += sum(one.returncode != 0 and not REFUSALS.search(one.stderr) for one in done)
+            figures["lost"] += model not in [
+                results[order] for order in itertools.permutations(succeeded)
+            ]
+            figures["silent"] += sum(
+                one.returncode != 0 and not REFUSALS.search(one.stderr) for one in done
+            )
             figures[("none", "one", "both")[len(succeeded)]] += 1
     return figures
 
@@ -80,7 +86,9 @@ def _finish(processes: list[subprocess.Popen[bytes]]) -> list[subprocess.Complet
 
 
 def _write_sources(folder: Path) -> None:
-    rows = [f"word{number % 7} more{number % 11} text,{'ab'[number % 2]}\n" for number in range(3000)]
+    rows = [
+        f"word{number % 7} more{number % 11} text,{'ab'[number % 2]}\n" for number in range(3000)
+    ]
     for name, lines in {
         "train": rows[:2000],
         "forget": rows[:500],

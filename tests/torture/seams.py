@@ -34,14 +34,30 @@ from typing import Any
 from kills import LETTERS, TOP, forker, run_nbtext
 
 sys.path.insert(0, str(TOP / "tests" / "cli"))
-from outputs import APPENDED, EVERY, WAYS, complete, make_originals, make_special, received, suffix_of
+from outputs import (
+    APPENDED,
+    EVERY,
+    WAYS,
+    complete,
+    make_originals,
+    make_special,
+    received,
+    suffix_of,
+)
 
 MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
 MAX_SECONDS = 60.0  # that a command may take for it
 # bytes of a file of many small things; fewer where each is a document, which takes time only
 PACKED = 10_000_000
-MANY_DOCUMENTS = ("mails.mbox", "objects.jsonl", "bad.jsonl", "items.json", "quotes.csv", "empty.txt")
+MANY_DOCUMENTS = (
+    "mails.mbox",
+    "objects.jsonl",
+    "bad.jsonl",
+    "items.json",
+    "quotes.csv",
+    "empty.txt",
+)
 # bytes of a document, and such documents of a file
 MAX_TEXT = 100_000_000
 N_LONG = 6
@@ -86,7 +102,9 @@ def _foreign(chance: random.Random) -> Iterator[bytes]:
     yield b'{"' + chance.randbytes(50)
     yield b"\0" * 4096
     while True:
-        content = bytearray((answer + b"\n") * 3 + chance.choice([b"notes of mine", b"[1, 2]", b"--- a: 1", b"<p>"]))
+        content = bytearray(
+            (answer + b"\n") * 3 + chance.choice([b"notes of mine", b"[1, 2]", b"--- a: 1", b"<p>"])
+        )
         content[chance.randrange(len(content))] = chance.randrange(256)
         yield bytes(content) + chance.choice([b"", b"\n", b"\r\n\r\n"])
 
@@ -114,16 +132,29 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
     (folder / "own").mkdir()
     _label(folder, folder / "own" / "label.jsonl")
     _give_feedback(folder, folder / "own")
-    assert _contents(folder / "own").keys() == {"label.jsonl", "m.jsonl"}, "they write where nothing is in the way"
+    assert _contents(folder / "own").keys() == {"label.jsonl", "m.jsonl"}, (
+        "they write where nothing is in the way"
+    )
     for number, content in zip(range(n_files), _foreign(chance), strict=False):
         place = folder / f"f{number}"
         place.mkdir()
         (place / "m.jsonl").write_bytes(content)
         if not is_answers(content):
-            meet(f"label {content[:60]!r}", place, lambda place=place: _label(folder, place / "m.jsonl"))  # type: ignore[misc]
-            meet(f"feedback {content[:60]!r}", place, lambda place=place: _give_feedback(folder, place))  # type: ignore[misc]
+            meet(
+                f"label {content[:60]!r}",
+                place,
+                lambda place=place: _label(folder, place / "m.jsonl"),
+            )  # type: ignore[misc]
+            meet(
+                f"feedback {content[:60]!r}",
+                place,
+                lambda place=place: _give_feedback(folder, place),
+            )  # type: ignore[misc]
         (place / "m.jsonl").write_bytes(content)
-        for words in (["update", "m.jsonl", str(LETTERS / "test")], ["predict", "m.jsonl", "-m", "m.jsonl"]):
+        for words in (
+            ["update", "m.jsonl", str(LETTERS / "test")],
+            ["predict", "m.jsonl", "-m", "m.jsonl"],
+        ):
             meet(" ".join(words), place, lambda words=words, place=place: run_nbtext(words, place))  # type: ignore[misc]
         shutil.rmtree(place)
     for kind, is_link in product(SPECIAL, (False, True)):
@@ -144,7 +175,11 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
             for query in ([], ["--query", "select text from t"], ["--query", "delete from t"]):
                 for name in ("t.db", "missing.db"):
                     words = ["predict", name, "-m", str(folder / "m.joblib"), *query]
-                    meet(" ".join(words), place, lambda words=words, place=place: run_nbtext(words, place))  # type: ignore[misc]
+                    meet(
+                        " ".join(words),
+                        place,
+                        lambda words=words, place=place: run_nbtext(words, place),
+                    )  # type: ignore[misc]
         shutil.rmtree(place)
     return figures
 
@@ -155,7 +190,9 @@ def is_answers(content: bytes) -> bool:
     """
     lines = content.split(b"\n")
     with suppress(ValueError, TypeError, AttributeError):
-        return len(lines) > 1 and all({"text", "label"} <= json.loads(line).keys() for line in lines[:-1])
+        return len(lines) > 1 and all(
+            {"text", "label"} <= json.loads(line).keys() for line in lines[:-1]
+        )
     return False
 
 
@@ -168,7 +205,9 @@ def _contents(place: Path) -> dict[str, bytes]:
             found[path.name] = path.read_bytes()
         elif not stat.S_ISDIR(status.st_mode):
             target = os.readlink(path) if path.is_symlink() else ""
-            found[path.name] = repr((status.st_mode, status.st_ino, status.st_rdev, target)).encode()
+            found[path.name] = repr(
+                (status.st_mode, status.st_ino, status.st_rdev, target)
+            ).encode()
     return found
 
 
@@ -197,7 +236,14 @@ def replace_specials(folder: Path, stride: int = 1) -> dict[str, Any]:
              another status, a traceback), slow (above MAX_SECONDS), unavailable (device files that
              cannot be made here), wrong
     """
-    figures: dict[str, Any] = {"tried": 0, "changed": 0, "failed": 0, "slow": 0, "unavailable": 0, "wrong": []}
+    figures: dict[str, Any] = {
+        "tried": 0,
+        "changed": 0,
+        "failed": 0,
+        "slow": 0,
+        "unavailable": 0,
+        "wrong": [],
+    }
     make_originals(folder, lambda *words: run_nbtext(list(words), folder).check_returncode())
     for number, (command, kind) in enumerate(product([*EVERY, *WAYS], SPECIAL)):
         if (number + number // len(SPECIAL)) % stride == 0:  # each kind takes its turn
@@ -229,7 +275,9 @@ def _replace_special(folder: Path, command: list[str], kind: str, figures: dict[
             status, said = ran[0]
             # it takes nothing, such as no findings
             is_full = kind == "full device" and expected != b""
-            is_written = (kind in WRITTEN or (is_compared and not is_full)) and command[0] != APPENDED
+            is_written = (kind in WRITTEN or (is_compared and not is_full)) and command[
+                0
+            ] != APPENDED
             is_same = found == expected or command[0] == TIMED or kind != "FIFO"
             is_answer = status == 0 if is_written else status in (1, 2)
             failed = not (is_same and is_answer) or BROKEN.search(said) is not None
@@ -240,7 +288,9 @@ def _replace_special(folder: Path, command: list[str], kind: str, figures: dict[
             figures["slow"] += is_slow
             figures["failed"] += failed and not is_slow
             if is_changed or failed:
-                figures["wrong"].append(f"{' '.join(complete(command, path.name))}, {kind}: {status}, {said[-200:]!r}")
+                figures["wrong"].append(
+                    f"{' '.join(complete(command, path.name))}, {kind}: {status}, {said[-200:]!r}"
+                )
     link.unlink()
     special.unlink()
 
@@ -328,7 +378,9 @@ def _tables() -> Iterator[tuple[str, bytes, list[str]]]:
         "many": f"{endless} select hex(zeroblob(20000000)) as text, 'a' as label from c limit 60",
         "endless": f"{endless} select max(x) as text, 'a' as label from c",
         "sorted": f"{endless} select hex(randomblob(100000)) as text, 'a' as label from c order by text",
-        "wide": "select " + ", ".join(f"hex(zeroblob(9000000)) as c{n}" for n in range(99)) + ", 'a' as text",
+        "wide": "select "
+        + ", ".join(f"hex(zeroblob(9000000)) as c{n}" for n in range(99))
+        + ", 'a' as text",
     }
     for name, view in views.items():
         yield f"{name}.db", _sqlite(f"create view v as {view};"), []
@@ -357,28 +409,50 @@ def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
     base64 = b"Content-Transfer-Encoding: base64\n\n"
     uu = b"Content-Transfer-Encoding: x-uuencode\n\nbegin 644 a\n"
     many = {
-        "colons.eml": (b"", b":\n"), "headers.eml": (b"", b"Subject: a\n"), "folded.eml": (b"Subject: a\n", b" a\n"),
+        "colons.eml": (b"", b":\n"),
+        "headers.eml": (b"", b"Subject: a\n"),
+        "folded.eml": (b"Subject: a\n", b" a\n"),
         "parameters.eml": (b"Content-Type: text/plain", b";\n a*0*=b"),
-        "words.eml": (b"Subject: a", b"\n =?utf-8?q?a?="), "word.eml": (b"Subject: =?utf-8?q?", b"=41"),
-        "from.mbox": (b"", b"From a\n"), "mails.mbox": (b"", b"From a\nTo: b\n\n"),
-        "quoted.mbox": (b"From a\nTo: b\n\n", b">From \n"), "parts.eml": (mixed, b"--b\n\n\n"),
+        "words.eml": (b"Subject: a", b"\n =?utf-8?q?a?="),
+        "word.eml": (b"Subject: =?utf-8?q?", b"=41"),
+        "from.mbox": (b"", b"From a\n"),
+        "mails.mbox": (b"", b"From a\nTo: b\n\n"),
+        "quoted.mbox": (b"From a\nTo: b\n\n", b">From \n"),
+        "parts.eml": (mixed, b"--b\n\n\n"),
         "headed.eml": (mixed, b"--b\n" + b":\n" * 99 + b"\na\n"),
         "digest.eml": (mixed.replace(b"mixed", b"digest"), b"--b\n\n\n"),
-        "forwarded.eml": (b"", b"Content-Type: message/rfc822\n\n"), "deep.eml": (mixed * 99, b"--b\n" + mixed),
-        "tags.eml": (page, b"<p>ab"), "references.eml": (page, b"&amp;ab"), "tags.html": (b"", b"<p>ab"),
-        "base64.eml": (base64, b"YQ==\n"), "broken.eml": (base64, b"YQ=\n-"), "uu.eml": (uu, b"!a\n"),
-        "lists.jsonl": (b'{"text": "a", "x": [', b"[],"), "objects.jsonl": (b"", b"{}\n"), "bad.jsonl": (b"", b"x\n"),
-        "nested.jsonl": (b'{"text": ', b"["), "lists.json": (b'[{"x": [', b"{},"), "items.json": (b"[", b"[],"),
-        "cells.csv": (b"text,label\n", b","), "header.csv": (b"text,label", b",a"),
-        "cells.tsv": (b"text\tlabel\n", b"\t"), "quotes.csv": (b"text,label\n", b'"\n'),
-        "quotes.tsv": (b"text\tlabel\n", b'"\t'), "labels.txt": (b"__label__a ", b"__label__b "),
+        "forwarded.eml": (b"", b"Content-Type: message/rfc822\n\n"),
+        "deep.eml": (mixed * 99, b"--b\n" + mixed),
+        "tags.eml": (page, b"<p>ab"),
+        "references.eml": (page, b"&amp;ab"),
+        "tags.html": (b"", b"<p>ab"),
+        "base64.eml": (base64, b"YQ==\n"),
+        "broken.eml": (base64, b"YQ=\n-"),
+        "uu.eml": (uu, b"!a\n"),
+        "lists.jsonl": (b'{"text": "a", "x": [', b"[],"),
+        "objects.jsonl": (b"", b"{}\n"),
+        "bad.jsonl": (b"", b"x\n"),
+        "nested.jsonl": (b'{"text": ', b"["),
+        "lists.json": (b'[{"x": [', b"{},"),
+        "items.json": (b"[", b"[],"),
+        "cells.csv": (b"text,label\n", b","),
+        "header.csv": (b"text,label", b",a"),
+        "cells.tsv": (b"text\tlabel\n", b"\t"),
+        "quotes.csv": (b"text,label\n", b'"\n'),
+        "quotes.tsv": (b"text\tlabel\n", b'"\t'),
+        "labels.txt": (b"__label__a ", b"__label__b "),
         "empty.txt": (b"", b"\n"),
-    }  # fmt: skip
+    }
     for name, (start, unit) in many.items():
         size = PACKED // 20 if name in MANY_DOCUMENTS else PACKED
         yield f"many-{name}.gz", gzip.compress(start + unit * (size // len(unit))), []
     wide = "\U0001f600".encode() + b"a " * (MAX_TEXT // 2 - 999)
-    texts = {"eml": b"\n" + wide, "html": wide, "csv": b"text\n" + wide, "jsonl": b'{"text": "' + wide + b'"}'}
+    texts = {
+        "eml": b"\n" + wide,
+        "html": wide,
+        "csv": b"text\n" + wide,
+        "jsonl": b'{"text": "' + wide + b'"}',
+    }
     for suffix, content in texts.items():
         yield f"wide.{suffix}.xz", lzma.compress(content, preset=0), []
     rows = (b"a," * (MAX_TEXT // 3) + b"b\n").replace(b",", b" ")
@@ -441,25 +515,38 @@ def _arrow_tables() -> Iterator[tuple[str, bytes, list[str]]]:
     n_rows = 1200
     one = pa.DictionaryArray.from_arrays(pa.array([0] * n_rows, pa.int32()), pa.array([text]))
     lists = pa.ListArray.from_arrays(list(range(0, n_rows + 1)), one)
-    pairs = pa.DictionaryArray.from_arrays(pa.array([0] * n_rows, pa.int8()), pa.array(["label " * 160_000]))
+    pairs = pa.DictionaryArray.from_arrays(
+        pa.array([0] * n_rows, pa.int8()), pa.array(["label " * 160_000])
+    )
     view = struct.pack("<i4sii", len(text), text[:4].encode(), 0, 0) * n_rows
     tables = {
         "dictionary": pa.table({"text": one, "label": ["a", "b"] * (n_rows // 2)}),
         "lists": pa.table({"text": ["a"] * n_rows, "label": lists}),
         "label": pa.table({"text": ["a"] * n_rows, "label": pairs}),
-        "other": pa.table({"text": ["a"] * n_rows, "label": ["b"] * n_rows, "more": one, "id": one}),
-        "nulls": pa.table({"text": pa.nulls(300_000, pa.string()), "label": pa.nulls(300_000, pa.string())}),
+        "other": pa.table(
+            {"text": ["a"] * n_rows, "label": ["b"] * n_rows, "more": one, "id": one}
+        ),
+        "nulls": pa.table(
+            {"text": pa.nulls(300_000, pa.string()), "label": pa.nulls(300_000, pa.string())}
+        ),
     }
-    views = pa.Array.from_buffers(pa.string_view(), n_rows, [None, pa.py_buffer(view), pa.py_buffer(text.encode())])
+    views = pa.Array.from_buffers(
+        pa.string_view(), n_rows, [None, pa.py_buffer(view), pa.py_buffer(text.encode())]
+    )
     for name, table in tables.items():
         for codec in ("zstd", "gzip"):
             file = io.BytesIO()
             pq.write_table(table, file, compression=codec, store_schema=codec == "gzip")
             yield f"{name}-{codec}.parquet", file.getvalue(), []
-    for name, table in {**tables, "views": pa.table({"text": views, "label": ["a", "b"] * (n_rows // 2)})}.items():
+    for name, table in {
+        **tables,
+        "views": pa.table({"text": views, "label": ["a", "b"] * (n_rows // 2)}),
+    }.items():
         for codec in ("zstd", None):
             file = io.BytesIO()
-            with ipc.new_file(file, table.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
+            with ipc.new_file(
+                file, table.schema, options=ipc.IpcWriteOptions(compression=codec)
+            ) as writer:
                 writer.write_table(table)
             yield f"{name}-{codec}.arrow", file.getvalue(), []
 
@@ -468,7 +555,9 @@ def _small_tables() -> Iterator[tuple[str, bytes]]:
     """Yield honest files, whose bytes are changed."""
     yield (
         "t.db",
-        _sqlite("create table t (text, label); insert into t values ('the bins', 'trash'), ('fine', 'parking');"),
+        _sqlite(
+            "create table t (text, label); insert into t values ('the bins', 'trash'), ('fine', 'parking');"
+        ),
     )
     with suppress(ImportError):
         import pyarrow as pa
@@ -491,7 +580,9 @@ def _changed(chance: random.Random, content: bytes) -> bytes:
     data = bytearray(content)
     for _ in range(chance.choice([1, 1, 2, 5])):
         place = chance.randrange(len(data) - 8)
-        number = chance.choice([0, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x10000000, chance.getrandbits(32)])
+        number = chance.choice(
+            [0, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x10000000, chance.getrandbits(32)]
+        )
         size = chance.choice([1, 1, 2, 4])
         data[place : place + size] = struct.pack("<I", number)[:size]
     return bytes(data[: chance.randrange(len(data))] if chance.random() < 0.1 else data)
@@ -537,7 +628,9 @@ def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
                 name,
                 content,
                 options,
-                ("predict", "train") if "query" in name or "dictionary" in name or "long" in name else ("predict",),
+                ("predict", "train")
+                if "query" in name or "dictionary" in name or "long" in name
+                else ("predict",),
             )
     for name, content in _small_tables():
         for _ in range(n_changed):
@@ -562,10 +655,13 @@ def _measure(arguments: list[str], folder: Path) -> dict[str, Any]:
     crashed = process.returncode not in (0, 1, 2) or BROKEN.search(said.read_bytes()) is not None
     is_slow = seconds >= MAX_SECONDS
     return {
-        "large": int(megabytes > MAX_MEGABYTES), "slow": int(is_slow), "crashed": int(crashed and not is_slow),
-        "megabytes": round(megabytes), "status": process.returncode,
+        "large": int(megabytes > MAX_MEGABYTES),
+        "slow": int(is_slow),
+        "crashed": int(crashed and not is_slow),
+        "megabytes": round(megabytes),
+        "status": process.returncode,
         "said": said.read_bytes()[-200:].decode("utf-8", "replace"),
-    }  # fmt: skip
+    }
 
 
 # hostile requests
@@ -579,8 +675,11 @@ class Service:
     def __init__(self, folder: Path, *options: str) -> None:
         self._process = forker().popen(
             ["serve", "-m", "m.joblib", "--port", "0", *options],
-            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         assert self._process.stderr is not None
         for line in self._process.stderr:
             if found := re.search(rb" on http://[^ ;]+:(\d+);", line):
@@ -641,12 +740,19 @@ def _requests(size: int) -> Iterator[tuple[str, str, str, bytes]]:
         )
     inserted = b"x" * (size // 2) + b"-" + b"a" * (size // 2)
     yield "insertions in punycode", "/v1/predict", "text/plain; charset=punycode", inserted
-    texts = {"texts": b'{"texts": [' + b'"a",' * (size // 4) + b'"b"]}', "a text": b'{"text": "' + words + b'"}'}
-    texts["many keys"] = b"{" + b",".join(b'"k%d":1' % n for n in range(size // 12)) + b', "text": "a"}'
+    texts = {
+        "texts": b'{"texts": [' + b'"a",' * (size // 4) + b'"b"]}',
+        "a text": b'{"text": "' + words + b'"}',
+    }
+    texts["many keys"] = (
+        b"{" + b",".join(b'"k%d":1' % n for n in range(size // 12)) + b', "text": "a"}'
+    )
     texts["deep"] = b'{"text": ' + b"[" * size
     texts["digits"] = b'{"text": ' + b"9" * size + b"}"
     texts["escapes"] = b'{"text": "' + b"\\u00e4" * (size // 6) + b'"}'
-    texts["documents"] = b'{"documents": [' + b",".join([b'{"text": "the bins"}'] * (size // 22)) + b"]}"
+    texts["documents"] = (
+        b'{"documents": [' + b",".join([b'{"text": "the bins"}'] * (size // 22)) + b"]}"
+    )
     texts["a list"] = b"[" + b",".join([b'{"text": "the bins"}'] * (size // 22)) + b"]"
     for path in ("/v1/predict", "/v1/explain", "/v1/explain?marks=true", "/v1/feedback"):
         for name, body in texts.items():
@@ -668,7 +774,14 @@ def ask(folder: Path, size: int, at_once: int = 3) -> dict[str, Any]:
     reads.
     """
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
-    figures: dict[str, Any] = {"tried": 0, "blocked": 0, "unanswered": 0, "seconds": 0.0, "worst": "", "wrong": []}
+    figures: dict[str, Any] = {
+        "tried": 0,
+        "blocked": 0,
+        "unanswered": 0,
+        "seconds": 0.0,
+        "worst": "",
+        "wrong": [],
+    }
     service = Service(folder, "--feedback-dir", "given", "--max-body-bytes", str(2 * size))
     for name, path, kind, body in _requests(size):
         waited, status = _wait_beside(service, path, kind, body, at_once)
@@ -688,7 +801,9 @@ def ask(folder: Path, size: int, at_once: int = 3) -> dict[str, Any]:
     return figures
 
 
-def _wait_beside(service: Service, path: str, kind: str, body: bytes, at_once: int) -> tuple[float, int]:
+def _wait_beside(
+    service: Service, path: str, kind: str, body: bytes, at_once: int
+) -> tuple[float, int]:
     """Send equal requests at once; return the longest time of /healthz meanwhile, and a status (0:
     no answer).
     """

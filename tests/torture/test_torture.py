@@ -12,7 +12,9 @@ import pytest
 def measured(folder: Path, *arguments: str) -> Any:
     """What a part of the torture finds."""
     command = [sys.executable, str(Path(__file__).parent), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=1200)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, timeout=1200
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout)
 

@@ -34,14 +34,35 @@ def _texts(size: int) -> Iterator[Text]:
     yield Text("100,000 labels, learned", ["train", "-", "-o", "labels.joblib"], labels)
     asked = ["predict", "-", "-m", "labels.joblib", "-o", "out", "--to", "jsonl"]
     yield Text("100,000 labels, asked", asked, (b"w7 more\n" for _ in range(100)))
-    yield Text("JSON 100,000 deep", [*predict, "jsonl"], (b'{"text": ' + b"[" * lines for _ in range(1)))
-    yield Text("a CSV field of 1 GB", [*predict, "csv"], (words if n else b'text,id\n"' for n in range(1001)))
+    yield Text(
+        "JSON 100,000 deep", [*predict, "jsonl"], (b'{"text": ' + b"[" * lines for _ in range(1))
+    )
+    yield Text(
+        "a CSV field of 1 GB",
+        [*predict, "csv"],
+        (words if n else b'text,id\n"' for n in range(1001)),
+    )
     yield Text("a bomb of 1 GB", [*predict, "lines"], _bomb(1000 * size))
-    mail = b"".join(b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n) for n in range(1000))
-    yield Text("a mail 1,000 deep", [*predict, "mbox"], iter((b"From a@b\n", mail, b"parking fine")))
-    pattern = ["train", "-", "-o", "pattern.joblib", "--input-format", "fasttext", "--token-pattern", r"(?:\w+)+x"]
+    mail = b"".join(
+        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n) for n in range(1000)
+    )
+    yield Text(
+        "a mail 1,000 deep", [*predict, "mbox"], iter((b"From a@b\n", mail, b"parking fine"))
+    )
+    pattern = [
+        "train",
+        "-",
+        "-o",
+        "pattern.joblib",
+        "--input-format",
+        "fasttext",
+        "--token-pattern",
+        r"(?:\w+)+x",
+    ]
     yield Text("a pattern, learned", pattern, iter((b"__label__a ax\n__label__b bx\n",)))
-    sooner = f"from nbtext.features import analyzer; analyzer.MIN_SECONDS *= {min(size / MEGABYTE, 1)}"
+    sooner = (
+        f"from nbtext.features import analyzer; analyzer.MIN_SECONDS *= {min(size / MEGABYTE, 1)}"
+    )
     endless = ["predict", "-", "-m", "pattern.joblib", "-o", "out"]
     yield Text("a pattern without end", endless, iter((b"a" * 60,)), sooner)
 
@@ -55,7 +76,9 @@ def _bomb(n_bytes: int) -> Iterator[bytes]:
 
 def fed(folder: Path, size: int = MEGABYTE) -> Iterator[dict[str, Any]]:
     """Run each: name, status, seconds, megabytes at the peak, and what was said last."""
-    _run(Text("a model", ["train", str(LETTERS / "train"), "-o", "letters.joblib"], iter(())), folder)
+    _run(
+        Text("a model", ["train", str(LETTERS / "train"), "-o", "letters.joblib"], iter(())), folder
+    )
     for text in _texts(size):
         yield {"name": text.name, **_run(text, folder)}
 
@@ -63,7 +86,9 @@ def fed(folder: Path, size: int = MEGABYTE) -> Iterator[dict[str, Any]]:
 def _run(text: Text, folder: Path) -> dict[str, Any]:
     start = time.monotonic()
     with (folder / "said").open("w+b") as said:
-        process = forker().popen(text.arguments, before=text.before, cwd=folder, stdin=subprocess.PIPE, stderr=said)
+        process = forker().popen(
+            text.arguments, before=text.before, cwd=folder, stdin=subprocess.PIPE, stderr=said
+        )
         assert process.stdin is not None
         try:
             for piece in text.pieces:

@@ -29,7 +29,9 @@ class Wheel(bdist_wheel):
 
     def run(self) -> None:
         self.run_command("build")
-        if not any(Path(name).exists() for name in self.get_finalized_command("build_ext").get_outputs()):
+        if not any(
+            Path(name).exists() for name in self.get_finalized_command("build_ext").get_outputs()
+        ):
             self.distribution.ext_modules = []
             self.root_is_pure = True
         super().run()

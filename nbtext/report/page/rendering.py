@@ -54,21 +54,32 @@ class Chart:
         specification = json.loads(text.replace("METRIC", self.metric))
         if self.rows_of is not None:
             return {"specification": specification, "rows_of": self.rows_of}
-        rows = [[(float(f"{value:.6g}") if isinstance(value, float) else value) for value in row] for row in self.rows]
+        rows = [
+            [(float(f"{value:.6g}") if isinstance(value, float) else value) for value in row]
+            for row in self.rows
+        ]
         return {"specification": specification, "columns": self.columns, "rows": rows}
 
     def table(self) -> list[list[str]]:
         """Return the rows as text, at most 40 of them."""
         rows = list(self.rows)
         if len(rows) > MAX_ROWS:
-            rows = [rows[round(place * (len(rows) - 1) / (MAX_ROWS - 1))] for place in range(MAX_ROWS)]
+            rows = [
+                rows[round(place * (len(rows) - 1) / (MAX_ROWS - 1))] for place in range(MAX_ROWS)
+            ]
         return [[_show(value) for value in row] for row in rows]
 
 
 def _show(value: Any) -> str:
     if value is None:
         return "–"
-    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        f"{value:.4g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
 
 
 SCRIPTS = ("page.js",)  # of every page
@@ -106,9 +117,13 @@ def write_page(path: str, page: bytes) -> None:
 
 
 def render_page(
-    template: str, content: dict[str, Any], *, charts: Sequence[Chart] = (), scripts: Sequence[str] = (),
+    template: str,
+    content: dict[str, Any],
+    *,
+    charts: Sequence[Chart] = (),
+    scripts: Sequence[str] = (),
     data: dict[str, Any] | None = None,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """Render a template of this folder, which extends `base.html`.
 
     Parameters
@@ -130,11 +145,21 @@ def render_page(
     allowed = " ".join(map(_digest, running))
     policy = f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}"
     policy += "; base-uri 'none'; form-action 'none'"
-    page: str = _environment().get_template(template).render(
-        content, charts={chart.name: chart for chart in charts}, policy=policy, style=style, scripts=running,
-        data=encoded.replace("<", "\\u003c"),  # it cannot end the script element or begin a comment
-        version=__version__,
-    )  # fmt: skip
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(
+            content,
+            charts={chart.name: chart for chart in charts},
+            policy=policy,
+            style=style,
+            scripts=running,
+            data=encoded.replace(
+                "<", "\\u003c"
+            ),  # it cannot end the script element or begin a comment
+            version=__version__,
+        )
+    )
     return page.encode("utf-8", "backslashreplace")
 
 
@@ -144,7 +169,9 @@ def render_svg(charts: Sequence[Chart]) -> bytes:
     for chart in charts:
         plain = chart.plain()
         values = [dict(zip(plain["columns"], row, strict=True)) for row in plain["rows"]]
-        parts.append(plain["specification"] | SVG_SIZE | {"title": chart.title, "data": {"values": values}})
+        parts.append(
+            plain["specification"] | SVG_SIZE | {"title": chart.title, "data": {"values": values}}
+        )
     library: Any = import_module("vl_convert")  # its type stubs require arguments that are optional
     return str(library.vegalite_to_svg({"hconcat": parts})).encode()
 
@@ -170,12 +197,19 @@ def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("nbtext.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("nbtext.report", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     environment.filters |= {
-        "printable": printable, "visible": visible, "count": "{:,}".format, "percent": percent, "number_of": number_of,
-    }  # fmt: skip
+        "printable": printable,
+        "visible": visible,
+        "count": "{:,}".format,
+        "percent": percent,
+        "number_of": number_of,
+    }
     return environment
 
 

@@ -53,7 +53,10 @@ def judged(path: Path) -> dict[str, Any]:
     empty process.
     """
     reading, writing = os.pipe()
-    empty = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    empty = (
+        int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        * resource.getpagesize()
+    )
     if (process := os.fork()) == 0:
         os.write(writing, json.dumps(_outcome(str(path))).encode())
         os._exit(0)

@@ -55,7 +55,8 @@ def _calls_in_models(command: Callable[[str], str]) -> Iterator[Attack]:
         content = honest()[:start] + program + honest()[stop:]
         yield Attack(attack, content, is_live=label not in ("before-the-header", "in-the-padding"))
     yield Attack(
-        "model-behind-the-end", honest() + b"cos\nsystem\n(" + long_text(command("model-behind-the-end")) + b"tR."
+        "model-behind-the-end",
+        honest() + b"cos\nsystem\n(" + long_text(command("model-behind-the-end")) + b"tR.",
     )
     entries = {"header": header, "data": np.frombuffer(data, dtype=np.uint8)}
     for label in ("header", "data", "more"):
@@ -64,9 +65,9 @@ def _calls_in_models(command: Callable[[str], str]) -> Iterator[Attack]:
         joblib.dump(entries | {label: evil}, file, protocol=3)
         yield Attack(f"model-with-evil-{label}", file.getvalue(), is_live=True)
     objects = pickle.dumps(Evil(os.system, command("model-of-objects")), protocol=3)
-    content = honest()[:behind_length].replace(b"u1", b"O8") + storage.AFTER_LENGTH.replace(b"u1", b"O8").replace(
-        b"K\x00t", b"K\x3ft"
-    )
+    content = honest()[:behind_length].replace(b"u1", b"O8") + storage.AFTER_LENGTH.replace(
+        b"u1", b"O8"
+    ).replace(b"K\x00t", b"K\x3ft")
     yield Attack("model-of-objects", content[:-2] + objects + data, is_live=True)
     for label, (old, new) in {
         "wrapper": (b"NumpyArrayWrapper", b"ZNDArrayWrapper\x20\x20"),
@@ -90,13 +91,25 @@ def _calls(command: Callable[[str], str]) -> Iterator[Attack]:
     """
     for protocol in range(6):
         label = f"system-protocol-{protocol}"
-        yield Attack(label, dumped(Evil(os.system, command(label)), protocol=protocol), is_live=True)
+        yield Attack(
+            label, dumped(Evil(os.system, command(label)), protocol=protocol), is_live=True
+        )
     for compression in COMPRESSIONS:
         label = f"system-behind-{compression}"
-        yield Attack(label, dumped(Evil(os.system, command(label)), compress=(compression, 3)), is_live=True)
-    yield Attack("system-in-depth", dumped([1, {"a": (Evil(os.system, command("system-in-depth")),)}]), is_live=True)
-    yield Attack("system-as-key", dumped({Evil(os.system, command("system-as-key")): 1}), is_live=True)
-    yield Attack("system-alone", pickle.dumps(Evil(os.system, command("system-alone"))), is_live=True)
+        yield Attack(
+            label, dumped(Evil(os.system, command(label)), compress=(compression, 3)), is_live=True
+        )
+    yield Attack(
+        "system-in-depth",
+        dumped([1, {"a": (Evil(os.system, command("system-in-depth")),)}]),
+        is_live=True,
+    )
+    yield Attack(
+        "system-as-key", dumped({Evil(os.system, command("system-as-key")): 1}), is_live=True
+    )
+    yield Attack(
+        "system-alone", pickle.dumps(Evil(os.system, command("system-alone"))), is_live=True
+    )
     yield Attack("system-in-newer-version", model(name("os", "system")).replace(b"K\x02", b"K\x09"))
 
 
@@ -138,7 +151,11 @@ def _programs(command: Callable[[str], str]) -> Iterator[Attack]:
         "global": b"cos\nsystem\nSHELL\x85R",
         "global-posix": b"cposix\nsystem\nSHELL\x85R",
         "stack-global": text("os") + text("system") + b"\x93SHELL\x85R",
-        "stack-global-memo": b"](" + text("os") + b"\x94" + text("system") + b"\x94h\x00h\x01\x93SHELL\x85Re",
+        "stack-global-memo": b"]("
+        + text("os")
+        + b"\x94"
+        + text("system")
+        + b"\x94h\x00h\x01\x93SHELL\x85Re",
         "dotted": text("joblib") + text("os.system") + b"\x93SHELL\x85R",
         "inst": b"(SHELLios\nsystem\n",
         "obj": b"(cos\nsystem\nSHELLo",
@@ -180,7 +197,9 @@ def _programs(command: Callable[[str], str]) -> Iterator[Attack]:
         "name-without-end": b"c" + b"o" * 1000,
     }
     for label, program in (live | dead).items():
-        yield Attack(label, model(program.replace(b"SHELL", text(command(label)))), is_live=label in live)
+        yield Attack(
+            label, model(program.replace(b"SHELL", text(command(label)))), is_live=label in live
+        )
 
 
 def _objects(folder: Path) -> Iterator[Attack]:
@@ -188,7 +207,9 @@ def _objects(folder: Path) -> Iterator[Attack]:
     data.
     """
     opened = text(f"{folder}/canary-file-handler")
-    yield Attack("file-handler", model(name("logging", "FileHandler") + opened + b"\x85R"), is_live=True)
+    yield Attack(
+        "file-handler", model(name("logging", "FileHandler") + opened + b"\x85R"), is_live=True
+    )
     touched = b"(cpathlib\nPath\n(" + text(f"{folder}/canary-path-touch") + b"tRtR"
     yield Attack("path-touch", model(name("pathlib", "Path.touch") + touched), is_live=True)
     yield Attack("set", model(b"\x8f(K\x01\x90"))

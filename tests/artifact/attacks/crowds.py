@@ -34,8 +34,12 @@ def _bombs() -> Iterator[Attack]:
     zeros = model(array(integer(size // 4) + b"\x85", data=b"\x01\xff" + bytes(size)))
     for compression, pack in PACKERS.items():
         yield Attack(f"bomb-{compression}", pack(zeros))
-    yield Attack("bomb-of-texts", gzip.compress(model(b"](" + (text("x" * 255) * 200_000) + b"e"), 1))
-    yield Attack("bomb-of-one-text", gzip.compress(model(b"X" + size.to_bytes(4, "little") + bytes(size)), 1))
+    yield Attack(
+        "bomb-of-texts", gzip.compress(model(b"](" + (text("x" * 255) * 200_000) + b"e"), 1)
+    )
+    yield Attack(
+        "bomb-of-one-text", gzip.compress(model(b"X" + size.to_bytes(4, "little") + bytes(size)), 1)
+    )
     yield Attack("bomb-of-operations", gzip.compress(PROTOCOL + b"N" * size, 1))
     yield Attack("bomb-of-zeros", gzip.compress(bytes(size), 1))
     allowed = model(array(integer(30_000_000 // 4) + b"\x85", data=b"\x01\xff" + bytes(30_000_000)))
@@ -93,7 +97,11 @@ def _references() -> Iterator[Attack]:
         "get-at-2^32": b"j\xff\xff\xff\xff",
         "get-at-minus-one": b"g-1\n",
         "one-array-100000-times": b"](" + array() + b"\x94" + b"h\x00" * 100_000 + b"e",
-        "one-text-290000-times": b"](" + text("x" * 1_000_000) + b"\x94" + b"h\x00" * 290_000 + b"e",
+        "one-text-290000-times": b"]("
+        + text("x" * 1_000_000)
+        + b"\x94"
+        + b"h\x00" * 290_000
+        + b"e",
         "memo-of-millions": b"N" + b"\x94" * 5_000_000,
     }.items():
         yield Attack(label, model(poison))
@@ -102,9 +110,13 @@ def _references() -> Iterator[Attack]:
     lists = b"".join(b"](" + b"h%c" % level * 10 + b"e\x94" for level in levels)
     yield Attack("billion-laughs-lists", model(b"](]\x94" + lists + b"e"))
     yield Attack(
-        "billion-laughs-tuples", model(b"((Nt\x94" + lists.replace(b"]", b"").replace(b"e\x94", b"t\x94") + b"t")
+        "billion-laughs-tuples",
+        model(b"((Nt\x94" + lists.replace(b"]", b"").replace(b"e\x94", b"t\x94") + b"t"),
     )
-    entries = b"".join(b"}(" + b"".join(text(c) + b"h%c" % level for c in "abcdefghij") + b"u\x94" for level in levels)
+    entries = b"".join(
+        b"}(" + b"".join(text(c) + b"h%c" % level for c in "abcdefghij") + b"u\x94"
+        for level in levels
+    )
     yield Attack("billion-laughs-dictionaries", model(b"(}\x94" + entries + b"t"))
 
 
@@ -116,7 +128,8 @@ def _crowds() -> Iterator[Attack]:
         "marks": b"(" * n,
         "memoized-dictionaries": b"}\x94" * n,
         "wide-texts": text("\U0001f600") * n,
-        "far-puts": b"N" + b"".join(b"r%b" % (i * 97 % 999_983).to_bytes(4, "little") for i in range(999_000)),
+        "far-puts": b"N"
+        + b"".join(b"r%b" % (i * 97 % 999_983).to_bytes(4, "little") for i in range(999_000)),
         "arrays": array(b"K\x00\x85", data=b"\x00") * 19_000,
     }.items():
         yield Attack(f"crowd-of-{label}", model(b"](" + items + b"e"))

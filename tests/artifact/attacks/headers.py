@@ -39,27 +39,74 @@ def _places() -> Iterator[Attack]:
     for name, values in {
         "offset": (-16, 16, 8, 1, HUGE, -HUGE, 10**30, 0.0, "0", None, True, []),
         "shape": (
-            [-1], [3], [1], [HUGE], [1 << 31, 1 << 31], [1 << 62, 4], [0, 1 << 62], [-3, -1], [True], [2.0], ["2"],
+            [-1],
+            [3],
+            [1],
+            [HUGE],
+            [1 << 31, 1 << 31],
+            [1 << 62, 4],
+            [0, 1 << 62],
+            [-3, -1],
+            [True],
+            [2.0],
+            ["2"],
             [2, 1],
-            [], [1] * 64, [[2]], 2, "2", None, {}, [1] * 100_000, [10**400],
+            [],
+            [1] * 64,
+            [[2]],
+            2,
+            "2",
+            None,
+            {},
+            [1] * 100_000,
+            [10**400],
         ),
         "dtype": (
-            "O", "|O8", "object", "i4,O", "<f8,<f8", "(2,)<f8", ">f8", "=f8", "float64", "<f4", "<f2", "<c16", "U3",
-            "|S8", "|V8", "|b1", "<M8[s]", "", "<i4\x00", "8" * 1000, 5, None, [], {},
+            "O",
+            "|O8",
+            "object",
+            "i4,O",
+            "<f8,<f8",
+            "(2,)<f8",
+            ">f8",
+            "=f8",
+            "float64",
+            "<f4",
+            "<f2",
+            "<c16",
+            "U3",
+            "|S8",
+            "|V8",
+            "|b1",
+            "<M8[s]",
+            "",
+            "<i4\x00",
+            "8" * 1000,
+            5,
+            None,
+            [],
+            {},
         ),
         "checksum": (-1, 0, 1 << 32, 10**30, "0", None, 0.5, True),
-    }.items():  # fmt: skip
+    }.items():
         for number, value in enumerate(values):
             yield Attack(f"{name}-{number}", changed(put(f"scorer.bias.{name}", value)))
         yield Attack(f"{name}-missing", changed(remove(f"scorer.bias.{name}")))
         if name != "dtype":
-            yield Attack(f"{name}-of-counts", changed(put(f"counts.statistics.indptr.{name}", values[0])))
+            yield Attack(
+                f"{name}-of-counts", changed(put(f"counts.statistics.indptr.{name}", values[0]))
+            )
     yield Attack("place-with-more", changed(put("scorer.bias.mmap", "/etc/passwd")))
     yield Attack(
         "place-of-a-place",
-        changed(put("scorer.bias.shape", {"dtype": "|u1", "shape": [2], "offset": 0, "checksum": 0})),
+        changed(
+            put("scorer.bias.shape", {"dtype": "|u1", "shape": [2], "offset": 0, "checksum": 0})
+        ),
     )
-    yield Attack("place-as-header", assemble({"dtype": "<f8", "shape": [2], "offset": 0, "checksum": 0}, bytes(16)))
+    yield Attack(
+        "place-as-header",
+        assemble({"dtype": "<f8", "shape": [2], "offset": 0, "checksum": 0}, bytes(16)),
+    )
 
 
 def _layouts() -> Iterator[Attack]:
@@ -72,9 +119,17 @@ def _layouts() -> Iterator[Attack]:
     yield Attack("data-of-zeros", changed(data=bytes(len(data))))
     yield Attack("padding-not-zero", changed(data=data[:-1] + b"x"))
     place = {"dtype": "|u1", "shape": [1 << 20], "offset": 0, "checksum": 0}
-    yield Attack("one-array-everywhere", changed(*(put(name, place) for name in ("scorer", "views", "task", "counts"))))
-    yield Attack("arrays-of-terabytes", changed(put("later", {**place, "offset": len(data), "shape": [1 << 40]})))
-    yield Attack("arrays-in-another-order", changed(lambda record: record.update(task=record.pop("task"))))
+    yield Attack(
+        "one-array-everywhere",
+        changed(*(put(name, place) for name in ("scorer", "views", "task", "counts"))),
+    )
+    yield Attack(
+        "arrays-of-terabytes",
+        changed(put("later", {**place, "offset": len(data), "shape": [1 << 40]})),
+    )
+    yield Attack(
+        "arrays-in-another-order", changed(lambda record: record.update(task=record.pop("task")))
+    )
 
 
 def _texts() -> Iterator[Attack]:
@@ -109,9 +164,17 @@ def _texts() -> Iterator[Attack]:
         "utf-16": header.encode("utf-16"),
     }.items():
         yield Attack(f"header-in-{label}", _raw(header[1:].encode("ascii").replace(b"apple", rest)))
-    yield Attack("header-without-checksum", _raw(b"", checksum=b'{"format":"nbtext model","version":3}'))
-    yield Attack("header-with-a-short-checksum", _raw(header[1:].encode("ascii"), checksum=b'{"checksum":"0",'))
-    yield Attack("header-with-a-false-checksum", _raw(header[1:].encode("ascii"), checksum=b'{"checksum":"00000000",'))
+    yield Attack(
+        "header-without-checksum", _raw(b"", checksum=b'{"format":"nbtext model","version":3}')
+    )
+    yield Attack(
+        "header-with-a-short-checksum",
+        _raw(header[1:].encode("ascii"), checksum=b'{"checksum":"0",'),
+    )
+    yield Attack(
+        "header-with-a-false-checksum",
+        _raw(header[1:].encode("ascii"), checksum=b'{"checksum":"00000000",'),
+    )
 
 
 def _raw(rest: bytes, *, checksum: bytes | None = None) -> bytes:
@@ -125,20 +188,34 @@ def _raw(rest: bytes, *, checksum: bytes | None = None) -> bytes:
 def _lengths() -> Iterator[Attack]:
     """Lengths that do not fit the file."""
     content = honest()
-    for label, length in {"0": 0, "1": 1, "2^31": 1 << 31, "2^32-1": (1 << 32) - 1, "64-MB": 1 << 26}.items():
-        yield Attack(f"header-of-{label}", content[: N_START - 4] + length.to_bytes(4, "little") + content[N_START:])
+    for label, length in {
+        "0": 0,
+        "1": 1,
+        "2^31": 1 << 31,
+        "2^32-1": (1 << 32) - 1,
+        "64-MB": 1 << 26,
+    }.items():
+        yield Attack(
+            f"header-of-{label}",
+            content[: N_START - 4] + length.to_bytes(4, "little") + content[N_START:],
+        )
     for difference in (-1, 1, 16):
         n = int.from_bytes(content[N_START - 4 : N_START], "little") + difference
         yield Attack(
-            f"header-longer-by-{difference}", content[: N_START - 4] + n.to_bytes(4, "little") + content[N_START:]
+            f"header-longer-by-{difference}",
+            content[: N_START - 4] + n.to_bytes(4, "little") + content[N_START:],
         )
     start = content.index(storage.BEFORE_LENGTH) + len(storage.BEFORE_LENGTH)
     stop = content.index(storage.AFTER_LENGTH)
     for label, code in {
-        "zero": b"K\x00", "none": b"N", "negative": b"J\xff\xff\xff\xff",
+        "zero": b"K\x00",
+        "none": b"N",
+        "negative": b"J\xff\xff\xff\xff",
         "huge": b"\x8a\x08" + HUGE.to_bytes(8, "little"),
-        "true": b"\x88", "in-another-form": b"I" + b"1024\n", "long": b"\x8a\xff" + b"\x7f" * 255,
-    }.items():  # fmt: skip
+        "true": b"\x88",
+        "in-another-form": b"I" + b"1024\n",
+        "long": b"\x8a\xff" + b"\x7f" * 255,
+    }.items():
         yield Attack(f"data-of-length-{label}", content[:start] + code + content[stop:])
     for label, data in {
         "start-only": storage.START,
@@ -154,48 +231,130 @@ def _lengths() -> Iterator[Attack]:
 
 def _values() -> Iterator[Attack]:
     """Values that no model has, in headers of the right form."""
-    for number, (where, value) in enumerate((
-        ("format", "other"), ("version", 0), ("version", 4), ("version", 10**30), ("version", True), ("version", None),
-        ("task", []), ("task.name", "tree"), ("task.name", None), ("task.name", ["one"]), ("task.name", "several"),
-        ("task.labels", ["a"]), ("task.labels", ["b", "a"]), ("task.labels", "ab"), ("task.labels", [""] * 2),
-        ("task.labels", ["a" * 2000, "b"]), ("task.log_prior", [0, 0]), ("task.default_class", 2),
-        ("task.is_calibrated", 1), ("task.estimate.accuracy", 1.5), ("task.estimate.accuracy", float("nan")),
-        ("task.estimate.log_loss", -1),
-        ("task.estimate.confused", [{}]), ("views", []), ("views", [1]), ("views", {}), ("views.0", {}),
-        ("views.0.settings", []), ("views.0.settings.analyzer", "sound"), ("views.0.settings.ngrams", [1]),
-        ("views.0.settings.ngrams", [2, 1]), ("views.0.settings.ngrams", [1, 10**9]),
-        ("views.0.settings.hash_bits", 30), ("views.0.settings.hash_bits", 63), ("views.0.settings.min_df", -1),
-        ("views.0.settings.stop_words", [1]),
-        ("views.0.settings.token_pattern", "(" * 2000), ("views.0.settings.later", 1), ("views.0.vocabulary", None),
-        ("views.0.vocabulary", {}), ("views.0.weighting", None), ("views.0.weighting.tf", "loud"),
-        ("views.0.weighting.parameters", {"keys": [], "values": [1]}), ("model_settings", None),
-        ("model_settings.model", "oracle"), ("model_settings.smoothing", float("inf")),
-        ("model_settings.smoothing", "1"), ("model_settings.prior", "fair"), ("model_settings.values", 10**18),
-        ("model_settings.keep_sample", 5),
-        ("model_settings.model", "categorical"), ("model_settings.model", "logistic"),
-        ("scorer", None), ("scorer.bias", None), ("scorer.bias", [0.5, 0.5]), ("scorer.bias", float("nan")),
-        ("scorer.derivation", {"values": 3}), ("scorer.later", 0), ("hyperparameters", None),
-        ("hyperparameters.smoothing", -1.0), ("hyperparameters.C", 1.0), ("hyperparameters.is_converged", None),
-        ("unlabeled", {}), ("approximate", ["a", "a"]), ("approximate", "model"), ("is_model_selected", 1),
-        ("label_type", "code"), ("label_type", "int"), ("label_columns", 3), ("input", None), ("input.text_field", []),
-        ("input.matrix_columns", 3), ("input.separate_fields", True), ("counts", None), ("counts", []), ("counts", {}),
-        ("counts.statistics", None), ("counts.statistics.totals", {}), ("counts.statistics.indptr", None),
-        ("counts.sample", {}), ("counts.label_sets", []), ("counts.empty", {"keys": ["a"], "values": [1]}),
-        ("counts.vocabulary", None), ("nbtext", 3), ("nbtext", None), ("later", None),
-    )):  # fmt: skip
+    for number, (where, value) in enumerate(
+        (
+            ("format", "other"),
+            ("version", 0),
+            ("version", 4),
+            ("version", 10**30),
+            ("version", True),
+            ("version", None),
+            ("task", []),
+            ("task.name", "tree"),
+            ("task.name", None),
+            ("task.name", ["one"]),
+            ("task.name", "several"),
+            ("task.labels", ["a"]),
+            ("task.labels", ["b", "a"]),
+            ("task.labels", "ab"),
+            ("task.labels", [""] * 2),
+            ("task.labels", ["a" * 2000, "b"]),
+            ("task.log_prior", [0, 0]),
+            ("task.default_class", 2),
+            ("task.is_calibrated", 1),
+            ("task.estimate.accuracy", 1.5),
+            ("task.estimate.accuracy", float("nan")),
+            ("task.estimate.log_loss", -1),
+            ("task.estimate.confused", [{}]),
+            ("views", []),
+            ("views", [1]),
+            ("views", {}),
+            ("views.0", {}),
+            ("views.0.settings", []),
+            ("views.0.settings.analyzer", "sound"),
+            ("views.0.settings.ngrams", [1]),
+            ("views.0.settings.ngrams", [2, 1]),
+            ("views.0.settings.ngrams", [1, 10**9]),
+            ("views.0.settings.hash_bits", 30),
+            ("views.0.settings.hash_bits", 63),
+            ("views.0.settings.min_df", -1),
+            ("views.0.settings.stop_words", [1]),
+            ("views.0.settings.token_pattern", "(" * 2000),
+            ("views.0.settings.later", 1),
+            ("views.0.vocabulary", None),
+            ("views.0.vocabulary", {}),
+            ("views.0.weighting", None),
+            ("views.0.weighting.tf", "loud"),
+            ("views.0.weighting.parameters", {"keys": [], "values": [1]}),
+            ("model_settings", None),
+            ("model_settings.model", "oracle"),
+            ("model_settings.smoothing", float("inf")),
+            ("model_settings.smoothing", "1"),
+            ("model_settings.prior", "fair"),
+            ("model_settings.values", 10**18),
+            ("model_settings.keep_sample", 5),
+            ("model_settings.model", "categorical"),
+            ("model_settings.model", "logistic"),
+            ("scorer", None),
+            ("scorer.bias", None),
+            ("scorer.bias", [0.5, 0.5]),
+            ("scorer.bias", float("nan")),
+            ("scorer.derivation", {"values": 3}),
+            ("scorer.later", 0),
+            ("hyperparameters", None),
+            ("hyperparameters.smoothing", -1.0),
+            ("hyperparameters.C", 1.0),
+            ("hyperparameters.is_converged", None),
+            ("unlabeled", {}),
+            ("approximate", ["a", "a"]),
+            ("approximate", "model"),
+            ("is_model_selected", 1),
+            ("label_type", "code"),
+            ("label_type", "int"),
+            ("label_columns", 3),
+            ("input", None),
+            ("input.text_field", []),
+            ("input.matrix_columns", 3),
+            ("input.separate_fields", True),
+            ("counts", None),
+            ("counts", []),
+            ("counts", {}),
+            ("counts.statistics", None),
+            ("counts.statistics.totals", {}),
+            ("counts.statistics.indptr", None),
+            ("counts.sample", {}),
+            ("counts.label_sets", []),
+            ("counts.empty", {"keys": ["a"], "values": [1]}),
+            ("counts.vocabulary", None),
+            ("nbtext", 3),
+            ("nbtext", None),
+            ("later", None),
+        )
+    ):
         yield Attack(f"value-{number}-of-{where.replace('.', '-')}", changed(put(where, value)))
     name = "\x1b[31m\n\u202e" + "x" * 1_000_000
-    for number, where in enumerate((
-        "", "task.", "views.0.settings.", "model_settings.", "scorer.", "scorer.bias.", "counts.", "counts.statistics.",
-    )):  # fmt: skip
+    for number, where in enumerate(
+        (
+            "",
+            "task.",
+            "views.0.settings.",
+            "model_settings.",
+            "scorer.",
+            "scorer.bias.",
+            "counts.",
+            "counts.statistics.",
+        )
+    ):
         yield Attack(f"name-of-a-megabyte-{number}", changed(put(where + name, 1)))
     for where in (
-        "format", "task.name", "views.0.settings.analyzer", "views.0.settings.token_pattern", "views.0.weighting.tf",
-        "model_settings.model", "model_settings.C", "model_settings.prior", "label_type", "input.unit",
-        "input.text_field", "input.label_field", "scorer.bias.dtype",
-    ):  # fmt: skip
+        "format",
+        "task.name",
+        "views.0.settings.analyzer",
+        "views.0.settings.token_pattern",
+        "views.0.weighting.tf",
+        "model_settings.model",
+        "model_settings.C",
+        "model_settings.prior",
+        "label_type",
+        "input.unit",
+        "input.text_field",
+        "input.label_field",
+        "scorer.bias.dtype",
+    ):
         yield Attack(f"value-of-a-megabyte-in-{where}", changed(put(where, name)))
-    yield Attack("value-of-a-megabyte-in-a-pair", changed(put("model_settings.class_weight", [[name, -1.0]])))
+    yield Attack(
+        "value-of-a-megabyte-in-a-pair", changed(put("model_settings.class_weight", [[name, -1.0]]))
+    )
     numbers = np.array([np.nan, np.inf])
     for where in ("scorer.bias", "task.log_prior"):
         yield Attack(f"nan-in-{where}", _with_array(where, numbers))

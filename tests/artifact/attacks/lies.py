@@ -79,7 +79,10 @@ def _arrays() -> Iterator[Attack]:
         "no-padding": array(data=b""),
     }.items():
         yield Attack(label, model(poison))
-    yield Attack("format-an-array", PROTOCOL + b"}(" + text("format") + array() + text("version") + b"K\x02u.")
+    yield Attack(
+        "format-an-array",
+        PROTOCOL + b"}(" + text("format") + array() + text("version") + b"K\x02u.",
+    )
     yield Attack("version-an-array", model(b"N").replace(b"K\x02", array()))
     yield Attack("checksum-an-array", model(b"N")[:-32] + array())
 
@@ -111,7 +114,9 @@ def _dtypes() -> Iterator[Attack]:
         "none": b"N",
     }.items():
         yield Attack(f"dtype-state-{label}", model(array(state=state)))
-    yield Attack("dtype-without-state", model(array(state=b"").replace(DTYPE_END + b"Rb", DTYPE_END + b"R")))
+    yield Attack(
+        "dtype-without-state", model(array(state=b"").replace(DTYPE_END + b"Rb", DTYPE_END + b"R"))
+    )
     truth = {"dtype": text("b1") + DTYPE_END, "state": DTYPE_STATE.replace(b"<", b"|")}
     yield Attack("truth-values-of-two", model(array(**truth, data=b"\x01\xff\x00\x01\x02")))
 

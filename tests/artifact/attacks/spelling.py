@@ -50,7 +50,11 @@ def honest(**options: Any) -> bytes:
 def text(content: str) -> bytes:
     """SHORT_BINUNICODE or BINUNICODE."""
     data = content.encode("utf-8", "surrogatepass")
-    return b"\x8c%c%b" % (len(data), data) if len(data) < 256 else b"X" + len(data).to_bytes(4, "little") + data
+    return (
+        b"\x8c%c%b" % (len(data), data)
+        if len(data) < 256
+        else b"X" + len(data).to_bytes(4, "little") + data
+    )
 
 
 def long_text(content: str) -> bytes:
@@ -91,7 +95,9 @@ def sealed(data: bytes) -> bytes:
 def dumped(value: Any, **options: Any) -> bytes:
     """Return the bytes that joblib writes for a model with this value."""
     file = io.BytesIO()
-    joblib.dump({"format": "nbtext model", "version": 2, "x": value}, file, **{"protocol": 4, **options})
+    joblib.dump(
+        {"format": "nbtext model", "version": 2, "x": value}, file, **{"protocol": 4, **options}
+    )
     return file.getvalue() if "compress" in options else sealed(file.getvalue())
 
 
@@ -108,4 +114,12 @@ def array(
     """Return an array as joblib writes it: three zeros of int32, unless a part is replaced."""
     record = text("subclass") + subclass + text("shape") + shape + text("order") + order
     item_type = text("dtype") + name("numpy", "dtype") + dtype + b"R" + state + b"b"
-    return name("joblib.numpy_pickle", "NumpyArrayWrapper") + b")\x81}(" + record + item_type + more + b"ub" + data
+    return (
+        name("joblib.numpy_pickle", "NumpyArrayWrapper")
+        + b")\x81}("
+        + record
+        + item_type
+        + more
+        + b"ub"
+        + data
+    )

@@ -20,7 +20,9 @@ WORDS = re.compile(r"\b\w\w+\b")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("source", type=Path)
     parser.add_argument("lines", type=Path)
     parser.add_argument("labels", type=Path)

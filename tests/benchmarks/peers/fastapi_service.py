@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 paths = sorted(Path(sys.argv[1]).glob("*/*"))
 pipeline = make_pipeline(CountVectorizer(), MultinomialNB(alpha=0.01))
 pipeline.fit(
-    [path.read_text(encoding="utf-8", errors="replace") for path in paths], [path.parent.name for path in paths]
+    [path.read_text(encoding="utf-8", errors="replace") for path in paths],
+    [path.parent.name for path in paths],
 )
 app = FastAPI()
 

@@ -17,7 +17,11 @@ def main() -> None:
     source, path = sys.argv[1:]
     model = joblib.load(path)
     read = load_files(source, shuffle=False)
-    scores = model.predict_proba(read.data) if hasattr(model, "predict_proba") else model.decision_function(read.data)
+    scores = (
+        model.predict_proba(read.data)
+        if hasattr(model, "predict_proba")
+        else model.decision_function(read.data)
+    )
     if scores.ndim == 1:  # of the second of two labels
         scores = np.column_stack((-scores, scores))
     for name, row in zip(read.filenames, scores, strict=True):

@@ -33,22 +33,31 @@ def make_linear_svm(views: Sequence[Mapping[str, Any]]) -> Pipeline:
     """TF-IDF with logarithmic counts of each view, side by side, and a linear support vector
     machine.
     """
-    vectorizers = [TfidfVectorizer(**{"decode_error": "replace", "sublinear_tf": True, **view}) for view in views]
+    vectorizers = [
+        TfidfVectorizer(**{"decode_error": "replace", "sublinear_tf": True, **view})
+        for view in views
+    ]
     return make_pipeline(make_union(*vectorizers), LinearSVC())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("source", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--ngrams", default="1,1")
-    parser.add_argument("--model", dest="kind", choices=("naive-bayes", "linear-svm"), default="naive-bayes")
+    parser.add_argument(
+        "--model", dest="kind", choices=("naive-bayes", "linear-svm"), default="naive-bayes"
+    )
     parser.add_argument("--features", nargs="*", choices=tuple(FEATURES))
     options = parser.parse_args()
     shortest, longest = map(int, options.ngrams.split(","))
     shared = {"decode_error": "replace", "ngram_range": (shortest, longest)}
     if options.kind == "linear-svm":
-        model = make_linear_svm([shared] if options.features is None else [FEATURES[name] for name in options.features])
+        model = make_linear_svm(
+            [shared] if options.features is None else [FEATURES[name] for name in options.features]
+        )
     else:
         model = make_pipeline(CountVectorizer(**shared), MultinomialNB())
     if options.source.is_dir():
