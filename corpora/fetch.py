@@ -165,7 +165,9 @@ def download(recipe: Recipe, folder: Path, progress: Progress) -> Path:
 
 
 def body(recipe: Recipe) -> Iterator[bytes]:
-    """The bytes behind the recipe's URL; FetchError where the network fails or the body ends early."""
+    """The bytes behind the recipe's URL; FetchError where the network fails or the body ends
+    early.
+    """
     try:
         with open_url(recipe.url) as response:
             n_missing = int(response.headers.get("Content-Length") or 0)

@@ -1,7 +1,8 @@
 """nbtext: a command-line text classifier, and the same as a library.
 
 >>> from nbtext import TextClassifier
->>> TextClassifier().fit(["a hole in the road", "the bins overflow"], ["streets", "trash"]).predict(["bins"]).tolist()
+>>> texts = ["a hole in the road", "the bins overflow"]
+>>> TextClassifier().fit(texts, ["streets", "trash"]).predict(["bins"]).tolist()
 ['trash']
 """
 

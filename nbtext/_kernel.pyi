@@ -1,4 +1,6 @@
-"""The types of the compiled kernel, as far as Python code names them. `choose_version` finds the other functions."""
+"""The types of the compiled kernel, as far as Python code names them. `choose_version` finds the
+other functions.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -11,14 +13,17 @@ Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 
 class Contents:
-    """The contents of some files. One thread reads them, once; when it has ended, others may take them.
+    """The contents of some files. One thread reads them, once; when it has ended, others may take
+    them.
 
     `read_files` is the compiled version of `files.read_files_plainly`.
     """
 
     def __init__(self, paths: list[bytes], limit: int) -> None: ...
     def read(self, n_bytes: int) -> None:
-        """Read the files, until they have this many bytes together, or `stop` is called. Twice: RuntimeError."""
+        """Read the files, until they have this many bytes together, or `stop` is called. Twice:
+        RuntimeError.
+        """
 
     def stop(self) -> None:
         """End `read` after the current file."""
@@ -27,9 +32,11 @@ class Contents:
         """Return the number of files that have been read."""
 
     def take(self, start: int, stop: int) -> list[bytes | int]:
-        """Return the contents, or error numbers, of some of these files; see `files.read_files_plainly`.
+        """Return the contents, or error numbers, of some of these files; see
+        `files.read_files_plainly`.
 
-        Take them in order: the memory of files before `start` may be freed; to ask for them then is an IndexError.
+        Take them in order: the memory of files before `start` may be freed; to ask for them then is
+        an IndexError.
 
         Raises
         ------
@@ -44,8 +51,8 @@ def count_byte(data: bytes, wanted: int) -> int:
 class Column(Sequence[str]):
     """The texts or ids of the lines of a block of bytes.
 
-    A text becomes a str each time it is asked for; the compiled counter reads ASCII texts in the block, which a column
-    of texts keeps alive. A column of ids has a copy of its letters.
+    A text becomes a str each time it is asked for; the compiled counter reads ASCII texts in the
+    block, which a column of texts keeps alive. A column of ids has a copy of its letters.
     """
 
     @overload
@@ -62,7 +69,8 @@ def scan(
     origin: str,
     first_line: int,
 ) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
-    """Parse lines that are flat JSON objects; return None if a line needs the standard library's parser.
+    """Parse lines that are flat JSON objects; return None if a line needs the standard library's
+    parser.
 
     Parameters
     ----------
@@ -77,8 +85,9 @@ def scan(
         The values of each key of `text_names`.
     ids : Column
     others : sequence of list of (str, bytes or None)
-        The values of each key of `other_names`: texts, and the JSON of lists; None for null, "" and a missing key.
-        Numbers and booleans are as Python spells them; white space at the ends is removed from ids only.
+        The values of each key of `other_names`: texts, and the JSON of lists; None for null, "" and
+        a missing key. Numbers and booleans are as Python spells them; white space at the ends is
+        removed from ids only.
 
     Raises
     ------
@@ -89,10 +98,11 @@ def scan(
 def join_records(
     names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]
 ) -> str | None:
-    """Return a line for each document: id, label and probability with six decimals, with tabs between them.
+    """Return a line for each document: id, label and probability with six decimals, with tabs
+    between them.
 
-    Return None if this cannot be done so simply: the ids are not a `Column`, a label is missing, a field holds a
-    character that TSV escapes, or a probability is not in [0, 1].
+    Return None if this cannot be done so simply: the ids are not a `Column`, a label is missing, a
+    field holds a character that TSV escapes, or a probability is not in [0, 1].
 
     Raises
     ------
@@ -112,25 +122,32 @@ def Counter(  # noqa: N802  a class, whose constructor this is
     hash_bits: int | None = None,
     vocabulary: object = None,
 ) -> Any:
-    """Counts the features of texts as `counting.Counter` does: tokens by one of two patterns, or windows of characters.
+    """Counts the features of texts as `counting.Counter` does: tokens by one of two patterns, or
+    windows of characters.
 
-    Only the provisional numbers of a growing counter may differ: after `rows.arrange(rank)` all is equal.
+    Only the provisional numbers of a growing counter may differ: after `rows.arrange(rank)` all is
+    equal.
 
-    A given vocabulary stays fixed. Otherwise it grows, unless `hash_bits` replaces it by 2**hash_bits buckets.
+    A given vocabulary stays fixed. Otherwise it grows, unless `hash_bits` replaces it by
+    2**hash_bits buckets.
 
     analyzer       word, char or char_wb
-    marks          whether one-letter words and punctuation marks are tokens: the pattern \\w+|[^\\w\\s]
-    fields         the names of the columns, whose features begin with `name:`; () for one column without a name.
-                   No `name:` may begin another one's (fields "a" and "a:b", or "a" twice): ValueError
-    normalize      returns the normal form of a word (lowercased, without accents), or None to remove it. Called at
-                   most once for each distinct word (and thread); not used for characters. A result that holds a
-                   character up to U+0020, or a colon where there are fields, is a ValueError
+    marks          whether one-letter words and punctuation marks are tokens: the pattern
+                   \\w+|[^\\w\\s]
+    fields         the names of the columns, whose features begin with `name:`; () for one column
+                   without a name. No `name:` may begin another one's (fields "a" and "a:b", or "a"
+                   twice): ValueError
+    normalize      returns the normal form of a word (lowercased, without accents), or None to
+                   remove it. Called at most once for each distinct word (and thread); not used for
+                   characters. A result that holds a character up to U+0020, or a colon where there
+                   are fields, is a ValueError
     strip_accents  applied to whole texts that are not ASCII, after lowercasing
     raises         ValueError: a setting is invalid, or supported by plain Python only
     """
 
 class CheckedMatrix:
-    """A CSR matrix (n_rows, n_features) of float32 that is checked once; the arrays must not change.
+    """A CSR matrix (n_rows, n_features) of float32 that is checked once; the arrays must not
+    change.
 
     No feature occurs twice in a row.
     """
@@ -146,7 +163,8 @@ class CheckedMatrix:
         """Return the number of rows."""
 
 def add_by_fold(matrix: CheckedMatrix, factors: Floats, folds: Numbers, sums: Floats) -> None:
-    """Add the magnitudes of each feature's values in the documents of each fold to `sums`, (n_folds, n_features).
+    """Add the magnitudes of each feature's values in the documents of each fold to `sums`,
+    (n_folds, n_features).
 
     factors  (n_rows,), by which the magnitudes of a row are multiplied
     folds    (n_rows,), up to n_folds - 1; a row of a fold below 0 is not added
@@ -169,7 +187,8 @@ def log_count_ratios(
     Parameters
     ----------
     rows : (n,), those of the class
-    totals : (n_features,), sums of the values' magnitudes, times a factor for each row, over the rows of all classes
+    totals : (n_features,), sums of the values' magnitudes, times a factor for each row, over the
+    rows of all classes
     absent : (n_features,), the ratio, without offset, of a feature that no row of the class holds
     factor : of the rows of the class
     offset : log(|q| / |p|)
@@ -197,16 +216,19 @@ def fit_binary(
 ) -> tuple[float, int, Singles]:
     """Fit a class against the rest, without an intercept.
 
-    Minimizes Σ_j w_j² / (2 scales_j) + Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
-    `one_vs_rest.pxi` explains the diagonal.
+    Minimizes Σ_j w_j² / (2 scales_j) + Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the
+    strength. `one_vs_rest.pxi` explains the diagonal.
 
     Parameters
     ----------
-    strengths : (n_rows,), C of each row, > 0 for the class and < 0 for the rest; 0 for a row that is not fitted
+    strengths : (n_rows,), C of each row, > 0 for the class and < 0 for the rest; 0 for a row that
+    is not fitted
     scales : (n_features,), >= 0
-    diagonal : (n_rows,), Σ x² scale over the features that occur in no other row, and not in the matrix
+    diagonal : (n_rows,), Σ x² scale over the features that occur in no other row, and not in the
+    matrix
     dual : (n_rows,), the dual variables divided by C; the start, and on return the solution
-    margins : (n_rows,), of the start: rows far beyond the margin are skipped at first; on return those of the
+    margins : (n_rows,), of the start: rows far beyond the margin are skipped at first; on return
+    those of the
         solution, unless `is_rough`
     scores : (n_rows,), set to x_i·w of the rows that are not fitted; or empty
     is_logistic : log(1 + e^-m) instead of max(0, 1 - m)²
@@ -218,7 +240,8 @@ def fit_binary(
 
     Returns
     -------
-    the relative duality gap (NaN if the numbers are too large to compute with), passes, the weights (n_features,)
+    the relative duality gap (NaN if the numbers are too large to compute with), passes, the weights
+    (n_features,)
 
     Raises
     ------
@@ -244,17 +267,20 @@ def improve_binary(
 
     Parameters
     ----------
-    features : (n_features, 2), the weight and the scale of each feature; on return, the weights are what the dual
+    features : (n_features, 2), the weight and the scale of each feature; on return, the weights are
+    what the dual
         variables of these rows contribute
-    holders : (n_features,), how many parts hold each feature: what other parts are expected to change, too
+    holders : (n_features,), how many parts hold each feature: what other parts are expected to
+    change, too
     objective : the dual objective of all rows
     n_fitted : number of all rows that are fitted
     n_passes : passes over the rows, at least 0
 
     Returns
     -------
-    The losses of the rows at the weights and the dual variables that were given, with the regularization of features
-    that are not in the matrix; the terms of the dual objective at the dual variables that are returned.
+    The losses of the rows at the weights and the dual variables that were given, with the
+    regularization of features that are not in the matrix; the terms of the dual objective at the
+    dual variables that are returned.
 
     Raises
     ------
@@ -267,7 +293,8 @@ class BlockDocuments:
     matrix   their values of the features that have weights
     classes  (n_rows,)
     weights  (n_rows,), of each in the loss; 0: it is not fitted
-    squares  (1, n_rows) or (3, n_rows), from which the diagonal of `fit_binary` is computed; see `nbsvm.Ratios`
+    squares  (1, n_rows) or (3, n_rows), from which the diagonal of `fit_binary` is computed; see
+             `nbsvm.Ratios`
 
     raises  ValueError: the arrays do not fit together
     """
@@ -277,14 +304,17 @@ class BlockDocuments:
         self, matrix: CheckedMatrix, classes: NDArray[np.int32], weights: Floats, squares: Singles
     ) -> None: ...
     def sum_diagonal(self, own_class: int, offset: float) -> float:
-        """Return the sum of the diagonals of all rows in the problem of a class, whose factors have this offset."""
+        """Return the sum of the diagonals of all rows in the problem of a class, whose factors have
+        this offset.
+        """
 
 class BlockFit:
     """A class against the rest whose documents are in blocks; `fit_binary` says what is minimized.
 
-    The caller visits all blocks again and again, each time for one of three purposes. It adds, to compute the weights
-    and the dual objective from the dual variables: `begin`, `add` for each block, `end`. It makes a pass: `forget_gap`,
-    and `visit` for each block. Or it measures: `forget_gap`, and `measure` for each block, right after it has added.
+    The caller visits all blocks again and again, each time for one of three purposes. It adds, to
+    compute the weights and the dual objective from the dual variables: `begin`, `add` for each
+    block, `end`. It makes a pass: `forget_gap`, and `visit` for each block. Or it measures:
+    `forget_gap`, and `measure` for each block, right after it has added.
 
     features   (n_features, 2), the weight and the scale of each feature
     own_class  the number of the class
@@ -293,9 +323,9 @@ class BlockFit:
     gap        the sum of the parts of the duality gap since `begin` or `forget_gap`
     objective  the dual objective
 
-    For each row, a block has a dual variable, (n_rows,), and in how many passes the row is skipped from now on, and was
-    skipped last, (2, n_rows), at first 0. C is the strength of the loss, and `n_iter` the number of the pass, from 1
-    for each problem.
+    For each row, a block has a dual variable, (n_rows,), and in how many passes the row is skipped
+    from now on, and was skipped last, (2, n_rows), at first 0. C is the strength of the loss, and
+    `n_iter` the number of the pass, from 1 for each problem.
 
     raises  ValueError: the arrays do not fit together
     """

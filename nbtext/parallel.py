@@ -53,7 +53,9 @@ def share_heap(more: Sequence[tuple[int, int]] = ()) -> None:
 
 
 def return_memory() -> None:
-    """Return freed memory that lies between other memory to the system, if the C library is glibc."""
+    """Return freed memory that lies between other memory to the system, if the C library is
+    glibc.
+    """
     import ctypes
 
     with suppress(AttributeError, OSError, TypeError):  # another C library

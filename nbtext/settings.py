@@ -315,7 +315,9 @@ def check_settings(record: Any) -> None:
 
 
 def require(is_right: bool, value: object, wanted: str, name: str) -> None:
-    """Raise SettingsError unless a value of a setting is right; `wanted` is what to give instead."""
+    """Raise SettingsError unless a value of a setting is right; `wanted` is what to give
+    instead.
+    """
     if not is_right:
         shown = f"{value:g}" if isinstance(value, float) else value
         raise SettingsError(f"{shown} is not a valid value", where=name, hint=f"give {wanted}")

@@ -68,7 +68,8 @@ class TextClassifier:
 
     Examples
     --------
-    >>> classifier = TextClassifier(model="bernoulli").fit(["red round", "yellow long"], ["apple", "banana"])
+    >>> classifier = TextClassifier(model="bernoulli")
+    >>> classifier = classifier.fit(["red round", "yellow long"], ["apple", "banana"])
     >>> classifier.predict(["red"]).tolist()
     ['apple']
     """
@@ -299,7 +300,9 @@ class TextClassifier:
     def partial_fit(
         self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None
     ) -> TextClassifier:
-        """Train on more texts X and their labels y; new labels are added, and `classes` is ignored."""
+        """Train on more texts X and their labels y; new labels are added, and `classes` is
+        ignored.
+        """
         if self._model is None:
             return self.fit(X, y)
         growth.check_growth(self._model)

@@ -88,7 +88,9 @@ def test_without_a_kernel_plain_python_counts_unless_it_is_required(kernel: str,
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
 def test_each_slow_command_says_that_the_kernel_is_missing(command: str, tmp_path: Path) -> None:
-    """Once, though several threads count; -q silences it; and somebody who switched it off knows."""
+    """Once, though several threads count; -q silences it; and somebody who switched it off
+    knows.
+    """
     assert run_nbtext(*TRAIN[:2], "-q", "-o", str(tmp_path / "m"))[0] == 0
     outputs = {"train": ["-o", os.devnull, "--force"], "predict": ["-m", str(tmp_path / "m")]}
     arguments = [command, LETTERS, "-j", "3", *outputs.get(command, outputs["predict"])]

@@ -115,7 +115,9 @@ class ClassStatistics:
 
     @property
     def n_documents(self) -> int:
-        """The number of documents, n; if documents weigh less than one, the sum of their weights."""
+        """The number of documents, n; if documents weigh less than one, the sum of their
+        weights.
+        """
         number: int = np.sum(
             self.class_documents if self.totals is None else self.totals.n_documents
         ).item()
@@ -186,7 +188,9 @@ class ClassStatistics:
 
     @property
     def is_within_totals(self) -> bool:
-        """Whether no class has more of a feature, or more documents, than all documents together."""
+        """Whether no class has more of a feature, or more documents, than all documents
+        together.
+        """
         lengths = np.diff(self.indptr)
         pairs = (
             (self.documents, self.document_frequencies),
@@ -232,7 +236,9 @@ class ClassStatistics:
         )
 
     def binarize(self) -> ClassStatistics:
-        """Return the statistics of binary counts: each document counts each of its features once."""
+        """Return the statistics of binary counts: each document counts each of its features
+        once.
+        """
         totals = self.totals and replace(self.totals, occurrences=self.totals.documents)
         binary = replace(self, occurrences=self.documents, totals=totals)
         binary.__dict__["document_frequencies"] = self.document_frequencies  # cached, as in `slice`

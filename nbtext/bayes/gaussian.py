@@ -209,7 +209,9 @@ def leave_out(
 def _remaining_moments(
     documents: NDArray[np.int64], sums: Floats, squares: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the variances and means of the remaining documents; they are exact for whole numbers."""
+    """Return the variances and means of the remaining documents; they are exact for whole
+    numbers.
+    """
     return np.maximum(documents * squares - sums * sums, 0) / (
         documents * documents
     ), sums / documents

@@ -678,7 +678,9 @@ class _Trials:
         return self._fits[smoothing]
 
     def _scores(self, smoothing: Smoothing) -> tuple[Floats, ...]:
-        """Return the scores of each cell. Those for the same μ, or the same α, are computed once."""
+        """Return the scores of each cell. Those for the same μ, or the same α, are computed
+        once.
+        """
         mu, alpha = smoothing
         if mu not in self._relevance:
             self._relevance[mu] = self._take(lambda block: block.ratios(mu)) + self._priors

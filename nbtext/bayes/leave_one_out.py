@@ -66,7 +66,9 @@ class LeftOutDocuments:
 
     @property
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Pairs of a document of the corpus and one of its classes: the documents, and the classes."""
+        """Pairs of a document of the corpus and one of its classes: the documents, and the
+        classes.
+        """
         raise NotImplementedError
 
     @property
@@ -352,7 +354,9 @@ class LeaveOneOut(LeftOutDocuments):
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """Whether each document has a word in the vocabulary of the others, shape (n_documents,)."""
+        """Whether each document has a word in the vocabulary of the others, shape
+        (n_documents,).
+        """
         return np.asarray((np.diff(self.documents.indptr) > 0) & (self.n_known > 0))
 
     def unanswered_log_posterior(self) -> Floats:
@@ -367,7 +371,9 @@ class LeaveOneOut(LeftOutDocuments):
         return self._spread(log_priors(remaining, self.prior))
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
-        """Return the scores (n_documents, n_classes) without features that are out of vocabulary."""
+        """Return the scores (n_documents, n_classes) without features that are out of
+        vocabulary.
+        """
         unseen = self.model.out_of_vocabulary
         if unseen is None or self.n_hapax is None or not self.n_hapax.any():
             return scores

@@ -81,7 +81,9 @@ class LinearScorer(SparseWeights):
         )
 
     def with_prior(self, log_prior: Floats) -> LinearScorer:
-        """Return the scorer of the joint probability: each class's log prior is added to its bias."""
+        """Return the scorer of the joint probability: each class's log prior is added to its
+        bias.
+        """
         return replace(
             self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior)))
         )

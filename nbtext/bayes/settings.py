@@ -74,7 +74,9 @@ def _parse_prior(text: str) -> str | tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearSettings(Settings):
-    """The settings of linear models: regularization, loss, and the Naive Bayes weights of NB-SVM."""
+    """The settings of linear models: regularization, loss, and the Naive Bayes weights of
+    NB-SVM.
+    """
 
     C: float | str = setting(
         1.0,

@@ -262,7 +262,9 @@ def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, p
 
 
 def _refuse_other_kind(output: NamedFile, is_forced: bool, output_format: str | None) -> None:
-    """Raise SettingsError if a model would replace another kind of file, or another output a model."""
+    """Raise SettingsError if a model would replace another kind of file, or another output a
+    model.
+    """
     found = _status(output.path)
     if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
         return
@@ -489,7 +491,9 @@ def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") 
 
 
 def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[click.Parameter]:
-    """Yield the arguments and the options of the settings of a record, in the order of its fields."""
+    """Yield the arguments and the options of the settings of a record, in the order of its
+    fields.
+    """
     for field in fields(record):
         found = field.metadata.get(KEY)
         if isinstance(found, Part):

@@ -1,4 +1,6 @@
-"""`nbtext evaluate`: the metrics of a model on labeled documents; thresholds set the exit status."""
+"""`nbtext evaluate`: the metrics of a model on labeled documents; thresholds set the exit
+status.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`nbtext update`, `forget`, `merge` and `calibrate`: change the documents or the fit of a model."""
+"""`nbtext update`, `forget`, `merge` and `calibrate`: change the documents or the fit of a
+model.
+"""
 
 from __future__ import annotations
 

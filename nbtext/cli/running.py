@@ -464,7 +464,9 @@ def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: f
 def open_workers(
     paths: tuple[str, ...], settings: ClusterSettings, run: RunSettings
 ) -> Iterator[Workers | None]:
-    """Connect to the workers of the cluster, which need these paths; yield None without --cluster."""
+    """Connect to the workers of the cluster, which need these paths; yield None without
+    --cluster.
+    """
     if settings.cluster is None:
         yield None
         return

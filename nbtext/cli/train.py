@@ -401,7 +401,9 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
 
 
 def _check_texts(given: Train, where: str) -> None:
-    """Raise SettingsError if a source holds only counts; `where` is the setting that needs texts."""
+    """Raise SettingsError if a source holds only counts; `where` is the setting that needs
+    texts.
+    """
     for path in (*given.sources, *given.unlabeled):
         if running.is_model_alone((path,), given.input):
             raise SettingsError(

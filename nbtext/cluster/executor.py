@@ -463,7 +463,9 @@ def cluster_errors(address: str) -> Iterator[None]:
 
 
 def prediction_task(model: str, decisions: DecisionSettings, output_format: str) -> PredictionTask:
-    """Return the task of predicting with the model at this path; InputError if it cannot be read."""
+    """Return the task of predicting with the model at this path; InputError if it cannot be
+    read.
+    """
     try:
         return PredictionTask(model, work.stamp_of(model), decisions, output_format)
     except OSError as error:

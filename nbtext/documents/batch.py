@@ -359,7 +359,9 @@ class Batch:
         return Block(lambda: self, size, n_bytes)
 
     def read_fields(self) -> Batch:
-        """Return the batch with the values of all columns or keys of its rows, instead of the rows."""
+        """Return the batch with the values of all columns or keys of its rows, instead of the
+        rows.
+        """
         rows = self.rows
         fields = [(rows and rows.fields(row)) or {} for row in range(len(self))]
         return replace(self, fields=fields, rows=None)

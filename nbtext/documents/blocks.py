@@ -192,7 +192,9 @@ class LineSplitter:
             self._pending.append(raw)
 
     def _cut(self, whole: bytes) -> Iterator[LineBlock]:
-        """Yield complete lines as one block, or as several if they are many or too long together."""
+        """Yield complete lines as one block, or as several if they are many or too long
+        together.
+        """
         n_lines = count_byte(whole, NEWLINE) + (not whole.endswith(b"\n"))
         if not whole:
             return

@@ -33,7 +33,9 @@ XZ_MEMORY = 256 << 20  # memory for decompression; data that xz -9 wrote needs 6
 
 
 def compression_of(head: bytes) -> str | None:
-    """Return the name of the compression of data, by its first bytes; None if it is not compressed."""
+    """Return the name of the compression of data, by its first bytes; None if it is not
+    compressed.
+    """
     for magic, name in MAGIC.items():
         if head.startswith(magic) and (name != "bzip2" or head[4:10] in BZIP2_BLOCKS):
             return name
@@ -82,7 +84,8 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
                     block = unpacker.decompress(data, BLOCK_BYTES)
                 except MemoryError:
                     raise
-                except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
+                except Exception as error:
+                    # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
                     raise InputError(f"broken {compression} data ({error})", where=where) from None
                 data = b""
                 unpacked.append(block)

@@ -461,7 +461,9 @@ class FileDocuments:
     def _add_special(
         self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]
     ) -> None:
-        """Add a file that may not be plain text: its text, its problem, or the reason to skip it."""
+        """Add a file that may not be plain text: its text, its problem, or the reason to skip
+        it.
+        """
         path = self.shard.paths[row]
         decoded = Decoded("", 0)
         try:

@@ -103,7 +103,9 @@ class Mail:
     unknown: str = ""
 
     def text(self, name: str) -> str:
-        """Return a field: `body`, `text` (subject and body), or a header; "" if the mail has none."""
+        """Return a field: `body`, `text` (subject and body), or a header; "" if the mail has
+        none.
+        """
         if name == "body":
             return self.body
         if name == "text":

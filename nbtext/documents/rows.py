@@ -478,7 +478,9 @@ def _check_alike(rows: TextRows, first: TextRows) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a text in which each lone surrogate is an escape sequence, which is one of JSON, too."""
+    """Return a text in which each lone surrogate is an escape sequence, which is one of JSON,
+    too.
+    """
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -79,7 +79,9 @@ OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSettings(Settings):
-    """How sources are divided into documents, and which fields are the text, the label and the id."""
+    """How sources are divided into documents, and which fields are the text, the label and the
+    id.
+    """
 
     TITLE = "Input"
     RULES = (Excludes("label_separator", "label_fields"),)

@@ -191,7 +191,9 @@ class Source:
 
     @property
     def is_read_again(self) -> bool:
-        """Whether all shards are files, which can be read several times; a pipe with a path cannot."""
+        """Whether all shards are files, which can be read several times; a pipe with a path
+        cannot.
+        """
         return all(os.path.isfile(path) for shard in self._files for path in shard.paths)
 
     def keep_documents(self) -> None:

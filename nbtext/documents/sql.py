@@ -446,7 +446,9 @@ def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Itera
 
 
 def _authorize(action: int, *_: str | None) -> int:
-    """Return whether SQLite may do something for a query: attaching a file is refused, for example."""
+    """Return whether SQLite may do something for a query: attaching a file is refused, for
+    example.
+    """
     return sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
 
 
@@ -662,7 +664,9 @@ def _values_of(column: Column) -> Iterable[Any]:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value as SQLite stores it: JSON for lists and objects, text for dates and the like."""
+    """Return a value as SQLite stores it: JSON for lists and objects, text for dates and the
+    like.
+    """
     if value is None or isinstance(value, int | float | bytes):
         return value
     if isinstance(value, str):

@@ -99,7 +99,9 @@ class ByteStream:
         return next(self._raw_blocks, b"")
 
     def head(self, size: int = HEAD_LIMIT) -> bytes:
-        """Return the start of the stream: its first line at least, or `size` bytes, or all of it."""
+        """Return the start of the stream: its first line at least, or `size` bytes, or all of
+        it.
+        """
         while len(self._ahead) < size and b"\n" not in self._ahead:
             if not (raw := next(self._raw_blocks, b"")):
                 break

@@ -180,7 +180,9 @@ class LineFeed:
                 yield texts.pop() + "\n"
 
     def check(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Yield the records that are not blank, with the repairs and the problems of their lines."""
+        """Yield the records that are not blank, with the repairs and the problems of their
+        lines.
+        """
         for record in records:
             if self._keeps_lines and (record.columns or record.problem):
                 gap, text = self.take(record.last_line - record.first_line + 1)
@@ -403,7 +405,9 @@ def _continue(line: str, feed: LineFeed) -> str:
 
 
 def _unescape(cell: str) -> str:
-    """Return the text of a cell in which a backslash makes an ordinary character of the next one."""
+    """Return the text of a cell in which a backslash makes an ordinary character of the next
+    one.
+    """
     if cell == "\\N":
         return NULL
     return _escape.sub(lambda found: ESCAPED.get(found[1], found[1]), cell)
@@ -706,7 +710,9 @@ def _warn_of_header(
 
 
 def _is_like_names(cells: Sequence[str]) -> bool:
-    """Return whether cells are like the names of columns: short, different, of up to three words."""
+    """Return whether cells are like the names of columns: short, different, of up to three
+    words.
+    """
     names = {cell.strip() for cell in cells}
     return len(names) == len(cells) and all(map(_column_name.fullmatch, names))
 

@@ -523,7 +523,9 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
 
 
 def _read_time(text: str, read: Callable[[str], float | datetime]) -> float:
-    """Return a number, or seconds since 1970, NaN if it is neither; a time without a zone is UTC."""
+    """Return a number, or seconds since 1970, NaN if it is neither; a time without a zone is
+    UTC.
+    """
     try:
         found = read(text)
         if isinstance(found, datetime):

@@ -709,7 +709,9 @@ class SetLog:
         *,
         has_all_probabilities: bool = True,
     ) -> SetDiagnosis:
-        """Collect the details of the evaluation of the same predictions; see `ErrorLog.diagnose`."""
+        """Collect the details of the evaluation of the same predictions; see
+        `ErrorLog.diagnose`.
+        """
         outcomes = join_columns(self._parts)
         add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
         shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs or ()}

@@ -91,7 +91,9 @@ class Totals:
 
     @property
     def precision(self) -> Floats:
-        """(n_labels,), the share of predictions of a label that are correct; 0 if there are none."""
+        """(n_labels,), the share of predictions of a label that are correct; 0 if there are
+        none.
+        """
         return ratio(self.true_positives, self.n_predicted)
 
     @property
@@ -187,7 +189,9 @@ def mean_f1(f1: Floats, occurrences: Floats) -> float:
 
 
 def mean_of_known(total: float, totals: Totals | MultilabelTotals) -> float | None:
-    """Return the mean over the documents whose true labels the model knows; None if there are none."""
+    """Return the mean over the documents whose true labels the model knows; None if there are
+    none.
+    """
     return total / totals.n_known if totals.n_known else None
 
 

@@ -258,7 +258,9 @@ def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers)
 
 
 def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
-    """Return the true labels of each document, which `EvaluatedTask.check` has found to be known."""
+    """Return the true labels of each document, which `EvaluatedTask.check` has found to be
+    known.
+    """
     return cast("list[tuple[str, ...]]", predictions.true_labels)
 
 

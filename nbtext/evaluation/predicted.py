@@ -62,7 +62,9 @@ def predict_by_model(
     decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
 ) -> Iterator[PredictedBatch]:
-    """Predict every document of a source with a trained model, in order, as `predict_source` does."""
+    """Predict every document of a source with a trained model, in order, as `predict_source`
+    does.
+    """
     model.task.check(decisions, model.labels)
     predictor = Predictor(model)
 

@@ -182,7 +182,9 @@ def _label_estimators(model: FittedModel) -> Step:
 
 
 def _label_probabilities(model: FittedModel) -> dict[str, Any]:
-    """Return what turns the decision function of a multi-label model into probabilities and labels."""
+    """Return what turns the decision function of a multi-label model into probabilities and
+    labels.
+    """
     if model.model_settings.is_linear:
         return {"thresholds": model.task.fit.thresholds.tolist()}
     parameters = exporter.several_labels_parameters(model)

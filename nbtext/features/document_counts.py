@@ -117,7 +117,9 @@ class DocumentCounts:
 
     @property
     def lengths(self) -> Floats:
-        """The number of known tokens of each document, shape (n_documents,); 1 if it is not known."""
+        """The number of known tokens of each document, shape (n_documents,); 1 if it is not
+        known.
+        """
         if self.token_lengths is not None:
             return self.token_lengths
         return self.totals if self.is_counted else np.ones(len(self))

@@ -105,7 +105,9 @@ def count_matrix(
     classes: NDArray[Any],
     feature_hashes: Hashes,
 ) -> DocumentCounts:
-    """Return the documents of a CSR matrix of counts or weights, with the hashes of their contents."""
+    """Return the documents of a CSR matrix of counts or weights, with the hashes of their
+    contents.
+    """
     data = data.astype(np.int32 if data.dtype.kind in "iu" else np.float64)
     unknown = np.zeros(len(classes), dtype=np.uint64)
     indptr = indptr.astype(np.int64)

@@ -149,7 +149,9 @@ def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) 
 def _share_rare_features(
     documents: DocumentCounts, n_features: int, sizes: Integers
 ) -> Iterator[Integers]:
-    """Yield pairs of documents that share at least SHARED of the rare features of the smaller one."""
+    """Yield pairs of documents that share at least SHARED of the rare features of the smaller
+    one.
+    """
     frequencies = np.bincount(documents.indices, minlength=n_features)
     is_rare = (frequencies >= 2) & (frequencies <= MAX_RARE)
     rare = documents.filter_entries(is_rare[documents.indices])

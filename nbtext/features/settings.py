@@ -320,7 +320,9 @@ class FeatureSettings(Settings):
 
     @property
     def is_counting(self) -> bool:
-        """Whether weights are counts or binary counts, so that class statistics are whole numbers."""
+        """Whether weights are counts or binary counts, so that class statistics are whole
+        numbers.
+        """
         return self.is_linear and all(each.idf == "none" for each in self.of_views)
 
     @property

@@ -300,7 +300,9 @@ class StoredDocuments:
         return StoredDocuments(self.spill, self._parts + other._parts)
 
     def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> StoredDocuments:
-        """Return the same documents with other numbers for features (below 0: removed) and classes."""
+        """Return the same documents with other numbers for features (below 0: removed) and
+        classes.
+        """
         columns = np.append(columns, np.int32(-1))  # of features that were removed before
         return StoredDocuments(
             self.spill,

@@ -176,7 +176,9 @@ class Vectorizer:
         )
 
     def _classes(self, labels: list[Any], n_documents: int) -> NDArray[np.int32]:
-        """Return the class of each document; 0 for all of them if no feature is selected by class."""
+        """Return the class of each document; 0 for all of them if no feature is selected by
+        class.
+        """
         if self.settings.select is None:
             return np.zeros(n_documents, dtype=np.int32)
         if len(labels) != n_documents:

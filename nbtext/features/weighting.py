@@ -131,7 +131,9 @@ class Weighting:
 
     @classmethod
     def join_views(cls, views: Sequence[Weighting], bounds: Sequence[int]) -> Weighting:
-        """Return the weighting of the features of all views; `bounds` are those of their columns."""
+        """Return the weighting of the features of all views; `bounds` are those of their
+        columns.
+        """
         is_one = len(views) == 1 or (
             len({each.tf for each in views}) == 1 and all(each.is_counting for each in views)
         )

@@ -134,7 +134,9 @@ class Ranking:
         return np.asarray(cosines * cosines * cosines)
 
     def _count(self, row: int, classes: list[int]) -> ClassStatistics | None:
-        """Return the statistics of a document, once for each of its classes; None without classes."""
+        """Return the statistics of a document, once for each of its classes; None without
+        classes.
+        """
         if not classes:
             return None
         copies = self._documents.take(np.full(len(classes), row))

@@ -329,7 +329,9 @@ class Session:
             self._skipped.discard(row)
 
     def _close(self, document: PoolDocument, labels: Labels) -> None:
-        """Take all copies of a document from the pool, and have the ranking learn its labels once."""
+        """Take all copies of a document from the pool, and have the ranking learn its labels
+        once.
+        """
         for place, row in enumerate(self._rows.get(document, ())):
             self._ranking.add(row, self._number(labels) if place == 0 else [])
             self._is_open[row] = False

@@ -352,7 +352,9 @@ class BlockedOneVsRest(OneVsRest):
                 file.release(number)
 
     def _fitted_weights(self, is_fitted: NDArray[np.bool_]) -> list[Floats]:
-        """Return the class weights of the documents of each block; 0 of those that are not fitted."""
+        """Return the class weights of the documents of each block; 0 of those that are not
+        fitted.
+        """
         return [
             self._blocked.class_weights[block.classes] * is_fitted[block.documents]
             for block in self._blocks
@@ -549,7 +551,9 @@ class BlockedOneVsRest(OneVsRest):
     def _weigh_singles(
         self, fits: list[Fit], factors: BlockFactors, C: float
     ) -> dict[int, list[tuple[NDArray[np.int32], Floats]]]:
-        """Return the columns and the weights of features of one document that are not 0, by class."""
+        """Return the columns and the weights of features of one document that are not 0, by
+        class.
+        """
         found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {
             fit.own_class: [] for fit in fits
         }

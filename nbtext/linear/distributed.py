@@ -143,7 +143,9 @@ def sum_features(part: Record, before: Record | None, given: Record) -> Record:
 
 
 def _begin(part: Record, before: Record | None, problem: Record) -> Record:
-    """Return the state of a part in a problem; it keeps the dual variables of the problem before."""
+    """Return the state of a part in a problem; it keeps the dual variables of the problem
+    before.
+    """
     state: Record | None = None if before is None else before["state"]
     if state is not None and state["problem"] == problem["number"]:
         return state

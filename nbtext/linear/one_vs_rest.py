@@ -428,7 +428,9 @@ class OneVsRest:
         shared: NDArray[np.float32],
         C: float,
     ) -> Floats:
-        """Return the weights (n_features,) of a class; `shared` are those of the shared features."""
+        """Return the weights (n_features,) of a class; `shared` are those of the shared
+        features.
+        """
         compact = self._compact
         data = self._data
         documents = solution.documents

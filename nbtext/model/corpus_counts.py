@@ -344,7 +344,9 @@ class CorpusCounts:
         )._drop_unused_labels()
 
     def take(self, documents: NDArray[np.int64]) -> CorpusCounts:
-        """Return the counts of some retained documents alone, without labels that none of them has."""
+        """Return the counts of some retained documents alone, without labels that none of them
+        has.
+        """
         sample = self.sample.take(documents)
         return replace(self, statistics=self.count(sample), sample=sample)._drop_unused_labels()
 

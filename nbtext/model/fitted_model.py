@@ -153,7 +153,9 @@ class FittedModel:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the estimate comes from leaving out one document after the other, not from folds."""
+        """Whether the estimate comes from leaving out one document after the other, not from
+        folds.
+        """
         return (
             self.hyperparameters.C is None and self.unlabeled is None and self.full_features is None
         )
@@ -204,7 +206,9 @@ class FittedModel:
 
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:
-        """The settings as they were given: with `auto` if leave-one-out selected the event model."""
+        """The settings as they were given: with `auto` if leave-one-out selected the event
+        model.
+        """
         features = self.feature_settings
         model_settings = self.model_settings
         if self.is_binary_selected:
@@ -220,7 +224,9 @@ class FittedModel:
 
     @property
     def views(self) -> list[View]:
-        """The views of a document, in the order of their features; one if the settings name none."""
+        """The views of a document, in the order of their features; one if the settings name
+        none.
+        """
         settings = self.feature_settings
         vocabulary = self.vocabulary
         if not settings.view or vocabulary is None:

@@ -210,7 +210,9 @@ def _event_model(
     hyperparameters: Hyperparameters,
     counts: CorpusCounts,
 ) -> EventModel:
-    """Return the event model of the settings; a combination has the parts of the hyperparameters."""
+    """Return the event model of the settings; a combination has the parts of the
+    hyperparameters.
+    """
     if settings.model != COMBINED:
         return settings.event_model
     return combine(hyperparameters.parts, features.view, _bounds(features, counts))

@@ -316,7 +316,9 @@ class Inspector:
 
 
 def used_statistics(model: TrainedModel) -> ClassStatistics:
-    """Return the class statistics of the features that the model uses, in the order of its columns."""
+    """Return the class statistics of the features that the model uses, in the order of its
+    columns.
+    """
     if model.load_counts is None:
         return model.statistics
     counts = align_to_vocabulary(model.counts, model.fitted.feature_settings)

@@ -123,7 +123,9 @@ class Predictor:
         return Scores(*scores)
 
     def count(self, columns: Sequence[Sequence[str]] | Matrix) -> DocumentCounts:
-        """Return the counts of texts, or of the rows of a matrix, over the features of the model."""
+        """Return the counts of texts, or of the rows of a matrix, over the features of the
+        model.
+        """
         if not isinstance(columns, Matrix):
             self.model.check_takes_texts()
             return self._counter.rows(columns)

@@ -1,4 +1,6 @@
-"""The share of each label among many unlabeled documents, and predictions that are adapted to it."""
+"""The share of each label among many unlabeled documents, and predictions that are adapted to
+it.
+"""
 
 from __future__ import annotations
 

@@ -341,7 +341,9 @@ class _Learner:
         )
 
     def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:
-        """Return the results of candidates on held-out documents, and report them to the listener."""
+        """Return the results of candidates on held-out documents, and report them to the
+        listener.
+        """
         trials = held_out.compare(*candidates, optimize=self.model_settings.optimize)
         for trial in trials:
             self.listener.on_trial(trial.candidate.name, trial.selection)

@@ -286,7 +286,9 @@ def indicator_matrix(y: Any) -> NDArray[Any] | None:
 
 
 def count_columns(y: Any) -> int | None:
-    """Return the number of columns of an indicator matrix; None if the labels are something else."""
+    """Return the number of columns of an indicator matrix; None if the labels are something
+    else.
+    """
     matrix = indicator_matrix(y) if has_several_labels(y) else None
     if matrix is None:
         return None

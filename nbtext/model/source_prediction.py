@@ -50,7 +50,9 @@ def predict_source(
 def batch_predictor(
     model: FittedModel, decisions: DecisionSettings
 ) -> Callable[[Batch], Predictions]:
-    """Return the function that predicts a batch, with explanations if the decisions ask for them."""
+    """Return the function that predicts a batch, with explanations if the decisions ask for
+    them.
+    """
     model.task.check(decisions, model.labels)
     if decisions.explain is None:
         return partial(Predictor(model, is_brief=True).predict_batch, decisions=decisions)
@@ -112,7 +114,9 @@ def map_batches(
 
 
 def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
-    """Return the blocks, cut into smaller ones if there are many labels, so that memory is bounded."""
+    """Return the blocks, cut into smaller ones if there are many labels, so that memory is
+    bounded.
+    """
     if n_labels <= MANY_LABELS:
         return blocks
     size = max(1, MAX_PROBABILITIES // n_labels)

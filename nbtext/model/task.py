@@ -116,7 +116,9 @@ class Task(Protocol):
         """
 
     def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
-        """Return the values that determine what `choose` returns, (n_texts, n_labels); see there."""
+        """Return the values that determine what `choose` returns, (n_texts, n_labels); see
+        there.
+        """
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:
@@ -322,7 +324,9 @@ class OneLabel:
 
 
 def align(values: Floats, earlier: Labels, labels: Labels, default: float) -> Floats:
-    """Return the values of earlier labels for other ones, (n_labels,); a new label has the default."""
+    """Return the values of earlier labels for other ones, (n_labels,); a new label has the
+    default.
+    """
     known = dict(zip(earlier, values.tolist(), strict=True))
     return np.array([known.get(label, default) for label in labels], dtype=np.float64)
 

@@ -1,4 +1,6 @@
-"""A first look at labeled documents: what somebody should know of them before they trust a figure."""
+"""A first look at labeled documents: what somebody should know of them before they trust a
+figure.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
 
 
 def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
-    """Return about which share of the texts are near duplicates, by the features of the first view."""
+    """Return about which share of the texts are near duplicates, by the features of the first
+    view.
+    """
     from nbtext.features.near_duplicates import estimate_near_duplicates
     from nbtext.features.vocabulary import find_views
 

@@ -483,7 +483,9 @@ def _place(error: BaseException) -> str:
 
 
 def dumps(value: Any) -> bytes:
-    """Return a value as JSON on one line. NaN and infinity are null, lone surrogates are escapes."""
+    """Return a value as JSON on one line. NaN and infinity are null, lone surrogates are
+    escapes.
+    """
     return format_json(value, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 

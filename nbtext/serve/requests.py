@@ -41,7 +41,9 @@ UTF8 = Encoding("utf-8")
 
 
 class _Number(str):
-    """A number of JSON, as it was sent: ids and labels may have more digits than a float can hold."""
+    """A number of JSON, as it was sent: ids and labels may have more digits than a float can
+    hold.
+    """
 
 
 decoder = json.JSONDecoder(
@@ -299,7 +301,9 @@ def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSetting
 
 
 def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
-    """Return JSON values as documents, each an object or (if the model has one text field) a text."""
+    """Return JSON values as documents, each an object or (if the model has one text field) a
+    text.
+    """
     keys = keys_of(settings)
     settings = _settings_of(items, settings)
     fast = _parse_plain_objects(items, settings)

@@ -245,7 +245,9 @@ def test_sparse_rows(indptr: Any, columns: Any) -> None:
 
 @pytest.mark.parametrize("lengths", [(2,), (3, 2), (1, 3), (0, 2, 0, 1)])
 def test_items_of_sparse_rows_ascend(lengths: tuple[int, ...]) -> None:
-    """Rows that fit together, with their items in every order: an item descends only in a new row."""
+    """Rows that fit together, with their items in every order: an item descends only in a new
+    row.
+    """
     indptr = np.cumsum([0, *lengths])
     for columns in product(range(3), repeat=sum(lengths)):
         check_sparse_rows(indptr, np.array(columns, dtype=np.int32))

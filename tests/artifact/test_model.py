@@ -593,7 +593,9 @@ def test_a_model_of_an_earlier_version_has_no_mean_posteriors(tmp_path: Path) ->
 def test_arguments_of_the_wrong_type(
     function: Any, arguments: tuple[Any, ...], message: str
 ) -> None:
-    """Arguments in the wrong order, or of another type, are a TypeError that says what is wanted."""
+    """Arguments in the wrong order, or of another type, are a TypeError that says what is
+    wanted.
+    """
     with pytest.raises(TypeError, match=message):
         function(*arguments)
 

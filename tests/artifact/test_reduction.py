@@ -461,7 +461,9 @@ def test_damaged_compressed_bytes(tmp_path: Path) -> None:
 
 
 def test_unpacking_is_bounded() -> None:
-    """Bytes that decompress to more than stated, other bytes, and bytes that follow, are an error."""
+    """Bytes that decompress to more than stated, other bytes, and bytes that follow, are an
+    error.
+    """
     bomb = np.frombuffer(storage.compress(bytes(1 << 24), 9), dtype=np.uint8)
     for stored, n_bytes in (
         (bomb, 100),

@@ -96,7 +96,9 @@ def together(value: Any, known: dict[Any, Any]) -> Any:
 @in_one_folder
 @given(record=records)
 def test_load_returns_what_was_saved(record: dict[str, Any], tmp_path: Path) -> None:
-    """A record comes back equal in every type, value, bit and byte, and in the order of its keys."""
+    """A record comes back equal in every type, value, bit and byte, and in the order of its
+    keys.
+    """
     save(record, str(tmp_path / "model"))
     assert same(load(tmp_path / "model"), record)
 
@@ -104,7 +106,9 @@ def test_load_returns_what_was_saved(record: dict[str, Any], tmp_path: Path) -> 
 @in_one_folder
 @given(record=records)
 def test_bytes_are_those_of_joblib(record: dict[str, Any], tmp_path: Path) -> None:
-    """A file is what joblib.dump writes of what joblib.load reads: a text, and an array of bytes."""
+    """A file is what joblib.dump writes of what joblib.load reads: a text, and an array of
+    bytes.
+    """
     save(record, str(tmp_path / "model"))
     opened = joblib.load(tmp_path / "model")
     assert list(opened) == ["header", "data"]

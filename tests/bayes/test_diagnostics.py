@@ -33,7 +33,9 @@ def test_nothing_is_confused() -> None:
 
 @given(pairs=ANSWERS, seed=st.integers(0, 9))
 def test_as_counted_one_by_one(pairs: list[tuple[int, int]], seed: int) -> None:
-    """The pairs are those that counting document by document gives, in any order of the documents."""
+    """The pairs are those that counting document by document gives, in any order of the
+    documents.
+    """
     counted = Counter(pair for pair in pairs if pair[0] != pair[1])
     expected = {
         (a, b): (counted[a, b], counted[b, a])

@@ -138,7 +138,9 @@ def test_weights_left_out() -> None:
 
 
 def test_sparse_input_stays_sparse() -> None:
-    """5,000 documents of 100,000 features, 4 GB when dense, are learned and left out within 200 MB."""
+    """5,000 documents of 100,000 features, 4 GB when dense, are learned and left out within 200
+    MB.
+    """
     random = np.random.default_rng(1)
     indices = np.concatenate(
         [np.sort(random.choice(100_000, 50, replace=False)) for _ in range(5000)]
@@ -161,7 +163,9 @@ def test_sparse_input_stays_sparse() -> None:
 
 
 def test_too_many_labels_for_the_features(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the weights of all pairs of label and feature would fill the memory, the error says so."""
+    """Where the weights of all pairs of label and feature would fill the memory, the error says
+    so.
+    """
     monkeypatch.setattr(gaussian_model, "MAX_WEIGHTS", 5)
     with pytest.raises(ModelError, match="2 labels and 3 features is too large"):
         TextClassifier(model="gaussian").fit(["one two", "three"], ["x", "y"])

@@ -110,7 +110,9 @@ def test_left_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", [np.int32, np.float64])
 def test_complement_in_little_memory(kind: type) -> None:
-    """4,000 documents whose words meet ten classes each, 4 million meetings, take less than 100 MB."""
+    """4,000 documents whose words meet ten classes each, 4 million meetings, take less than 100
+    MB.
+    """
     random = np.random.default_rng(1)
     counts = random.geometric(0.7, 400_000).astype(kind)
     indices = np.sort(random.permuted(np.tile(np.arange(5000), (4000, 1)), axis=1)[:, :100], axis=1)

@@ -64,7 +64,9 @@ def test_statistics_add_up_entry_by_entry(
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_statistics_without_documents_add_up(functions: ModuleType, dtype: type) -> None:
-    """scikit-learn's models do not count documents: an entry has occurrences only, and it is kept."""
+    """scikit-learn's models do not count documents: an entry has occurrences only, and it is
+    kept.
+    """
     indptr = np.array([0, 2, 3])
     classes = np.array([0, 1, 1], dtype=np.int32)
     none = np.zeros(3, dtype=np.int64)

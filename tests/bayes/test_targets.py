@@ -1,4 +1,6 @@
-"""Targets of recall and precision are met on new documents about as often as their confidence says."""
+"""Targets of recall and precision are met on new documents about as often as their confidence
+says.
+"""
 
 from itertools import pairwise
 

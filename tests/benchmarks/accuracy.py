@@ -122,7 +122,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table. The threshold is a least accuracy, or a largest error where `is_error`."""
+    """A line of the table. The threshold is a least accuracy, or a largest error where
+    `is_error`.
+    """
 
     what: str
     model: str

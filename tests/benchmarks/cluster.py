@@ -58,7 +58,9 @@ def train(workers: int, source: str, model: str, killed_at: int) -> None:
 
 
 def main(folder: str, megabytes: str, *workers: str) -> None:
-    """Print a line for one process, each number of workers, and two workers of which one is killed."""
+    """Print a line for one process, each number of workers, and two workers of which one is
+    killed.
+    """
     scratch = Path(folder) / "nbtext-cluster"
     scratch.mkdir(parents=True)
     try:

@@ -77,7 +77,9 @@ class Material:
         return path
 
     def comp_or_rec(self, half: str) -> Path:
-        """The groups comp.* and rec.* of 20 Newsgroups as two labels, for a filter that knows two."""
+        """The groups comp.* and rec.* of 20 Newsgroups as two labels, for a filter that knows
+        two.
+        """
         folder = self.scratch / "comp-rec" / half
         for label in () if folder.exists() else ("comp", "rec"):
             for group in sorted(self.newsgroups(half).glob(f"{label}.*")):

@@ -58,7 +58,9 @@ class Cost:
 
 @cache
 def smallest_peak() -> int:
-    """The peak of a process that needs next to nothing, in bytes: the least that can be measured."""
+    """The peak of a process that needs next to nothing, in bytes: the least that can be
+    measured.
+    """
     return measure([Step(("true",))]).memory
 
 

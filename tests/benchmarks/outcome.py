@@ -1,4 +1,6 @@
-"""The results of a job: a row for each program, and the ratios that are compared with the limits."""
+"""The results of a job: a row for each program, and the ratios that are compared with the
+limits.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -139,7 +139,9 @@ def by_domain(minimum: int, chosen: tuple[str, ...] = ()) -> tuple[Labeled, list
 
 
 def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
-    """Half of the documents, and groups of the others with other shares, to which words are added."""
+    """Half of the documents, and groups of the others with other shares, to which words are
+    added.
+    """
     rows = list(range(len(documents.texts)))
     chance = random.Random(0)
     draw = np.random.default_rng(0)

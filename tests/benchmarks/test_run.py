@@ -112,7 +112,9 @@ def test_failure_is_told() -> None:
 
 
 def test_bars_are_judged() -> None:
-    """The table of thresholds has the ratio to the peer, the threshold, and whether it was reached."""
+    """The table of thresholds has the ratio to the peer, the threshold, and whether it was
+    reached.
+    """
     assert table.thresholds_table([example()]).splitlines()[2:] == [
         "| A job | nbtext : peer | wall time | 1/10 | ≤ 1/8 | reached |",
         "| A job | nbtext : peer | model file | 1/2.5 | ≤ 1/3 | **missed** |",

@@ -125,7 +125,9 @@ def complete(command: list[str], output: str) -> list[str]:
 
 
 def make_special(path: Path, kind: int, device: int) -> None:
-    """Make a device file of a kind; PermissionError if device files cannot be made or opened here."""
+    """Make a device file of a kind; PermissionError if device files cannot be made or opened
+    here.
+    """
     os.mknod(path, kind | 0o600, device)
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))

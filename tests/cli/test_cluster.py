@@ -94,7 +94,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return about 700 KB of JSON lines without ids; each range of bytes has some words of its own."""
+    """Return about 700 KB of JSON lines without ids; each range of bytes has some words of its
+    own.
+    """
     draw = random.Random(7)
     path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
     records = (
@@ -319,7 +321,9 @@ def test_a_killed_worker(
 
 
 def train_on_workers(source: Path, address: str, **settings: Any) -> TrainedModel:
-    """An NB-SVM that workers fit, because its documents are too many for the memory of the command."""
+    """An NB-SVM that workers fit, because its documents are too many for the memory of the
+    command.
+    """
     features = FeatureSettings(tf="log", idf="smooth", norm="l2")
     with workers(ClusterSettings(cluster=address, shard_bytes=50000), jobs=2) as executor:
         return train_on_source(

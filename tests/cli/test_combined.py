@@ -73,7 +73,9 @@ def test_standard_input_is_read_once(nbtext: Any) -> None:
 
 
 def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:
-    """As training does: the folds of what `train` would count are better than those of words alone."""
+    """As training does: the folds of what `train` would count are better than those of words
+    alone.
+    """
     folds = (
         "evaluate",
         str(letters / "train"),

@@ -75,7 +75,9 @@ def rules_of(command: Command) -> Iterator[Rule]:
 
 
 def option_of(command: Command, condition: str) -> list[str]:
-    """Return an option with a value that fulfills a condition, such as `cluster` or `model=best`."""
+    """Return an option with a value that fulfills a condition, such as `cluster` or
+    `model=best`.
+    """
     name, _, value = condition.partition("=")
     (option,) = (each for each in command.params if each.name == name and isinstance(each, Option))
     if option.is_flag:

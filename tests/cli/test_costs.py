@@ -52,7 +52,9 @@ def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
 
 @pytest.mark.parametrize("how", [("-m", "m"), ("--folds", "4")])
 def test_evaluate_says_the_mean_cost(nbtext: Any, spam: Path, how: tuple[str, str]) -> None:
-    """It is the confusions times what each costs, and less than that of the most probable labels."""
+    """It is the confusions times what each costs, and less than that of the most probable
+    labels.
+    """
     found = nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "json", cwd=spam).json
     (_, ham_as_spam), (spam_as_ham, _) = found["confusion_matrix"]
     assert found["mean_cost"] == pytest.approx(
@@ -77,7 +79,9 @@ def test_a_first_line_of_labels_is_not_a_header(nbtext: Any, spam: Path, line: s
 
 
 def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
-    """The costs of a file of predictions are those of its labels, and --fail-under mean_cost works."""
+    """The costs of a file of predictions are those of its labels, and --fail-under mean_cost
+    works.
+    """
     nbtext(
         "predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam
     ).ok()

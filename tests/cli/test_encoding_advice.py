@@ -29,7 +29,9 @@ def test_the_message_of_a_command(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Mails and pages that name an encoding that does not exist are read, and the message names it."""
+    """Mails and pages that name an encoding that does not exist are read, and the message names
+    it.
+    """
     mail = "Content-Type: text/html; charset=klingon\n\n<meta charset=vulcan>the bins étaient full"
     for number in (1, 2):
         (tmp_path / "d").mkdir(exist_ok=True)
@@ -81,7 +83,9 @@ def test_encodings_of_which_several_fit(
 def test_a_valid_replacement_character_is_not_an_invalid_byte(
     nbtext: Any, model: str, tmp_path: Path, end: str, codec: str
 ) -> None:
-    """Only bytes that are not valid are counted, in each format; in JSON, an escape is valid, too."""
+    """Only bytes that are not valid are counted, in each format; in JSON, an escape is valid,
+    too.
+    """
     text = "the bins \ufffd are \ufffd full"
     content = {
         "json": f'[{{"text": "{text}"}},\n {{"text": "\\ufffd"}}]',

@@ -58,7 +58,9 @@ def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_evaluate_reads_what_predict_writes(
     nbtext: Any, rows: Path, kind: str, suffix: str, form: str
 ) -> None:
-    """Every format and compression, of one label and of several, gives the decisions of the model."""
+    """Every format and compression, of one label and of several, gives the decisions of the
+    model.
+    """
     source = f"{kind}-test.jsonl"
     path = f"{kind}.{form}{suffix}"
     options = ("--id-field", "id", "--to", "json")
@@ -222,7 +224,9 @@ def tables(rows: Path) -> Path:
 def test_columns_that_were_added(
     nbtext: Any, tables: Path, tmp_path: Path, kind: str, form: str, prefix: str
 ) -> None:
-    """A file of --add-columns is a file of predictions, and it holds the true labels beside them."""
+    """A file of --add-columns is a file of predictions, and it holds the true labels beside
+    them.
+    """
     plain = form.partition(".")[0]
     source = str(tables / f"{kind}-t.{plain}")
     out = f"out.{form}"

@@ -67,7 +67,9 @@ def test_categorical_from_a_matrix(nbtext: Any, letters: Path) -> None:
 
 
 def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path) -> None:
-    """Weights that sum to one give small scores; smoothing and calibration do not depend on that."""
+    """Weights that sum to one give small scores; smoothing and calibration do not depend on
+    that.
+    """
     model = ["--model", "complement", "--normalize-weights"]
     nbtext("train", str(letters / "train"), *model, "-o", "model").ok()
     found = nbtext("evaluate", str(letters / "test"), "-m", "model", "--to", "json").json

@@ -81,7 +81,9 @@ def test_other_features(nbtext: Any, letters: Path) -> None:
 
 
 def test_predictions_with_words(nbtext: Any, model: str) -> None:
-    """--explain 2 adds two words to each JSONL record; in other forms there is no place for them."""
+    """--explain 2 adds two words to each JSONL record; in other forms there is no place for
+    them.
+    """
     record = nbtext(
         "predict", "-", "-m", model, "--explain", "2", "--to", "jsonl", input=b"my trash bin"
     ).json

@@ -52,7 +52,9 @@ def without_privileges() -> None:
 
 @pytest.fixture
 def permissions(tmp_path: Path) -> Callable[[], None]:
-    """Return the prefix that makes a program obey permissions; skip the test where there is none."""
+    """Return the prefix that makes a program obey permissions; skip the test where there is
+    none.
+    """
     secret = tmp_path / "secret"
     secret.touch(mode=0)
     done = subprocess.run(

@@ -49,7 +49,9 @@ def evaluation(result: Any) -> dict[str, Any]:
 
 
 def test_near_copies_stay_in_one_fold(nbtext: Any, threads: Path) -> None:
-    """Random folds test on letters whose near copies they train on; folds of whole threads do not."""
+    """Random folds test on letters whose near copies they train on; folds of whole threads do
+    not.
+    """
     command = ("evaluate", "letters.jsonl", "--folds", "6", "--to", "json", "--smoothing", "0.1")
     by_chance = evaluation(nbtext(*command, cwd=threads))
     grouped = evaluation(nbtext(*command, "--group-field", "thread", cwd=threads))

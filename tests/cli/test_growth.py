@@ -99,7 +99,9 @@ def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_labels_stay_numbers(nbtext: Any, tmp_path: Path) -> None:
-    """A model whose labels are whole numbers learns the numbers of a table, and keeps their type."""
+    """A model whose labels are whole numbers learns the numbers of a table, and keeps their
+    type.
+    """
     save_model(
         TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(tmp_path / "m")
     )
@@ -160,7 +162,9 @@ def test_through_a_pipe(forker: Any, letters: Path, model: str, tmp_path: Path) 
 
 
 def test_two_updaters(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """While one rewrites a model, another is refused by one line; with -o elsewhere it may go on."""
+    """While one rewrites a model, another is refused by one line; with -o elsewhere it may go
+    on.
+    """
     path = tmp_path / "m.joblib"
     path.write_bytes(Path(model).read_bytes())
     descriptor = os.open(path, os.O_RDONLY)
@@ -241,7 +245,9 @@ def test_every_command_is_in_the_help(nbtext: Any) -> None:
 def test_calibrating_on_texts_that_were_never_learned_is_no_leave_one_out(
     nbtext: Any, letters: Path
 ) -> None:
-    """The summary says how many documents the model has not learned, as far as its counts can tell."""
+    """The summary says how many documents the model has not learned, as far as its counts can
+    tell.
+    """
     nbtext("train", str(letters / "train"), "-o", "m").ok()
     new = nbtext("calibrate", "m", str(letters / "test"), "-o", "new")
     assert (new.status, "leave-one-out" in new.err) == (0, False), new.err

@@ -122,7 +122,9 @@ def test_nbtext_alone(nbtext: Any) -> None:
 
 
 def test_order_of_commands(nbtext: Any) -> None:
-    """Commands are shown in the order in which people meet them; export does not make models grow."""
+    """Commands are shown in the order in which people meet them; export does not make models
+    grow.
+    """
     assert NAMES[:3] == ["train", "predict", "evaluate"]
     assert list(COMMANDS) == [
         "Train and predict",
@@ -246,7 +248,9 @@ NAIVE_BAYES = ("multinomial", "bernoulli", "complement", "dirichlet", "categoric
 
 @pytest.mark.parametrize("model", [*NAIVE_BAYES, "logistic", "nbsvm", "svm"])
 def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model: str) -> None:
-    """The help of an option that only some models take names them, and each other model refuses it."""
+    """The help of an option that only some models take names them, and each other model refuses
+    it.
+    """
     options = {
         "--C": ("1e3", ("logistic", "nbsvm", "svm")),
         "--loss": ("logistic", ("nbsvm",)),

@@ -179,7 +179,9 @@ def test_a_missing_label_of_python_is_an_error(missing: Any) -> None:
 
 
 def test_columns_of_python(tmp_path: Path) -> None:
-    """Columns of pandas and Polars and arrays of NumPy give the labels that a file of them gives."""
+    """Columns of pandas and Polars and arrays of NumPy give the labels that a file of them
+    gives.
+    """
     np = pytest.importorskip("numpy")
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")

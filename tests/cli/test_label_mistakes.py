@@ -114,7 +114,9 @@ def test_names_are_few_short_and_printable(nbtext: Callable[..., Any], tmp_path:
 
 
 def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_path: Path) -> None:
-    """`evaluate`, `calibrate` and `update` name them, and the label of the model that one is like."""
+    """`evaluate`, `calibrate` and `update` name them, and the label of the model that one is
+    like.
+    """
     write(tmp_path / "t.jsonl", ["spam", "ham"])
     nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
     write(tmp_path / "some.jsonl", ["spam", "Ham", "junk"])
@@ -172,7 +174,9 @@ def test_labels_of_several_that_the_model_does_not_know(
 def test_a_label_that_is_never_predicted_may_be_rare(
     nbtext: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Of the predictions of another program, only labels that are written in another way are named."""
+    """Of the predictions of another program, only labels that are written in another way are
+    named.
+    """
     (tmp_path / "t.csv").write_text("text,truth,guess\nx,a,a\ny,b,a\nz,a,a\n")
     columns = ("--label-field", "truth", "--predicted-field", "guess")
     assert "labels of the documents" not in nbtext("evaluate", "t.csv", *columns).ok().err

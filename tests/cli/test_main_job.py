@@ -98,7 +98,9 @@ def test_a_line_alone_and_in_a_batch(nbtext: Any, model: str) -> None:
 
 
 def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A line of JSONL that is broken is answered with the reason, and the lines after it as usual."""
+    """A line of JSONL that is broken is answered with the reason, and the lines after it as
+    usual.
+    """
     (tmp_path / "mail.jsonl").write_text(
         '{"id": "a", "text": "my taxes"}\n{"text": \n{"text": "parking"}\n'
     )

@@ -147,7 +147,9 @@ def test_label_of_an_unlabeled_source(nbtext: Any, folder: Path) -> None:
 
 
 def test_the_label_replaces_those_of_the_source(nbtext: Any, folder: Path) -> None:
-    """It is the label of every document of directories, tables and lines, by any number of threads."""
+    """It is the label of every document of directories, tables and lines, by any number of
+    threads.
+    """
     for name in ("in/one/1.txt", "in/two/2.txt"):
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_text("some words")

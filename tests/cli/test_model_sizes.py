@@ -36,7 +36,9 @@ def test_what_needs_counts_says_so(nbtext: Any, letters: Path, models: tuple[str
 
 
 def test_commands_that_need_no_counts(nbtext: Any, letters: Path, models: tuple[str, str]) -> None:
-    """They know how many documents the model was trained on, and leave out what only counts tell."""
+    """They know how many documents the model was trained on, and leave out what only counts
+    tell.
+    """
     model, kept = models
     found, expected = (
         nbtext("inspect", each, "--word", "parking", "--to", "json").json for each in models

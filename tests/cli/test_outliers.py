@@ -1,4 +1,6 @@
-"""Documents unlike the corpus: a flag and a score in `predict`, and `evaluate --foreign`, as typed."""
+"""Documents unlike the corpus: a flag and a score in `predict`, and `evaluate --foreign`, as
+typed.
+"""
 
 import json
 import random

@@ -114,7 +114,9 @@ def test_labels_of_the_source_and_threads_change_nothing(
 
 
 def test_formats(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """csv, tsv and markdown have a row for each label; the table says how many documents there are."""
+    """csv, tsv and markdown have a row for each label; the table says how many documents there
+    are.
+    """
     source = str(letters / "test")
     rows = list(
         csv.DictReader(io.StringIO(nbtext("prevalence", source, "-m", model, "--to", "csv").out))

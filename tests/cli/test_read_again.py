@@ -32,7 +32,9 @@ def test_the_same_answers_as_from_the_texts(
 
 
 def test_a_kept_sample_chooses_as_the_texts_do(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """With all documents kept, the model is the one that training on the texts gives, to the byte."""
+    """With all documents kept, the model is the one that training on the texts gives, to the
+    byte.
+    """
     keep = ["--keep-sample", "1000"]
     for arguments in (
         [str(letters / "train"), *keep, "-o", "kept"],

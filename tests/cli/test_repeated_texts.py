@@ -67,7 +67,9 @@ def test_commands(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_folds_by_a_search_and_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
-    """A search for each fold takes the setting; with several labels, the estimates are of micro F1."""
+    """A search for each fold takes the setting; with several labels, the estimates are of micro
+    F1.
+    """
     texts, labels = three_texts(6, 120)
     source = write(tmp_path / "t.csv", texts, labels)
     options = ["--folds", "3", "--model", "best", "--budget", "1s", "--to", "json", "-q"]

@@ -227,7 +227,9 @@ def test_other_findings(nbtext: Any, folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["m.model", "several.model", "hashed.model"])
 def test_the_page_and_its_decisions(nbtext: Any, folder: Path, model: str, tmp_path: Path) -> None:
-    """The page marks the words of the documents of the model; the decisions are applied without it."""
+    """The page marks the words of the documents of the model; the decisions are applied without
+    it.
+    """
     source = folder / ("several.jsonl" if model == "several.model" else "new.jsonl")
     options = ("-m", str(folder / model), "--report", "page.html", "-o", "found.jsonl", "-q")
     nbtext("review", str(source), *options).ok()

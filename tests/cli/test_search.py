@@ -20,7 +20,9 @@ MEMORY = 700 << 20
 
 @pytest.fixture(scope="module")
 def few(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with every second of the letters to three departments: with more, the same is tried."""
+    """A folder with every second of the letters to three departments: with more, the same is
+    tried.
+    """
     folder = tmp_path_factory.mktemp("few")
     for half in ("train", "test"):
         for label in ("noise", "parking", "taxes"):

@@ -89,7 +89,9 @@ def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
     ],
 )
 def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str) -> None:
-    """An interval that contains the target says neither; the exact interval of SciPy is the judge."""
+    """An interval that contains the target says neither; the exact interval of SciPy is the
+    judge.
+    """
     from nbtext.bayes.settings import ModelSettings
     from nbtext.evaluation.evaluator import Evaluator
     from nbtext.model.predictions import Predictions

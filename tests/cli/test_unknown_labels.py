@@ -115,7 +115,9 @@ def test_folds(nbtext: Any, model: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("options", [(), ("--predictions",)])
 def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
-    """A document with such a label, and others, is left out of what probabilities are measured by."""
+    """A document with such a label, and others, is left out of what probabilities are measured
+    by.
+    """
     known: list[tuple[str, Any]] = [
         (text, [label]) for label, texts in KNOWN.items() for text in texts
     ]

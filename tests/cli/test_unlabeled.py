@@ -167,7 +167,9 @@ def test_unlabeled_documents_that_do_not_help(nbtext: Any, tmp_path: Path) -> No
 
 
 def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
-    """If no document can be held out, only the labeled documents are used, and a line states why."""
+    """If no document can be held out, only the labeled documents are used, and a line states
+    why.
+    """
     (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     result = nbtext(
         "train",

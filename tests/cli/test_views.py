@@ -157,7 +157,9 @@ def test_several_labels(nbtext: Any) -> None:
 
 
 def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> None:
-    """Inspecting, comparing, reviewing and exporting; what is not possible is refused in one line."""
+    """Inspecting, comparing, reviewing and exporting; what is not possible is refused in one
+    line.
+    """
     train = str(letters / "train")
     test = str(letters / "test")
     nbtext("train", train, *VIEWS, "--model", "multinomial", "-o", "m.joblib").ok()
@@ -190,7 +192,9 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
 
 
 def test_the_file_holds_each_view(nbtext: Any, letters: Path) -> None:
-    """A view's vocabulary is stored without its name, and once, although the counts have it, too."""
+    """A view's vocabulary is stored without its name, and once, although the counts have it,
+    too.
+    """
     nbtext(
         "train", str(letters / "train"), "--view", "word:1", "--view", "word:2", "-o", "m.joblib"
     ).ok()

@@ -26,7 +26,9 @@ def table(tmp_path: Path) -> Path:
 def test_inspect_names_the_method_of_the_estimate(
     nbtext: Any, table: Path, options: tuple[str, ...], judge: str
 ) -> None:
-    """As the summary of training does: nothing is held out where documents are left out one by one."""
+    """As the summary of training does: nothing is held out where documents are left out one by
+    one.
+    """
     trained = nbtext("train", "t.csv", "-o", "m", *options).ok()
     assert judge.partition(" of")[0] in trained.err
     assert f"({judge})" in nbtext("inspect", "m", "--to", "table").ok().out

@@ -328,7 +328,9 @@ WRONG = """
 def folder(
     nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The files of the command lines: sources, models and matrices, and what only looks like them."""
+    """The files of the command lines: sources, models and matrices, and what only looks like
+    them.
+    """
     folder: Path = tmp_path_factory.mktemp("wrong")
     (folder / "empty").mkdir()
     (folder / "letters").symlink_to(letters)

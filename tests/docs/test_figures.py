@@ -114,7 +114,9 @@ def test_speed() -> None:
 
 
 def is_same_job(name: str, job: str) -> bool:
-    """Whether a row of the bars is of a job; the titles of jobs may end in the size of the corpus."""
+    """Whether a row of the bars is of a job; the titles of jobs may end in the size of the
+    corpus.
+    """
     return job == name or job.startswith(f"{name}:")
 
 

@@ -255,7 +255,9 @@ def test_compressed_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_parts(tmp_path: Path) -> None:
-    """--input-format parquet reads the files of a folder; otherwise they are skipped, with a hint."""
+    """--input-format parquet reads the files of a folder; otherwise they are skipped, with a
+    hint.
+    """
     for part in range(3):
         write_parquet(pa.table({"text": [f"a{part}"]}), tmp_path / f"part-{part}.parquet")
     assert [row[1] for row in read(tmp_path, input_format="parquet")] == [("a0",), ("a1",), ("a2",)]

@@ -131,7 +131,9 @@ def test_strict_decoding_names_the_document(
 @settings(max_examples=60, deadline=None)
 @given(st.binary())
 def test_replacing_is_what_python_replaces(data: bytes) -> None:
-    """Any bytes are decoded as Python decodes them; strict decoding accepts exactly the valid ones."""
+    """Any bytes are decoded as Python decodes them; strict decoding accepts exactly the valid
+    ones.
+    """
     unmarked = data.removeprefix(codecs.BOM_UTF8)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return

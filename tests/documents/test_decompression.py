@@ -78,7 +78,9 @@ def test_zstd_frames_that_are_skipped(read: Callable[..., Any], tmp_path: Path) 
 
 @suffixes
 def test_files_in_trees_are_unpacked(read: Callable[..., Any], tmp_path: Path, suffix: str) -> None:
-    """A compressed file in a directory tree is the document that it unpacks to, whatever its name."""
+    """A compressed file in a directory tree is the document that it unpacks to, whatever its
+    name.
+    """
     (tmp_path / "spam").mkdir()
     packed = COMPRESSORS[suffix]("free “money”".encode())
     (tmp_path / "spam" / f"1.txt{suffix}").write_bytes(packed)

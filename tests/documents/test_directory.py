@@ -35,7 +35,9 @@ def plant(root: Path, *paths: str) -> Path:
 
 
 def test_the_first_folder_is_the_label(read: Callable[..., Any], tmp_path: Path) -> None:
-    """DIR/LABEL/**/FILE: the first folder labels all below it; a file in DIR itself has no label."""
+    """DIR/LABEL/**/FILE: the first folder labels all below it; a file in DIR itself has no
+    label.
+    """
     plant(tmp_path, "b/1", "b/deep/er/2", "a/3", "4")
     assert read(tmp_path) == [
         (f"{tmp_path}/4", ("4",), None),
@@ -74,7 +76,9 @@ names = st.text(
 def test_the_order_is_that_of_the_names(
     tmp_path_factory: pytest.TempPathFactory, paths: set[tuple[str, ...]]
 ) -> None:
-    """Paths are sorted by the code points of their components, however the file system lists them."""
+    """Paths are sorted by the code points of their components, however the file system lists
+    them.
+    """
     root = tmp_path_factory.mktemp("tree")
     planted = set()
     for path in sorted(paths):
@@ -306,7 +310,9 @@ def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path)
 
 @needs_contents
 def test_contents_are_read_until_they_have_enough_bytes(tmp_path: Path) -> None:
-    """Reading ahead ends after the file that makes the bytes enough, or at once if it is stopped."""
+    """Reading ahead ends after the file that makes the bytes enough, or at once if it is
+    stopped.
+    """
     for name in "abc":
         (tmp_path / name).write_text(name * 4)
     paths = [os.fsencode(tmp_path / name) for name in ("a", "missing", "b", "c")]

@@ -124,7 +124,9 @@ def every_way(opened: Callable[..., Any], path: Path, **settings: Any) -> list[l
 def test_no_accelerator_changes_anything(
     opened: Callable[..., Any], tmp_path: Path, line: str
 ) -> None:
-    """Each line gives the same document with and without the fast parsers, alone and among others."""
+    """Each line gives the same document with and without the fast parsers, alone and among
+    others.
+    """
     path = tmp_path / "x"
     for content in (line, f'{{"text": "before"}}\n{line}\n{{"text": "after", "label": "b"}}\n'):
         path.write_text(content, encoding="utf-8", newline="")
@@ -234,7 +236,9 @@ def test_a_column_is_a_sequence_of_texts() -> None:
 
 
 def test_ids_do_not_keep_the_block_in_memory() -> None:
-    """Ids are kept with all predictions, texts are not: only the texts keep the bytes of the file."""
+    """Ids are kept with all predictions, texts are not: only the texts keep the bytes of the
+    file.
+    """
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     data = FLAT + b'{"id": "a", "text": "b"}'
     n_uses = sys.getrefcount(data)

@@ -120,7 +120,9 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
 
 
 def test_texts_among_lists(tmp_path: Path) -> None:
-    """Where some labels are lists, a text is a list of one, and a missing key is not an empty list."""
+    """Where some labels are lists, a text is a list of one, and a missing key is not an empty
+    list.
+    """
     path = tmp_path / "t.jsonl"
     path.write_text(
         '{"text": "x", "label": "a"}\n{"text": "y", "label": ["b", 7, true]}\n{"text": "z"}\n'

@@ -206,7 +206,9 @@ def test_a_tree_of_line_files_takes_labels_from_folders(
 def test_a_line_that_is_too_long_is_a_problem(
     problems: Callable[..., Any], tmp_path: Path, last: str
 ) -> None:
-    """A line above --max-document-bytes is named with its number, and the lines around it are read."""
+    """A line above --max-document-bytes is named with its number, and the lines around it are
+    read.
+    """
     (tmp_path / "x.jsonl").write_text(
         '{"text": "a"}\n{"text": "' + "b" * 100 + '"}\n{"text": "c"}' + last
     )

@@ -40,7 +40,9 @@ def message(text: str = "plain text", html: str | None = None) -> EmailMessage:
 
 
 def test_subject_and_text_are_decoded() -> None:
-    """The text of a mail is its subject and its body, out of encoded words and transfer encodings."""
+    """The text of a mail is its subject and its body, out of encoded words and transfer
+    encodings.
+    """
     assert text_of(bytes(message("schöner “Text”\n"))) == "Grüße, ‘free’\nschöner “Text”\n"
 
 
@@ -193,7 +195,9 @@ def test_names_of_encodings(
 
 
 def test_python_and_the_standard_differ(read: Callable[..., Any], tmp_path: Path) -> None:
-    """ISO-8859-1 in a mail is cp1252, as in browsers; typed with --encoding it is what Python says."""
+    """ISO-8859-1 in a mail is cp1252, as in browsers; typed with --encoding it is what Python
+    says.
+    """
     mail = b"Content-Type: text/plain; charset=iso-8859-1\n\n\x93a\x94"
     assert text_of(mail, "body") == "“a”"
     (tmp_path / "x.txt").write_bytes(b"\x93a\x94")

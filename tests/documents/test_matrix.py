@@ -106,7 +106,9 @@ def test_any_matrix_is_read_back(
 
 
 def test_labels_are_trimmed() -> None:
-    """Labels are those of other formats: without white space at their ends, and missing if blank."""
+    """Labels are those of other formats: without white space at their ends, and missing if
+    blank.
+    """
     one_each = example(labels=[" a\r\n", "\u00a0", None]).batch()
     assert one_each.list_labels() == [("a",), None, None]
     lists = example(labels=[(" a", "a\t", " "), ("b",), None]).batch()
@@ -362,7 +364,9 @@ def test_invalid_members_are_refused(
 
 
 def test_compressed_members_are_refused(tmp_path: Path) -> None:
-    """A member that could be a bomb is not unpacked; an outer compression that is one is stopped."""
+    """A member that could be a bomb is not unpacked; an outer compression that is one is
+    stopped.
+    """
     (tmp_path / "x.npz").write_bytes(rezipped(lambda _: None, zipfile.ZIP_DEFLATED))
     with pytest.raises(InputError, match="is compressed"):
         load_matrix(str(tmp_path / "x.npz"))

@@ -93,7 +93,9 @@ def test_a_tree_may_hold_files_of_a_format(
 
 @pytest.mark.parametrize("content", [b"\x7fELF\2\1\1\0\0\0", b"\x89PNG\r\n\x1a\n\0\0", b"\0\0\0\0"])
 def test_a_binary_file_is_refused(read: Callable[..., Any], tmp_path: Path, content: bytes) -> None:
-    """A file of no known name that holds NULs is not text, unless --input-format says that it is."""
+    """A file of no known name that holds NULs is not text, unless --input-format says that it
+    is.
+    """
     (tmp_path / "x.bin").write_bytes(content)
     with pytest.raises(InputError, match=r"x\.bin: is an? (program|image|binary file), not text"):
         read(tmp_path / "x.bin")

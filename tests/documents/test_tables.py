@@ -357,7 +357,9 @@ def test_carriage_returns_end_lines(
 def test_a_carriage_return_among_line_feeds_is_said(
     problems: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """A carriage return outside of quotes, in a file with line feeds, is an error in plain words."""
+    """A carriage return outside of quotes, in a file with line feeds, is an error in plain
+    words.
+    """
     (tmp_path / "x.csv").write_bytes(b"text,label\na\rb,x\nc,y\n")
     (said,) = problems(tmp_path / "x.csv")
     assert said.startswith(f"{tmp_path}/x.csv:2: broken CSV: a carriage return outside of quotes")

@@ -163,7 +163,9 @@ def test_any_number_of_threads(candidates: list[Candidate]) -> None:
 
 
 def test_no_tokens_and_unknown_labels(tmp_path: Path, candidates: list[Candidate]) -> None:
-    """A document without a word is a wrong answer of every model; one without a label is refused."""
+    """A document without a word is a wrong answer of every model; one without a label is
+    refused.
+    """
     (tmp_path / "texts.csv").write_text(
         "text,label\nparking,parking\n!,taxes\nnever heard,unknown\n"
     )

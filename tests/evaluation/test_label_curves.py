@@ -43,7 +43,9 @@ def test_like_scikit_learn(rows: list[tuple[float, bool]]) -> None:
 
 
 def test_points_to_draw() -> None:
-    """A curve of very many documents is drawn in few points, from its first threshold to its last."""
+    """A curve of very many documents is drawn in few points, from its first threshold to its
+    last.
+    """
     random = np.random.default_rng(1)
     own = random.random(5000) < 0.3
     probabilities = np.clip(random.normal(0.4 + 0.2 * own, 0.15), 0, 1)

@@ -309,7 +309,9 @@ def test_too_few_documents() -> None:
 
 
 def test_documents_with_several_labels() -> None:
-    """Candidates are compared by micro F1; those that give each document one label are not tried."""
+    """Candidates are compared by micro F1; those that give each document one label are not
+    tried.
+    """
     batch = Batch(list(map(str, range(40))), (TEXTS,), [None] * 40)
     batch.label_lists = [("red", "fruit") if i % 2 else ("blue",) for i in range(40)]
 

@@ -137,7 +137,9 @@ def test_the_time_of_a_reading_is_unknown_without_a_size() -> None:
 def test_nothing_is_started_after_the_budget_ended(
     candidates: list[Candidate], n_readings: int
 ) -> None:
-    """Time runs out during one of the readings or fits. The model is that of the best fit so far."""
+    """Time runs out during one of the readings or fits. The model is that of the best fit so
+    far.
+    """
     texts, labels = made_corpus(150, 6)
     clock = Clock(step=0.0)
     steps = 0

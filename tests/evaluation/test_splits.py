@@ -56,7 +56,9 @@ def test_steps_are_in_order(times: list[int], n: int) -> None:
 
 
 def test_ten_steps_of_a_hundred_days() -> None:
-    """Of 110 days, eleven parts of ten days: the first is learned from, the ten others are judged."""
+    """Of 110 days, eleven parts of ten days: the first is learned from, the ten others are
+    judged.
+    """
     days = np.array(
         [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(110)], dtype=object
     )

@@ -76,7 +76,9 @@ def answered(
 def test_javascript(
     node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path
 ) -> None:
-    """Labels are equal, and probabilities equal to 1e-9; a text without a known word has no label."""
+    """Labels are equal, and probabilities equal to 1e-9; a text without a known word has no
+    label.
+    """
     answers = asked(node, classifier, texts, tmp_path)
     expected = classifier.predict(texts)
     probabilities = classifier.predict_proba(texts)

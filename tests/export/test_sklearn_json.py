@@ -79,7 +79,9 @@ def test_pipeline_of_own_tokens(texts: list[str], tmp_path: Path, loader: dict[s
 def test_long_texts(
     options: dict[str, Any], texts: list[str], tmp_path: Path, loader: dict[str, Any]
 ) -> None:
-    """Long texts are calibrated by their scores, because uncalibrated probabilities may round to 0."""
+    """Long texts are calibrated by their scores, because uncalibrated probabilities may round
+    to 0.
+    """
     corpus, labels = documents("train")
     classifier = TextClassifier(smoothing=None, **options).fit(
         corpus, [str(label == labels[0]) for label in labels]

@@ -55,7 +55,9 @@ def joined(half: str) -> tuple[list[str], list[list[str]]]:
 
 @pytest.mark.parametrize("options", [*NAIVE_BAYES, *LINEAR], ids=str)
 def test_pipeline(options: dict[str, Any], tmp_path: Path, loader: dict[str, Any]) -> None:
-    """Probabilities to 1e-9 and the same labels, also of texts without tokens and of unknown words."""
+    """Probabilities to 1e-9 and the same labels, also of texts without tokens and of unknown
+    words.
+    """
     classifier = TextClassifier(**options).fit(*joined("train"))
     # scikit-learn does not omit tokens that are too long
     short = [text for text in ODD_TEXTS if len(text) < 30_000]

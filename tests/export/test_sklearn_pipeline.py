@@ -174,7 +174,9 @@ def test_what_was_not_counted(texts: list[str]) -> None:
     ],
 )
 def test_what_cannot_be_read(vectorizer: Any, model: Any, sentence: str) -> None:
-    """A step that is not supported is refused by its name, and the error lists the supported ones."""
+    """A step that is not supported is refused by its name, and the error lists the supported
+    ones.
+    """
     with pytest.raises(ModelError, match=f"the pipeline has .*{sentence}") as caught:
         TextClassifier.from_sklearn(fitted(vectorizer, model))
     assert "CountVectorizer or TfidfVectorizer" in caught.value.hint

@@ -116,7 +116,9 @@ def test_a_corpus_adds_up_documents_by_class(
     settings: FeatureSettings,
     bits: int | None,
 ) -> None:
-    """Documents and occurrences of each feature and class; a document of class -1 leaves no trace."""
+    """Documents and occurrences of each feature and class; a document of class -1 leaves no
+    trace.
+    """
     classes = data.draw(st.lists(st.integers(-1, 3), min_size=len(texts), max_size=len(texts)))
     counting = counter(FeatureSettings(**{**vars_of(settings), "hash_bits": bits}))
     half = len(texts) // 2

@@ -30,7 +30,9 @@ def test_the_only_document_of_a_class_is_never_held_out() -> None:
 
 
 def test_duplicates_are_held_out_together() -> None:
-    """A class whose documents are all equal is never held out; the other classes are spread evenly."""
+    """A class whose documents are all equal is never held out; the other classes are spread
+    evenly.
+    """
     classes = np.array([0] * 20 + [1] * 20 + [2, 2, 2], dtype=np.int32)
     contents = np.array(
         [*np.arange(20) // 2, *np.arange(100, 120) // 2, 7000, 7000, 7000], dtype=np.uint64

@@ -37,7 +37,9 @@ def test_murmur3_is_that_of_scikit_learn(data: bytes) -> None:
 
 
 def test_mix64_gives_the_values_of_murmurhash() -> None:
-    """fmix64 of 0, 1 and the largest number, worked out by the definition with unbounded integers."""
+    """fmix64 of 0, 1 and the largest number, worked out by the definition with unbounded
+    integers.
+    """
 
     def mixed(value: int) -> int:
         value = ((value ^ value >> 33) * 0xFF51AFD7ED558CCD) % 2**64

@@ -129,7 +129,9 @@ def found(counting: Any, columns: list[list[str]]) -> list[collections.Counter[s
 def test_words_are_those_of_the_regular_expression(
     text: str, is_lowered: bool, has_marks: bool
 ) -> None:
-    """For every string, words are those of lower-casing and of the documented regular expression."""
+    """For every string, words are those of lower-casing and of the documented regular
+    expression.
+    """
     pattern = MARKS_PATTERN if has_marks else TOKEN_PATTERN
     expected = collections.Counter(re.findall(pattern, text.lower() if is_lowered else text))
     assert found(kernel.Counter(marks=has_marks, lowercase=is_lowered), [[text]]) == [expected]

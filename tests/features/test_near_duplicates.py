@@ -116,7 +116,9 @@ def test_the_least_similarity_is_one_of_near_duplicates() -> None:
 
 @pytest.mark.parametrize(("n_texts", "has_all"), [(20, True), (21, False)])
 def test_words_of_twenty_documents_are_rare(n_texts: int, has_all: bool) -> None:
-    """Up to there, all pairs of a group are found; in a larger one, those that make it one group."""
+    """Up to there, all pairs of a group are found; in a larger one, those that make it one
+    group.
+    """
     words = [f"word{n}" for n in range(40)]
     found = find_near_duplicates(
         *counts_of([" ".join([*words, f"own{n}"]) for n in range(n_texts)])
@@ -200,7 +202,9 @@ def test_finds_the_pairs_of_the_exact_join(corpora: Callable[[str], Path], name:
 
 
 def exact_join(texts: Sequence[str]) -> set[tuple[int, int]]:
-    """All pairs with a Jaccard similarity of SIMILAR or more, by a dense product of blocks of rows."""
+    """All pairs with a Jaccard similarity of SIMILAR or more, by a dense product of blocks of
+    rows.
+    """
     counts, n_features = counts_of(texts)
     from scipy.sparse import csr_array
 

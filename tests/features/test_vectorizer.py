@@ -364,7 +364,9 @@ def test_it_works_as_an_estimator(counting_kernel: str) -> None:
 
 
 def test_a_vectorizer_can_be_put_together_again(counting_kernel: str) -> None:
-    """A vectorizer can be built from settings, features and weighting, as a saved model has them."""
+    """A vectorizer can be built from settings, features and weighting, as a saved model has
+    them.
+    """
     texts = ["free money", "call me free"]
     vectorizer = Vectorizer(idf="smooth", norm="l2").fit(texts)
     again = Vectorizer.fitted(vectorizer.settings, vectorizer.features_, vectorizer.weighting_)

@@ -137,7 +137,9 @@ def test_scores(counting_kernel: str, texts: list[str], more: list[str], views: 
 
 
 def test_names_of_views() -> None:
-    """A view has one name, in one order; the names of its features are found again after joining."""
+    """A view has one name, in one order; the names of its features are found again after
+    joining.
+    """
     assert FeatureSettings(view=("word:1,1", "char_wb:2-5")).view == ("char_wb:2,5", "word:1")
     assert FeatureSettings(view=("word:2", "word:1", "word:1,2")).view == (
         "word:1,2",

@@ -94,7 +94,9 @@ def test_plain_idf_is_scikit_learns_without_its_one(counts: np.ndarray) -> None:
 def test_weights_are_finite_and_keep_their_places(
     counts: np.ndarray, tf: str, idf: str, norm: str
 ) -> None:
-    """Every combination gives finite float64 weights, or whole int32 ones, where the counts were."""
+    """Every combination gives finite float64 weights, or whole int32 ones, where the counts
+    were.
+    """
     weighting = fitted(counts, tf=tf, idf=idf, norm=norm)
     matrix = csr_array(counts)
     weighted = weighed(weighting, matrix)

@@ -60,7 +60,9 @@ def test_vectors_are_near_for_one_topic() -> None:
 
 
 def test_every_topic_comes_first() -> None:
-    """The first three documents are of three topics, and a copy of one of them is the last choice."""
+    """The first three documents are of three topics, and a copy of one of them is the last
+    choice.
+    """
     texts, topics = make_texts(200)
     ranking = ranking_of(count(texts))
     is_open = np.ones(200, dtype=bool)

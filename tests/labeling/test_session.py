@@ -63,7 +63,9 @@ def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = Non
 
 
 def test_the_model_of_a_session_follows_the_number_of_labels() -> None:
-    """Complement of three labels; of two, of which the complement of one is the other, multinomial."""
+    """Complement of three labels; of two, of which the complement of one is the other,
+    multinomial.
+    """
     learner = Learner(FEATURES, None, has_lists=False)
     for name, model in (
         ("g1", None),
@@ -194,7 +196,9 @@ def test_an_answer_whose_document_disappeared(tmp_path: Path) -> None:
 
 
 def test_skipped_documents_come_last(tmp_path: Path) -> None:
-    """They are in no file, and come again when no other document is left, and in the next session."""
+    """They are in no file, and come again when no other document is left, and in the next
+    session.
+    """
     path = tmp_path / "labels.jsonl"
     session = start(path)
     skipped = session.current

@@ -81,7 +81,9 @@ def fit_softmax(
 
 
 def score_folds(problem: Any, folds: Any, solver: SolverSettings, start: Any) -> Floats:
-    """The scores of all documents by models of the other folds; 0 of those that are never held out."""
+    """The scores of all documents by models of the other folds; 0 of those that are never held
+    out.
+    """
     scores = np.zeros((len(folds), problem._data.n_classes))
     scores[folds != NEVER_HELD_OUT] = problem.score_folds(folds, solver, start)
     return scores

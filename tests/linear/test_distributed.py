@@ -124,7 +124,9 @@ def train(
 def test_the_model_of_one_machine(
     settings: dict[str, Any], features: dict[str, Any], n_labels: int, tmp_path: Path
 ) -> None:
-    """Its weights, up to the tolerance, and its sample; about its estimate, which is of one fold."""
+    """Its weights, up to the tolerance, and its sample; about its estimate, which is of one
+    fold.
+    """
     source = corpus(tmp_path / "documents.txt", n_labels=n_labels)
     expected = train(source, features=features, **settings)
     found = train(source, Workers(), features=features, **settings)

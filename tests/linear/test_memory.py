@@ -95,7 +95,9 @@ def test_of_many_classes_few_documents_are_held_out(
 
 
 def test_columns_without_documents_use_little_memory() -> None:
-    """Most columns of hashed features are empty; the scores are those of the other columns alone."""
+    """Most columns of hashed features are empty; the scores are those of the other columns
+    alone.
+    """
     random = np.random.default_rng(5)
     matrix = (random.random((60, 12)) < 0.4).astype(float)
     classes = np.arange(60) % 20

@@ -236,7 +236,9 @@ def weigh_classes(data: TrainingData) -> tuple[TrainingData, TrainingData]:
 def test_class_weights_are_numbers_of_copies(
     options: dict[str, str], has_kernel: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A class of weight 3 gives the model of a corpus that holds each of its documents three times."""
+    """A class of weight 3 gives the model of a corpus that holds each of its documents three
+    times.
+    """
     monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
     name = options["model"]
     settings = {key: value for key, value in options.items() if key != "model"}
@@ -359,7 +361,9 @@ def test_held_out_documents_are_not_learned_from(model: str) -> None:
 
 
 def test_rough_folds_forget_the_solution_for_all_documents() -> None:
-    """Their scores of the label of a held-out document are those of models that started from zero."""
+    """Their scores of the label of a held-out document are those of models that started from
+    zero.
+    """
     random = np.random.default_rng(5)
     data = training_data(random.poisson(0.05, (300, 600)).astype(float), random.integers(0, 3, 300))
     folds = (np.arange(300) % 5).astype(np.int32)
@@ -416,7 +420,9 @@ def test_empty_documents_do_no_harm(model: str) -> None:
 def test_nothing_that_needs_folds_is_fitted_once(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without calibration, with C given and nothing to optimize, there is one fit, and no estimate."""
+    """Without calibration, with C given and nothing to optimize, there is one fit, and no
+    estimate.
+    """
     fits: list[float] = []
     record = LINEAR_MODELS[model]
 
@@ -440,7 +446,9 @@ def test_nothing_that_needs_folds_is_fitted_once(
 
 @MODELS
 def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a column a thousand times larger than the others, C = 100 takes more than a pass or two."""
+    """Of a column a thousand times larger than the others, C = 100 takes more than a pass or
+    two.
+    """
     matrix = np.hstack(
         (separable().matrix.toarray(), np.random.default_rng(1).normal(500, 300, (60, 1)))
     )
@@ -496,6 +504,8 @@ def test_strengths_that_are_hardly_numbers(model: str) -> None:
     ],
 )
 def test_settings_that_make_no_sense(options: dict[str, object]) -> None:
-    """Each is refused with the name of its parameter, which the command line prints as the option."""
+    """Each is refused with the name of its parameter, which the command line prints as the
+    option.
+    """
     with pytest.raises(SettingsError, match=rf"^{next(iter(options))}: "):
         LinearSettings(**options)  # type: ignore[arg-type]

@@ -177,7 +177,9 @@ def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
 @needs_kernel
 @LOSSES
 def test_features_of_one_document_need_no_weight(is_logistic: bool) -> None:
-    """Their squares in the diagonal give the other features the weights that they have beside them."""
+    """Their squares in the diagonal give the other features the weights that they have beside
+    them.
+    """
     random = np.random.default_rng(3)
     shared = random.poisson(0.5, size=(30, 10)).astype(float)
     single = np.diag(random.uniform(0, 2, 30))

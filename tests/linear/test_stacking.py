@@ -34,7 +34,9 @@ FEATURES = FeatureSettings(view=VIEWS, tf="binary", norm="l2")
 
 
 def made_texts(n: int, n_labels: int, seed: int = 1) -> tuple[list[str], list[str]]:
-    """Short texts of words whose frequencies depend on the label; words of a label share letters."""
+    """Short texts of words whose frequencies depend on the label; words of a label share
+    letters.
+    """
     random = Random(seed)
     letters = "abcdefghijklmnop"
     words = ["".join(random.choices(letters[k % 13 : k % 13 + 4], k=4)) for k in range(120)]
@@ -299,7 +301,9 @@ def test_equal_weights_predict() -> None:
 
 @pytest.mark.exhaustive
 def test_a_stack_is_more_accurate_than_its_parts(corpora: Callable[[str], Path]) -> None:
-    """Half of the short reviews, and the test on 2,000 of the others: 0.768 beside 0.750 to 0.762."""
+    """Half of the short reviews, and the test on 2,000 of the others: 0.768 beside 0.750 to
+    0.762.
+    """
     folder = corpora("rt-s")
     random = Random(1)
     paths = sorted(folder.glob("*/*.txt"))

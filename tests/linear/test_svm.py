@@ -76,7 +76,9 @@ def test_factors_of_features_multiply_the_values(
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_one_label_a_document_is_scikit_learns_linear_svc(C: float, n_classes: int) -> None:
-    """The same weights and intercepts, one class against the rest; of two classes the second one."""
+    """The same weights and intercepts, one class against the rest; of two classes the second
+    one.
+    """
     matrix = made()[0]
     classes = np.arange(60) % n_classes
     scorer, _ = fit("svm", training_data(matrix, classes), SHARP._replace(C=C))

@@ -91,7 +91,9 @@ def test_counts_are_binary_and_views_are_stated() -> None:
 
 
 def test_more_documents_equal_training_at_once() -> None:
-    """Updated, merged, and after forgetting: the same numbers as of training on the same documents."""
+    """Updated, merged, and after forgetting: the same numbers as of training on the same
+    documents.
+    """
     texts, labels = make_texts(90)
     new = TextClassifier(model="combined", view=("word:1", "char_wb:2,3")).fit
     whole = new(texts, labels)
@@ -112,7 +114,9 @@ def test_more_documents_equal_training_at_once() -> None:
 
 
 def test_a_model_without_documents_keeps_its_parts(tmp_path: Path) -> None:
-    """Updated from the file, it is the scorer of the earlier parts and the counts of all documents."""
+    """Updated from the file, it is the scorer of the earlier parts and the counts of all
+    documents.
+    """
     texts, labels = make_texts(90)
     TextClassifier(model="combined").fit(texts[:60], labels[:60]).save(str(tmp_path / "m"))
     earlier = load_model(tmp_path / "m")

@@ -60,7 +60,9 @@ def factor(elapsed: float, half_life: float) -> float:
 @settings(max_examples=60, deadline=None)
 @given(first=DOCUMENTS, updates=UPDATES, half_life=st.sampled_from([0.5, 2.0, 30.0]))
 def test_each_document_weighs_by_its_age(first: Documents, updates: Any, half_life: float) -> None:
-    """Every count is the sum of 2^(−age / half-life) over its documents, whenever the updates were."""
+    """Every count is the sum of 2^(−age / half-life) over its documents, whenever the updates
+    were.
+    """
     classifier = fitted(first)
     history = [(0.0, first)]
     for elapsed, documents in updates:
@@ -167,7 +169,9 @@ def test_what_cannot_be_done() -> None:
 
 
 def test_it_can_be_calibrated() -> None:
-    """By documents that are asked about as they are: none is left out of counts of unknown weight."""
+    """By documents that are asked about as they are: none is left out of counts of unknown
+    weight.
+    """
     old = [("apple pear", "a"), ("plum plum", "b"), ("apple", "a"), ("plum fig", "b")]
     faded = learn(
         TextClassifier().fit(*zip(*old, strict=True)), tallied([("fig plum", "b")]), factor=0.5

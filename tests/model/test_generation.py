@@ -31,7 +31,9 @@ def sampled(classifier: TextClassifier, number: int, **options: Any) -> Any:
 
 
 def trained_again(classifier: TextClassifier, **options: Any) -> TextClassifier:
-    """Return a classifier that is trained on N generated documents of another, over its vocabulary."""
+    """Return a classifier that is trained on N generated documents of another, over its
+    vocabulary.
+    """
     documents = list(sampled(classifier, N, **options))
     again = TextClassifier(**classifier.get_params()).set_params(
         vocabulary=tuple(classifier.fitted_.vocabulary or ())

@@ -328,7 +328,9 @@ def news(corpora: Callable[[str], Path]) -> Documents:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(SPLITS))
 def test_newsgroups(news: Documents, seed: int) -> None:
-    """A random split of 20 Newsgroups: merge, update and forget give the bytes of training at once."""
+    """A random split of 20 Newsgroups: merge, update and forget give the bytes of training at
+    once.
+    """
     options = NEWSGROUPS[seed % len(NEWSGROUPS)]
     generator = np.random.default_rng(seed)
     is_first = generator.random(len(news)) < generator.random()

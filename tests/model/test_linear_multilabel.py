@@ -115,7 +115,9 @@ def test_the_terms_of_an_explanation_add_up(fitted: TextClassifier) -> None:
 def test_threads_and_order_change_nothing(
     model: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The bytes of a model are the same for any number of threads, and any order of the documents."""
+    """The bytes of a model are the same for any number of threads, and any order of the
+    documents.
+    """
     texts, labels = documents()
     lines = [
         json.dumps({"text": text, "labels": own}) for text, own in zip(texts, labels, strict=True)

@@ -229,7 +229,9 @@ def test_settings_stay_with_few_documents(options: dict[str, Any]) -> None:
 
 
 def test_an_incomplete_sample_is_not_held_out() -> None:
-    """Folds need all documents, so a model that retains fewer is selected by leave-one-out alone."""
+    """Folds need all documents, so a model that retains fewer is selected by leave-one-out
+    alone.
+    """
     assert (
         TextClassifier(keep_sample=60).fit(*questions(6)).fitted_.model_settings.model
         != "dirichlet"

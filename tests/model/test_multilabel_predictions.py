@@ -38,7 +38,9 @@ def test_the_definition(n: int, n_labels: int, seed: int) -> None:
 
 
 def test_most_probable_of_many() -> None:
-    """The same classes with many labels, where not all are sorted; none of a row that was not read."""
+    """The same classes with many labels, where not all are sorted; none of a row that was not
+    read.
+    """
     rng = np.random.default_rng(1)
     probabilities = rng.random((20, FEW_CLASSES + 50)).round(2)
     probabilities[3] = np.nan

@@ -38,7 +38,9 @@ Rows = list[dict[str, Any]]
 
 
 def make_rows(n: int, seed: int = 1, *, several: bool = False) -> Rows:
-    """Documents of few words, so that every word is in many of them, and some documents are equal."""
+    """Documents of few words, so that every word is in many of them, and some documents are
+    equal.
+    """
     chance = np.random.default_rng(seed)
     rows = Rows()
     for number in range(n):

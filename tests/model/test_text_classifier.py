@@ -107,7 +107,9 @@ def test_priors_are_honoured_by_every_model(model: str, tf: str) -> None:
 
 
 def test_hashed_features_need_no_vocabulary() -> None:
-    """A classifier over hashed features answers like one over a vocabulary where nothing collides."""
+    """A classifier over hashed features answers like one over a vocabulary where nothing
+    collides.
+    """
     hashed = TextClassifier(smoothing=0.5, calibrate=False, hash_bits=20).fit(TEXTS, LABELS)
     assert hashed.predict(QUESTIONS[:3]).tolist() == ["apple", "banana", "city"]
 
@@ -174,7 +176,9 @@ def test_limits_that_make_no_sense(options: dict[str, Any]) -> None:
 
 
 def test_parameters() -> None:
-    """Parameters are those of the settings, can be read and set, and misspelled ones are refused."""
+    """Parameters are those of the settings, can be read and set, and misspelled ones are
+    refused.
+    """
     classifier = TextClassifier(min_df=2, model="bernoulli")
     assert classifier.get_params()["min_df"] == 2
     assert classifier.set_params(min_df=1).feature_settings.min_df == 1

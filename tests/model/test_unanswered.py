@@ -1,4 +1,6 @@
-"""A document without a word that the model knows is unanswered, in every estimate and prediction."""
+"""A document without a word that the model knows is unanswered, in every estimate and
+prediction.
+"""
 
 from pathlib import Path
 from random import Random
@@ -58,7 +60,9 @@ def save(classifier: TextClassifier, path: Path) -> str:
 @pytest.mark.parametrize("model", EVENT_MODELS)
 @pytest.mark.parametrize("prior", [None, "uniform", (3.0, 1.0)])
 def test_leaving_out_equals_a_refit_without_the_document(model: str, prior: Any) -> None:
-    """A word of one document is unknown when this document is left out, together with its copies."""
+    """A word of one document is unknown when this document is left out, together with its
+    copies.
+    """
     rows = [*make_texts(24), ("unheard only", "fruit"), ("unheard only", "tool")]
     texts = [text for text, _ in rows]
     labels = [label for _, label in rows]

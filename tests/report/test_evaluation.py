@@ -59,7 +59,9 @@ def test_json_has_what_the_design_lists() -> None:
 
 
 def test_tsv_and_csv() -> None:
-    """Both have the same rows: the metrics, then precision, recall, F1 and support of each label."""
+    """Both have the same rows: the metrics, then precision, recall, F1 and support of each
+    label.
+    """
     text = show(evaluation_of("a", HOSTILE), "tsv")
     assert "accuracy\t0.500000\t\n" in text
     table = show(evaluation_of("a", HOSTILE), "csv")

@@ -98,7 +98,9 @@ def test_programs_get_it_all(classifier: TextClassifier) -> None:
 
 
 def test_rows(classifier: TextClassifier) -> None:
-    """One for each feature shown, one for all others, and one for each other term; they add up too."""
+    """One for each feature shown, one for all others, and one for each other term; they add up
+    too.
+    """
     rows = [
         line.split("\t")
         for line in written("tsv", explained(classifier), n_features=2).splitlines()

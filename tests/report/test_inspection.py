@@ -27,7 +27,9 @@ def classifier() -> TextClassifier:
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
-    """No format for people contains control characters, and a table fits the width of the terminal."""
+    """No format for people contains control characters, and a table fits the width of the
+    terminal.
+    """
     for inspection in (
         inspect(classifier.model_, by="frequency"),
         inspect(classifier.model_, words=["\x1b", "z" * 200]),

@@ -29,7 +29,9 @@ SUBJECTS = {
 
 
 def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
-    """Short texts of some words of their subject and some of all; each ends in what wants to run."""
+    """Short texts of some words of their subject and some of all; each ends in what wants to
+    run.
+    """
     dice = random.Random(seed)
     every_word = " ".join(subjects.values()).split()
     labels = [label for label in subjects for _ in range(n)]
@@ -244,7 +246,9 @@ def test_colors_can_be_chosen(visit: Visited, page: Path) -> None:
 def test_what_is_not_there_is_said(
     visit: Visited, documents: Batch, classifier: TextClassifier, tmp_path: Path
 ) -> None:
-    """Without probabilities, texts and names, a sentence stands in the place of each missing part."""
+    """Without probabilities, texts and names, a sentence stands in the place of each missing
+    part.
+    """
     shown = visit(page_of(tmp_path, documents, classifier, has_model=False))
     assert [
         shown.page.locator(f"#{name}").count() for name in ("mistakes", "words", "outliers")

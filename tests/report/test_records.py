@@ -43,7 +43,9 @@ def written(form: str, *batches: Predictions) -> str:
 
 
 def test_golden_tsv() -> None:
-    """Id, label and probability, tab-separated; both of the latter empty where there is no answer."""
+    """Id, label and probability, tab-separated; both of the latter empty where there is no
+    answer.
+    """
     assert (
         written("tsv", predictions_of(["a.txt", "b.txt"], ["no", None]))
         == "a.txt\tno\t0.750000\nb.txt\t\t\n"

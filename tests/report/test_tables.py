@@ -106,7 +106,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_labels_are_cut_and_figures_are_not(
     folder: Path, name: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the width of a terminal there are the figures of a very wide one, and no line is longer."""
+    """At the width of a terminal there are the figures of a very wide one, and no line is
+    longer.
+    """
     monkeypatch.chdir(folder)
     wide = run(ASK[name])
     shown = run(ASK[name], width)

@@ -23,7 +23,9 @@ from nbtext.serve.requests import parse_documents
     limit=st.integers(5, 30),
 )
 def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit: int) -> None:
-    """For any lines, cut anywhere: blocks hold the same lines, numbered, but those above the limit."""
+    """For any lines, cut anywhere: blocks hold the same lines, numbered, but those above the
+    limit.
+    """
     data = b"\n".join(line.replace(b"\n", b"") for line in lines)
     places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
     parts = [data[start:end] for start, end in pairwise(places)] or [b""]

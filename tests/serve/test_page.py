@@ -230,7 +230,9 @@ def test_hostile_texts_and_labels(visit: Any, start: Start, tmp_path: Path) -> N
 
 
 def test_words_of_each_of_several_labels(visit: Any, start: Start, tmp_path: Path) -> None:
-    """Each predicted label has its own words; the choice of a label stays while the text changes."""
+    """Each predicted label has its own words; the choice of a label stays while the text
+    changes.
+    """
     words = {"fruit": "apple pear plum", "car": "wheel engine road", HOSTILE: "script alert boat"}
     lists = [[one, other] if one != other else [one] for one in words for other in words] * 6 + [
         []

@@ -94,7 +94,9 @@ def test_nested_keys(start: Start, tmp_path: Path) -> None:
 
 
 def test_json_lines(service: Running, model: Path) -> None:
-    """Lines are answered by lines as the command answers them, whatever is wrong with one of them."""
+    """Lines are answered by lines as the command answers them, whatever is wrong with one of
+    them.
+    """
     answer = service.post("/v1/predict", ODD_LINES, **JSONL)
     assert (answer.status, answer.headers["content-type"]) == (200, "application/jsonl")
     assert answer.lines == predicted(model, ODD_LINES)
@@ -322,7 +324,9 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
 def test_many_requests_at_once(
     service: Running, model: Path, letters: tuple[list[str], list[str]]
 ) -> None:
-    """Documents of several requests are predicted together, and each request gets its own answer."""
+    """Documents of several requests are predicted together, and each request gets its own
+    answer.
+    """
     texts = letters[0][:200]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
     expected = [each | {"id": "1"} for each in predicted(model, lines)]
@@ -429,7 +433,9 @@ def test_lines_with_a_byte_order_mark(service: Running, model: Path, encoding: s
 
 
 def test_long_lines(start: Start, model: Path) -> None:
-    """A line above the limit gets a reason, and the others their labels; it is not kept in memory."""
+    """A line above the limit gets a reason, and the others their labels; it is not kept in
+    memory.
+    """
     service = start("-m", model, "--max-body-bytes", "1000")
     long = json.dumps({"text": "x" * 5_000_000}).encode()
     body = b'{"text": "bins"}\n' + long + b"\n" + b'{"text": "bins"}\n' * 100 + long

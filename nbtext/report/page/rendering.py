@@ -214,7 +214,9 @@ def _environment() -> Any:
 
 
 def visible(text: str) -> str:
-    """Escape the characters of a text that are invisible or change its direction; keep its lines."""
+    """Escape the characters of a text that are invisible or change its direction; keep its
+    lines.
+    """
     return "".join(c if c in "\n\t" else printable(c) for c in text)
 
 

@@ -86,7 +86,9 @@ def _depths() -> Iterator[Attack]:
 
 
 def _references() -> Iterator[Attack]:
-    """Misuse of the pickle memo: large and missing indices, and references that multiply a value."""
+    """Misuse of the pickle memo: large and missing indices, and references that multiply a
+    value.
+    """
     for label, poison in {
         "put-at-2^31": b"Nr\x00\x00\x00\x80",
         "put-at-2^32": b"Nr\xff\xff\xff\xff",
