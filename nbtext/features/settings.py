@@ -298,8 +298,9 @@ class FeatureSettings(Settings):
 
     @property
     def of_views(self) -> tuple[FeatureSettings, ...]:
-        """The settings of each view alone, in the order of its features; these settings, if there
-        are no views.
+        """The settings of each view alone, in the order of its features.
+
+        Without views, they are these settings.
         """
         if not self.view:
             return (self,)
