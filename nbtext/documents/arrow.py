@@ -593,8 +593,8 @@ def check_messages(messages: Any, path: str) -> Iterator[bytes]:
         guard.check(
             message.metadata.to_pybytes(),
             n_bytes,
-            lambda place, body=body: bytes(body[place : place + 8]),
-        )  # type: ignore[misc]
+            lambda place, body=body: bytes(body[place : place + 8]),  # type: ignore[misc]
+        )
         yield message.serialize().to_pybytes()
 
 
