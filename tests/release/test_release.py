@@ -58,7 +58,9 @@ def test_the_changelog_is_in_order() -> None:
         kinds = re.findall(r"^### (.*)$", text, re.MULTILINE)
         assert kinds == [kind for kind in KINDS if kind in kinds]
         assert all(
-            line.startswith(("- ", "  ", "### ", "[")) for line in text.splitlines()[1:] if line
+            line.startswith(("- ", "  ", "### ", "[", "|"))
+            for line in text.splitlines()[1:]
+            if line
         )
 
 
