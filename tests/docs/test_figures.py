@@ -137,7 +137,7 @@ def test_accuracy() -> None:
     """Each accuracy of the table is the one of its corpus and model in the results."""
     measured = accuracies()
     corpus = ""
-    table = rows(section(GUIDES / "benchmarks.md", "Accuracy"))
+    table = rows(section(GUIDES / "benchmarks.md", "Accuracy").split("Beside other programs")[0])
     for name, model, accuracy, published in table:
         corpus = name or corpus
         models = (MODELS[model],) if model in MODELS else NBSVM[corpus]
@@ -262,16 +262,14 @@ def test_reliability() -> None:
     """Each figure of the table is one of the last run's; those of the texts and of the fuzzers are
     sums of its rows.
     """
-    _, section = (
-        (GUIDES / "security.md")
-        .read_text(encoding="utf-8")
-        .split("`make torture` wrote these figures")
-    )
+    table = section(GUIDES / "benchmarks.md", "Reliability").split(
+        "`make torture` wrote these figures"
+    )[1]
     measured = (RESULTS / "reliability.md").read_text(encoding="utf-8")
     texts = re.findall(r"^.{28} +1  crashes 0  ", measured, re.MULTILINE)
     fuzzed = re.findall(r"^\w+ +([\d,]+) +\d+ +\d+ +0$", measured, re.MULTILINE)
     sums = {str(len(texts)), f"{sum(int(number.replace(',', '')) for number in fuzzed):,}"}
-    figures = re.findall(r"\b[\d,.]*\d\b", section.split("\n\n")[1])
+    figures = re.findall(r"\b[\d,.]*\d\b", table.split("\n\n")[1])
     assert len(figures) == 32
     assert [figure for figure in figures if figure not in measured and figure not in sums] == []
 
@@ -289,37 +287,43 @@ def test_the_picture(tmp_path: Path) -> None:
     assert WRITTEN.findall(now) == WRITTEN.findall(there) != []
 
 
-def test_the_figures_of_the_readme() -> None:
-    """Each time is the one of its program and job in the results, each accuracy that of its program
-    and corpus.
-    """
-    readme = section(TOP / "README.md", "Speed and accuracy")
-    programs = next(line for line in readme.splitlines() if line.startswith("|")).split("|")[3:-1]
-    programs = [each.strip().strip("`") for each in programs]
-    corpora = {
-        "test accuracy": (
-            "20 Newsgroups by date",
-            JOBS["train on 20 Newsgroups, 11,314 files, 22 MB"],
-        ),
-        "test accuracy on IMDB": (
-            "IMDB, own split",
-            "Train on IMDB as files: 25,000 files, 2 labels, 33 MB",
-        ),
+def peer_accuracies(job: str) -> dict[str, str]:
+    """The test accuracy of each program in a section of the results."""
+    return {row[0].strip("`"): row[5] for row in rows(section(RESULTS / "speed.md", job))}
+
+
+def test_the_accuracy_of_other_programs() -> None:
+    """Each accuracy of the table is that of its program and corpus in the results."""
+    accuracy = section(GUIDES / "benchmarks.md", "Accuracy")
+    table = accuracy.split("Beside other programs")[1]
+    programs = re.findall(r"^\| corpus \| nbtext \| (.*) \|$", table, re.MULTILINE)[0].split(" | ")
+    jobs = {
+        "20 Newsgroups by date": "Train on 20 Newsgroups: 11,314 files, 20 labels, 22 MB",
+        "IMDB": "Train on IMDB as files: 25,000 files, 2 labels, 33 MB",
     }
-    for name, ours, *theirs in rows(readme):
-        if name in corpora:
-            corpus, job = corpora[name]
-            default, best = re.findall(r"0\.\d{4}", ours)
-            assert default == accuracies()[corpus, "the default (auto)"][0], corpus
-            assert best == accuracies()[corpus, "--model best"][0], corpus
-            measured = {row[0]: row[5] for row in rows(section(RESULTS / "speed.md", job))}
-        else:
-            found = speeds(JOBS[name.removesuffix(", two threads")])
-            measured = {program.strip("`"): wall for program, (wall, _) in found.items()}
-            assert ours == measured["nbtext"], name
-        for program, said in zip(programs, theirs, strict=True):
-            assert said.removesuffix(" (one thread)") == measured[program] if said else True, (
-                name,
-                program,
-            )
-    assert len(programs) == 4
+    found = rows(table)
+    assert [row[0] for row in found] == list(jobs)
+    for corpus, ours, *theirs in found:
+        default, best = re.findall(r"0\.\d{4}", ours)
+        assert default == accuracies()[CORPORA[corpus], "the default (auto)"][0], corpus
+        assert best == accuracies()[CORPORA[corpus], "--model best"][0], corpus
+        measured = peer_accuracies(jobs[corpus])
+        assert theirs == [measured[program] for program in programs], corpus
+
+
+def test_the_figures_of_the_readme() -> None:
+    """Each time is the one of its program and job in the results; so is each accuracy."""
+    readme = " ".join(section(TOP / "README.md", "Speed and accuracy").split())
+    programs = ("nbtext", "scikit-learn", "fastText", "Vowpal Wabbit")
+    train = JOBS["train on 20 Newsgroups, 11,314 files, 22 MB"]
+    label = JOBS["label its 7,532 test files"]
+    times = [speeds(job)[program][0] for job in (train, label) for program in programs]
+    times += [
+        speeds(JOBS["train on 500 MB of JSONL"])[program][0] for program in ("nbtext", "wc -w")
+    ]
+    assert re.findall(rf"(?<![\d.])(?<!to ){TIME}", readme) == times
+    corpus = "20 Newsgroups by date"
+    peers = peer_accuracies(train)
+    expected = [accuracies()[corpus, model][0] for model in ("the default (auto)", "--model best")]
+    expected += [peers[program] for program in programs[1:]]
+    assert re.findall(r"0\.\d{4}", readme) == expected

@@ -1,4 +1,4 @@
-"""The Makefile of the reference page works as described."""
+"""The Makefile of the guide works as described."""
 
 import os
 import re
@@ -28,11 +28,8 @@ def make(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.exhaustive
 def test_the_makefile_example(tmp_path: Path) -> None:
     """It trains once, again when a text has changed and only then, and fails under its bar."""
-    (block,) = re.findall(
-        r"^```make\n(.*?)^```$",
-        (TOP / "nbtext/guides/reference.md").read_text(),
-        re.MULTILINE | re.DOTALL,
-    )
+    guide = (TOP / "nbtext/guides/makefile-project.md").read_text(encoding="utf-8")
+    block = re.findall(r"^```make\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)[0]
     (tmp_path / "Makefile").write_text(block)
     shutil.copytree(TOP / "corpora" / "letters", tmp_path / "letters")
     first = make(tmp_path)
@@ -40,12 +37,12 @@ def test_the_makefile_example(tmp_path: Path) -> None:
     assert (first.returncode, second.returncode) == (0, 0), first.stderr
     assert "nbtext train" in first.stdout
     assert "nbtext train" not in second.stdout
-    model = tmp_path / "letters.joblib"
+    model = tmp_path / "candidate.joblib"
     os.utime(model, (1, 1))  # as if the texts had changed since
     assert "nbtext train" in make(tmp_path).stdout
-    (tmp_path / "Makefile").write_text(block.replace("accuracy=0.85", "accuracy=0.99"))
-    before = (tmp_path / "evaluation.json").read_bytes()
-    os.utime(tmp_path / "evaluation.json", (1, 1))
+    (tmp_path / "Makefile").write_text(block.replace("accuracy=0.9,", "accuracy=0.99,"))
+    before = (tmp_path / "figures.json").read_bytes()
+    os.utime(tmp_path / "figures.json", (1, 1))
     for _ in range(2):  # a gate that fails fails again
         assert make(tmp_path).returncode == 2  # make's own status for a command that failed
-        assert (tmp_path / "evaluation.json").read_bytes() == before
+        assert (tmp_path / "figures.json").read_bytes() == before
