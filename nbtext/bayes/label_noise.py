@@ -351,35 +351,6 @@ def estimate_pair_noise(
     )
 
 
-def find_wrong_pairs(
-    documents: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    is_given: NDArray[np.bool_],
-    probabilities: Floats,
-) -> PairNoise:
-    """Return the pairs of a document and a label that are wrong with a probability above ½.
-
-    Parameters
-    ----------
-    documents, labels, is_given : (n_pairs,), as in PairNoise, of all pairs that are judged
-    probabilities : (n_pairs,), of the label, without the document itself
-    """
-    rates = fit_noise_rates(is_given.astype(np.float64), np.ones(len(is_given)), probabilities)
-    given, missing = rates.wrong(probabilities)
-    wrong = np.where(is_given, given, missing)
-    found = np.flatnonzero(wrong > 0.5)
-    return PairNoise(
-        documents[found],
-        labels[found],
-        is_given[found],
-        wrong[found],
-        len(np.unique(documents)),
-        int(is_given.sum()),
-        float(wrong[is_given].sum()),
-        float(wrong[~is_given].sum()),
-    )
-
-
 def _judge(
     corpus: RelevanceLeaveOneOut, fit: MultilabelFit, sizes: NDArray[np.int64]
 ) -> tuple[Cells, Floats]:

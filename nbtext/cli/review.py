@@ -25,12 +25,6 @@ class Review:
     """The settings of `nbtext review`."""
 
     sources: tuple[str, ...] = options.sources()
-    model: str | None = setting(
-        None,
-        "Naive Bayes model that judges the labels, instead of the other documents of SOURCE.",
-        flags=("-m", "--model-file"),
-        file="model",
-    )
     against: str | None = setting(
         None,
         "Other documents, such as the test documents. Report the documents of SOURCE that are also there.",
@@ -59,11 +53,11 @@ class Review:
 
 @command(
     Review,
-    common="-m --against --only --report --apply -o --to --input-format --text-field --label-field --ngrams",
+    common="--against --only --report --apply -o --to --input-format --text-field --label-field --ngrams",
     example="nbtext review letters/train --against letters/test",
     notes="Memory holds the counts, the id and the place of each document. --report reads SOURCE twice, and shows the "
     "first 500 findings.",
-    rules=[Excludes(name, "apply") for name in ("model", "against", "only", "report", "label")],
+    rules=[Excludes(name, "apply") for name in ("against", "only", "report", "label")],
 )
 def review(given: Review) -> None:
     """Find probable label errors, duplicates and outliers in documents, without changing them.
@@ -75,25 +69,16 @@ def review(given: Review) -> None:
     not_text (empty, unreadable, encoded data such as base64, or a table of numbers). If documents
     have several labels, a label_error is a label to remove (label) or to add (likely_label).
 
-    With -m, a model judges the labels, so that a few new documents can be reviewed. Its features,
-    labels, smoothing and calibration are used. A training document of the model is subtracted from
-    its counts first, together with its copies. Without --keep-sample, every document whose words
-    all occur in its label counts as a training document.
+    A few new documents cannot judge each other. Review them together with documents whose labels
+    are known.
 
     --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id
     of a document (also file and line, if ids are not unique) and a decision: keep, remove, or
     relabel with the new label or all labels.
     """
-    from nbtext.artifact.model import load_model
     from nbtext.features.analyzer import Locator
-    from nbtext.model.review import (
-        ModelJudge,
-        ReviewReader,
-        TextCollector,
-        review_corpus,
-        weigh_words,
-    )
-    from nbtext.model.source_counting import check_fields, source_features
+    from nbtext.model.review import ReviewReader, TextCollector, review_corpus, weigh_words
+    from nbtext.model.source_counting import source_features
     from nbtext.report.review import review_result, summarize_review
 
     if given.apply is not None:
@@ -105,33 +90,21 @@ def review(given: Review) -> None:
     if given.report is not None and any(STANDARD_INPUT in paths for paths in inputs):
         what = "reads SOURCE twice, so SOURCE cannot be standard input"
         raise SettingsError(what, where="--report", hint="name a file instead of -")
-    judge = None
     features = given.features
-    trained_on = None
-    if given.model is not None:
-        refuse_settings(FeatureSettings, because="the features are those of the model")
-        judge = ModelJudge(load_model(given.model), given.run.jobs)
-        features = judge.model.fitted.feature_settings
-        trained_on = judge.model.fitted.input
     reader: ReviewReader | None = None
     for paths in inputs:
-        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (
-            source,
-            on_batch,
-        ):
-            if judge is not None:
-                check_fields(features.fields, source.field_names)
+        with running.open_documents(paths, given.input, given.run) as (source, on_batch):
             if given.report is not None and source.first_matrix() is not None:
                 raise refuse("report", "it shows the texts, and SOURCE is a matrix")
             if reader is None:
-                features = features if judge is not None else source_features(source, features)
+                features = source_features(source, features)
                 reader = ReviewReader(features, given.run.jobs)
             reader.read(source, on_batch)
     assert reader is not None  # there is a SOURCE
     corpus = reader.finish()
     if all(document.is_other for document in (*corpus.documents, *corpus.unreadable)):
         raise InputError("SOURCE has no documents to review")
-    found = review_corpus(corpus, judge, jobs=given.run.jobs)
+    found = review_corpus(corpus, jobs=given.run.jobs)
     wanted = given.only or FINDINGS
     found = replace(
         found, findings=tuple(each for each in found.findings if each.finding in wanted)
@@ -147,13 +120,10 @@ def review(given: Review) -> None:
         )
         run = replace(given.run, quiet=True)
         for paths in inputs:
-            with running.open_documents(paths, given.input, run, trained_on=trained_on) as (
-                source,
-                _,
-            ):
+            with running.open_documents(paths, given.input, run) as (source, _):
                 for batch in source.batches():
                     collector.add(batch, is_other=paths is not given.sources)
-        weights = list(weigh_words(corpus, findings, judge))
+        weights = list(weigh_words(corpus, findings))
         locate = Locator(features)
         names = ", ".join(given.sources)
         page = render_review_page(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,27 +19,19 @@ from nbtext.bayes.class_statistics import LabelSets, count_label_sets
 from nbtext.bayes.conformal import (
     QUANTILE,
     Quantiles,
-    log_likelihood_per_token,
     typicality,
-    with_unknown_tokens,
 )
-from nbtext.bayes.smoothing import BLOCK_SCORES
-from nbtext.documents.batch import ONE_HINT, Batch
+from nbtext.documents.batch import Batch
 from nbtext.documents.text_kind import describe_non_text
-from nbtext.errors import InputError, ModelError
-from nbtext.features.csr import Floats, Integers, entries_of, running_sums, select_class
-from nbtext.features.document_counts import DocumentCounts, concatenate, number_contents
+from nbtext.features.csr import Floats, Integers, select_class
+from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.matrix_counter import require_counts
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts, LabelSet, align_documents
-from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import count_unseen, leave_out_labels, make_left_out, select_features
-from nbtext.model.growth import check_growth, check_undecayed
+from nbtext.model.corpus_counts import CorpusCounts, LabelSet
 from nbtext.model.settings import FINDINGS
 from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
-from nbtext.model.training import needs_all_documents
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -193,7 +185,8 @@ def judge_by_others(
     given  (n_documents,), the label of each document; None: it has none that can be judged
     """
     labels = sorted({label for label in given if label is not None})
-    classes = _number(given, labels)
+    numbers = {label: number for number, label in enumerate(labels)}
+    classes = np.array([-1 if each is None else numbers[each] for each in given], dtype=np.int32)
     rows = np.flatnonzero(classes >= 0) if labels else np.arange(len(classes))
     counts = replace(corpus.counts.take(rows), classes=np.maximum(classes[rows], 0))
     noise = label_noise.estimate_label_noise(
@@ -207,294 +200,6 @@ def judge_by_others(
     likelihoods[rows[noise.rows]] = noise.log_likelihoods
     distribution = Quantiles.of(likelihoods[np.isfinite(likelihoods)])
     return Judgment(labels, replace(noise, rows=rows[noise.rows]), likelihoods, distribution)
-
-
-def _number(given: Sequence[str | None], labels: Sequence[str]) -> NDArray[np.int32]:
-    """Return the number of each label; -1 for None, and for a label that is not among `labels`."""
-    numbers = {label: number for number, label in enumerate(labels)}
-    return np.array(
-        [-1 if label is None else numbers.get(label, -1) for label in given], dtype=np.int32
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class ModelJudge:
-    """Judges the documents of a review by a model; see the module.
-
-    model   a single-label or multi-label model of Naive Bayes
-    jobs    number of threads
-    """
-
-    model: TrainedModel
-    jobs: int = 1
-
-    def __post_init__(self) -> None:
-        """Raise ModelError if documents cannot be left out of the model."""
-        settings = self.model.fitted.model_settings
-        if settings.is_linear:
-            what = f"a document cannot be left out of {settings.model} models"
-            raise ModelError(what, where="-m", hint="give a Naive Bayes model, or leave out -m")
-        check_growth(self.model)
-        check_undecayed(self.model)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the model, sorted."""
-        return self.model.fitted.labels
-
-    def judge(self, corpus: ReviewedCorpus, given: Sequence[str | None]) -> Judgment:
-        """Judge the documents of a review by a single-label model.
-
-        given  (n_documents,), the label of each document; None: it has none that can be judged
-        """
-        fitted = self.model.fitted
-        n_classes = len(self.labels)
-        documents = align_documents(corpus.counts, corpus.vocabulary, fitted.vocabulary)
-        classes = _number(given, self.labels)
-        trained = self._find_trained(
-            corpus, [None if label is None else (label,) for label in given]
-        )
-        left_out = make_left_out(fitted, trained, jobs=self.jobs)
-        left_out = left_out.take(
-            np.flatnonzero(np.isin(left_out.documents.hashes, documents.hashes))
-        )
-        is_trained = np.isin(documents.hashes, left_out.documents.hashes)
-        left_out = left_out.drop_single_documents()
-        is_judged = ~is_trained | np.isin(documents.hashes, left_out.documents.hashes)
-        temperature = fitted.calibration.temperature
-        smoothing = fitted.hyperparameters.smoothing
-        if temperature is not None:
-            temperature = replace(temperature, noise=0.0)
-        calibration = replace(fitted.calibration, temperature=temperature)
-        likelihoods = np.full(len(documents), np.nan)
-        kept = []
-        rows = []
-        for part in _split(len(documents), n_classes):
-            new = documents.take(part)
-            scores = fitted.evidence(new)[0]
-            n_known = new.lengths.copy()
-            n_tokens = corpus.counts.totals[part]
-            complete = scores.copy()
-            if calibration.likelihoods is not None:
-                complete = with_unknown_tokens(scores, fitted.scorer.default, n_tokens - n_known)
-            places, old = _match(new.hashes, left_out.documents.hashes)
-            if len(places):
-                own = left_out.take(old)
-                (own_scores,) = own.scores(smoothing)
-                owners = np.searchsorted(own.documents.hashes, new.hashes[places])
-                complete[places] = own_scores[owners]
-                scores[places] = own.ignore_hapaxes(own_scores, smoothing)[owners]
-                n_known[places] = own.n_known[owners]
-                n_tokens[places] = own.documents.lengths[owners]
-            if calibration.likelihoods is not None:
-                likelihoods[part] = log_likelihood_per_token(complete, n_tokens)
-            is_labeled = is_judged[part] & (classes[part] >= 0)
-            rows.append(part[is_labeled])
-            posterior = np.exp(calibration.log_posterior(scores[is_labeled], n_known[is_labeled]))
-            kept.append(label_noise.keep_best(posterior, classes[rows[-1]]))
-        likelihoods[~is_judged] = np.nan
-        judged = np.concatenate(rows)
-        noise = label_noise.judge_none(n_classes)
-        if len(judged) and n_classes > 1:
-            labels, posteriors = (np.concatenate(each) for each in zip(*kept, strict=True))
-            found = label_noise.estimate_noise(posteriors, labels, classes[judged], n_classes)
-            noise = label_noise.LabelNoise(judged, *found, n_classes, likelihoods[judged])
-        return Judgment(self.labels, noise, likelihoods, calibration.likelihoods)
-
-    def judge_pairs(
-        self, corpus: ReviewedCorpus, given: Sequence[tuple[str, ...] | None]
-    ) -> label_noise.PairNoise:
-        """Judge each label of the documents of a review by a multi-label model; labels are those of
-        the model.
-
-        given  (n_documents,), the labels of each document; None: they are not known
-        """
-        fitted = self.model.fitted
-        n_labels = len(self.labels)
-        task: Any = fitted.task
-        smoothing, combination = task.fit.naive_bayes
-        documents = align_documents(corpus.counts, corpus.vocabulary, fitted.vocabulary)
-        trained, _ = select_features(self._find_trained(corpus, given), fitted.feature_settings)
-        n_hapax, _ = count_unseen(trained, fitted.feature_settings)
-        left_out = leave_out_labels(trained, fitted.weighting, n_hapax)
-        numbers = {label: k for k, label in enumerate(self.labels)}
-        n_documents = left_out.counts.statistics.class_documents
-        found = []
-        for part in _split(len(documents), n_labels):
-            new = documents.take(part)
-            probabilities = combination.probabilities(
-                task.split(fitted.evidence(new)[0]), new.lengths
-            )
-            others = np.tile(n_documents, (len(part), 1))
-            is_given = np.zeros((len(part), n_labels), dtype=bool)
-            n_known = new.lengths.copy()
-            is_labeled = np.zeros(len(part), dtype=bool)
-            places, old = _match(new.hashes, left_out.documents.hashes)
-            if len(places):
-                own = left_out.take(old)
-                score = own.scores_of(smoothing)
-                of_blocks = [
-                    (
-                        combination.probabilities(score(each), own.lengths[each.start : each.stop]),
-                        each.positives,
-                    )
-                    for each in own.blocks
-                ]
-                own_probabilities, positives = (
-                    np.concatenate(each) for each in zip(*of_blocks, strict=True)
-                )
-                contents = own.contents[np.searchsorted(own.documents.hashes, new.hashes[places])]
-                probabilities[places] = own_probabilities[contents]
-                others[places] -= positives.astype(np.int64)[contents]
-                n_known[places] = own.lengths[contents]
-            for place, row in enumerate(part.tolist()):
-                is_labeled[place] = given[row] is not None
-                is_given[
-                    place, [numbers[label] for label in given[row] or () if label in numbers]
-                ] = True
-            n_kept = min(label_noise.MAX_LABELS, n_labels)
-            least = np.partition(probabilities, -n_kept, axis=1)[:, -n_kept]
-            rows, labels = np.nonzero((probabilities >= least[:, None]) | is_given)
-            is_judged = (
-                is_labeled[rows]
-                & (n_known[rows] > 0)
-                & (others[rows, labels] >= label_noise.MIN_DOCUMENTS)
-            )
-            rows = rows[is_judged]
-            labels = labels[is_judged]
-            found.append((part[rows], labels, is_given[rows, labels], probabilities[rows, labels]))
-        rows, labels, of_given, of_pairs = (
-            np.concatenate(each) for each in zip(*found, strict=True)
-        )
-        return label_noise.find_wrong_pairs(rows, labels, of_given, of_pairs)
-
-    def _find_trained(
-        self, corpus: ReviewedCorpus, given: Sequence[LabelSet | None]
-    ) -> CorpusCounts:
-        """Return the counts of the model; retained are the training documents among those of the
-        review.
-
-        If the model needs the counts of all documents, all are retained.
-        """
-        fitted = self.model.fitted
-        counts = self.model.counts
-        if needs_all_documents(fitted.feature_settings, fitted.model_settings):
-            return counts
-        bound = (
-            ALL_HASHES
-            if counts.has_all_documents
-            else min(counts.below, int(counts.sample.hashes.max(initial=0)))
-        )
-        # all documents of the model with these hashes are known
-        settled = counts.sample.below(bound)
-        settled = settled.filter(np.isin(settled.hashes, corpus.counts.hashes))
-        documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
-        # all features are known
-        is_possible = np.diff(documents.indptr) == np.diff(corpus.counts.indptr)
-        is_possible &= ~(documents.hashes < np.uint64(min(bound, ALL_HASHES - 1))) & (
-            bound < ALL_HASHES
-        )
-        names = frozenset(self.labels)
-        is_possible &= np.array(
-            [labels is not None and names.issuperset(labels) for labels in given], dtype=bool
-        )
-        earlier = counts.sets
-        rows = np.flatnonzero(is_possible)
-        own = [tuple(sorted(set(given[row] or ()))) for row in rows.tolist()]
-        sets = sorted({*earlier, *own})
-        numbers = {each: number for number, each in enumerate(sets)}
-        classes = np.array([numbers[each] for each in earlier], dtype=np.int32)
-        settled = replace(settled, classes=classes[settled.classes])
-        others = replace(
-            documents.take(rows), classes=np.array([numbers[each] for each in own], dtype=np.int32)
-        )
-        others = _keep_possible(others, LabelSets.of(sets, counts.labels), counts)
-        sample = concatenate((settled, others))
-        sample = sample.take(sample.order(sample.classes))
-        return replace(
-            counts, sample=sample, label_sets=None if counts.label_sets is None else tuple(sets)
-        )
-
-
-def _keep_possible(
-    documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts
-) -> DocumentCounts:
-    """Return the documents without copies that the counts cannot contain; their classes number
-    `sets`.
-    """
-    # one label that all have
-    everything = LabelSets(np.arange(len(sets) + 1), np.zeros(len(sets), dtype=np.int32))
-    for statistics, labels in ((counts.statistics, sets), (counts.statistics.pooled, everything)):
-        own = labels.take(documents.classes)
-        rows = own.entry_sets
-        classes = own.classes
-        possible = statistics.count_possible(replace(documents.take(rows), classes=classes))
-        keys = number_contents(documents)[rows] * statistics.n_classes + classes
-        order = np.argsort(keys, kind="stable")
-        ranks = np.empty(len(keys), dtype=np.int64)
-        ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
-        documents = documents.filter(
-            np.bincount(rows, weights=ranks >= possible, minlength=len(documents)) == 0
-        )
-    return (
-        documents
-        if counts.label_sets is None
-        else documents.filter(_fits_complements(documents, sets, counts))
-    )
-
-
-def _fits_complements(
-    documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts
-) -> NDArray[np.bool_]:
-    """Return whether the documents of the counts without a label may be those of each document that
-    lack the label.
-
-    A document is left out together with its copies: if one may not be in the counts, none is. Only
-    labels that have almost all occurrences of a feature are looked at.
-    """
-    statistics = counts.statistics
-    contents = number_contents(documents)
-    own = sets.take(documents.classes)
-    labeled, n_labeled = np.unique(
-        contents[own.entry_sets] * statistics.n_classes + own.classes, return_counts=True
-    )
-    n_copies = np.bincount(contents)[contents]
-    owners = documents.entry_documents
-    most = np.zeros(statistics.n_features)
-    np.maximum.at(most, documents.indices, documents.counts * n_copies[owners])
-    # others are not judged
-    features = statistics.entry_features
-    is_known = np.diff(documents.indptr) > 0
-    rest = rest_documents = statistics.feature_occurrences[features] - statistics.occurrences
-    if statistics.knows_documents:
-        rest_documents = statistics.document_frequencies[features] - statistics.documents
-    is_few = np.minimum(rest, rest_documents) < most[features]
-    bounds, places = entries_of(running_sums(is_few)[statistics.indptr], documents.indices)
-    rows, needed = (np.repeat(each, np.diff(bounds)) for each in (owners, documents.counts))
-    keys = contents[rows] * statistics.n_classes + statistics.classes[is_few][places]
-    found = np.searchsorted(labeled, keys)
-    n_lacking = n_copies[rows] - np.where(
-        np.append(labeled, -1)[found] == keys, np.append(n_labeled, 0)[found], 0
-    )
-    is_wrong = (rest[is_few][places] < needed * n_lacking) | (
-        rest_documents[is_few][places] < n_lacking
-    )
-    return np.asarray(
-        is_known & (np.bincount(rows, weights=is_wrong, minlength=len(documents)) == 0)
-    )
-
-
-def _split(n_documents: int, n_classes: int) -> list[Integers]:
-    """Return the numbers of documents in parts whose scores fit into memory; at least one part."""
-    size = max(1, BLOCK_SCORES // max(1, n_classes))
-    return np.split(np.arange(n_documents), range(size, n_documents, size))
-
-
-def _match(hashes: NDArray[np.uint64], trained: NDArray[np.uint64]) -> tuple[Integers, Integers]:
-    """Return which documents are training documents, and which training documents are among them,
-    by their hashes.
-    """
-    return np.flatnonzero(np.isin(hashes, trained)), np.flatnonzero(np.isin(trained, hashes))
 
 
 LABEL_ERROR, CONFLICTING, DUPLICATE, NEAR_DUPLICATE, LEAK, OUTLIER, NOT_TEXT = FINDINGS
@@ -552,7 +257,6 @@ class Review:
     findings     most certain first, then by kind and place
     n_missing    with several labels: expected number of labels that documents lack; None: documents
                  have one label
-    unknown_labels  labels of documents that the model lacks
     """
 
     n_documents: int
@@ -561,59 +265,26 @@ class Review:
     confused: tuple[ConfusedLabels, ...]
     findings: tuple[Finding, ...]
     n_missing: float | None = None
-    unknown_labels: tuple[str, ...] = ()
 
 
-def review_corpus(
-    corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jobs: int = 1
-) -> Review:
+def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
     """Return the findings about the documents of a source. Nothing is changed.
 
-    Parameters
-    ----------
-    corpus : documents of the source, and of the source that it is compared with, if there is one
-    judge : the model that judges the labels; None: each document is judged by all others
-    jobs : number of threads
-
-    Raises
-    ------
-    InputError : the model gives each document one label, and some documents have several, or none
+    corpus  documents of the source, and of the source that it is compared with, if there is one
+    jobs    number of threads
     """
     is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
     own = replace(
         corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own)
     )
-    known = known_labels(own.documents)
-    judgment = None
-    pairs = None
-    has_several = (
-        has_several_labels(own.documents)
-        if judge is None
-        else not judge.model.fitted.task.is_exclusive
-    )
-    if not has_several:
-        given = list(map(single_label, own.documents))
-        if judge is not None and has_several_labels(own.documents):
-            what = (
-                "the model gives each document one label, and some documents have several, or none"
-            )
-            hint = ONE_HINT
-            raise InputError(what, hint=hint)
-        judgment = (
-            judge_by_others(own, given, jobs=jobs) if judge is None else judge.judge(own, given)
-        )
-    elif judge is None:
-        pairs = judge_pairs(own)
-        judgment = judge_by_others(own, main_labels(own.documents), jobs=jobs)
-    else:
-        pairs = judge.judge_pairs(own, [document.labels for document in own.documents])
-    labels = known if judge is None else judge.labels
+    pairs = judge_pairs(own) if has_several_labels(own.documents) else None
+    given = list(map(single_label, own.documents)) if pairs is None else main_labels(own.documents)
+    judgment = judge_by_others(own, given, jobs=jobs)
     near = find_near_duplicates(corpus.counts, corpus.n_features)
     findings = [
-        *(_find_pair_errors(own, pairs, labels) if pairs is not None else ()),
-        *(_find_label_errors(own, judgment) if judgment is not None and pairs is None else ()),
+        *(_find_label_errors(own, judgment) if pairs is None else _find_pair_errors(own, pairs)),
         *_find_duplicates(corpus, number_contents(corpus.counts), near),
-        *(_find_outliers(own, judgment) if judgment is not None else ()),
+        *_find_outliers(own, judgment),
         *_find_non_texts(corpus),
     ]
     places = {
@@ -629,22 +300,12 @@ def review_corpus(
         )
     )
     n_documents = len(own.documents) + sum(not document.is_other for document in corpus.unreadable)
-    unknown = tuple(sorted(set(known).difference(labels)))
-    if pairs is not None or judgment is None:
-        assert pairs is not None  # documents are judged in one of two ways
+    if pairs is not None:
         rate = pairs.n_wrong / pairs.n_given if pairs.n_given else None
-        return Review(
-            n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing, unknown
-        )
-    n_judged = len(judgment.noise.rows) if len(labels) > 1 else 0
-    return Review(
-        n_documents,
-        n_judged,
-        judgment.noise.error_rate if n_judged else None,
-        tuple(_find_confused(judgment)),
-        tuple(findings),
-        unknown_labels=unknown,
-    )
+        return Review(n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing)
+    n_judged = len(judgment.noise.rows) if len(judgment.labels) > 1 else 0
+    rate = judgment.noise.error_rate if n_judged else None
+    return Review(n_documents, n_judged, rate, tuple(_find_confused(judgment)), tuple(findings))
 
 
 def single_label(document: ReviewedDocument) -> str | None:
@@ -711,10 +372,9 @@ def _label_documents(
     )
 
 
-def _find_pair_errors(
-    corpus: ReviewedCorpus, noise: label_noise.PairNoise, labels: Sequence[str]
-) -> Iterator[Finding]:
+def _find_pair_errors(corpus: ReviewedCorpus, noise: label_noise.PairNoise) -> Iterator[Finding]:
     """Yield each label of a document that should probably be removed, or added."""
+    labels = known_labels(corpus.documents)
     columns = (noise.documents, noise.labels, noise.is_given, noise.wrong)
     for row, k, is_given, wrong in zip(*(column.tolist() for column in columns), strict=True):
         document = corpus.documents[row]
@@ -849,7 +509,7 @@ class TextCollector:
 
 
 def weigh_words(
-    corpus: ReviewedCorpus, findings: Sequence[Finding], judge: ModelJudge | None = None
+    corpus: ReviewedCorpus, findings: Sequence[Finding]
 ) -> Iterator[dict[str, float] | None]:
     """Yield, for each label error, the log-odds of each word of the document: of the likely label
     against the given one.
@@ -857,10 +517,8 @@ def weigh_words(
     They are ratios of the shares of the documents with the word, without the document itself. With
     several labels, they compare the documents with the label and those without it. None for other
     findings, and if features are hashed.
-
-    judge  the model whose documents are counted; None: those of the review are
     """
-    weigher = _WordWeigher(corpus, judge)
+    weigher = _WordWeigher(corpus)
     for finding in findings:
         yield (
             weigher.weigh(finding)
@@ -870,16 +528,8 @@ def weigh_words(
 
 
 class _WordWeigher:
-    def __init__(self, corpus: ReviewedCorpus, judge: ModelJudge | None) -> None:
+    def __init__(self, corpus: ReviewedCorpus) -> None:
         self._places = {document: row for row, document in enumerate(corpus.documents)}
-        self._is_of_model = judge is not None
-        if judge is not None:
-            counts = judge.model.counts
-            self._statistics = counts.statistics
-            self._vocabulary = counts.vocabulary
-            self._numbers = {label: number for number, label in enumerate(counts.labels)}
-            self._documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
-            return
         self._documents = corpus.counts
         self._vocabulary = corpus.vocabulary
         is_several = has_several_labels([each for each in corpus.documents if not each.is_other])
@@ -901,11 +551,8 @@ class _WordWeigher:
         """Return the log-odds of each word of the document of a label error."""
         row = self._places[finding.documents[0]]
         columns = self._documents.slice(row, row + 1).indices.astype(np.int64)
-        n_own = 1  # how often the document itself is counted
-        if self._is_of_model:  # a document of the model has no word that its label lacks
-            n_own = int(self._count(finding.label, columns)[0].min(initial=1) > 0)
         likely = self._share(finding.likely_label, finding.label, columns, 0)
-        given = self._share(finding.label, finding.likely_label, columns, n_own)
+        given = self._share(finding.label, finding.likely_label, columns, 1)
         assert self._vocabulary is not None  # else no word is weighed
         log_odds = (np.log(likely) - np.log(given)).tolist()
         return {

@@ -70,11 +70,14 @@ def format_repeated(name: str, together: float, separate: float) -> str:
     return f"{name} {together:.4f} for new texts, {separate:.4f} if texts repeat as they do here"
 
 
-def name_lines(title: str, names: Sequence[str], maximum: int = 10) -> Iterator[str]:
+MAX_NAMED = 10
+
+
+def name_lines(title: str, names: Sequence[str]) -> Iterator[str]:
     """Yield a line with the first names, and how many more there are; none without a name."""
     if names:
-        more = f", and {len(names) - maximum:,} more" if len(names) > maximum else ""
-        yield f"{title}: {', '.join(map(printable, names[:maximum]))}{more}"
+        more = f", and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+        yield f"{title}: {', '.join(map(printable, names[:MAX_NAMED]))}{more}"
 
 
 def format_json(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import number_of, printable
 from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
 from nbtext.model.settings import FINDINGS
-from nbtext.report.records import join_labels, name_lines
+from nbtext.report.records import join_labels
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table
 
@@ -110,9 +110,6 @@ def summarize_review(review: Review) -> Iterator[str]:
         ", ".join(f"{name} {found[name]:,}" for name in FINDINGS if found[name]) or "nothing found"
     )
     yield f"{number_of(review.n_documents, 'document')}: {counts}"
-    yield from name_lines(
-        "not judged, because the model lacks the label", review.unknown_labels, MAX_NAMED
-    )
     if review.error_rate is None:
         yield "no label was judged: that needs two labels, and two documents of each"
         return

@@ -67,7 +67,6 @@ CASES = {  # of each command: options and arguments, each with the whole command
     "sample": {"model": "sample {m}", "--model-file": "sample -m {m}"},
     "review": {
         "sources": "review {d.csv}",
-        "--model-file": "review e.csv -m {m}",
         "--against": "review d.csv --against {e.csv}",
         "--apply": "review d.csv --apply {decisions.jsonl}",
         "--stop-words": "review d.csv --stop-words {words}",

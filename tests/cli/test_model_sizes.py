@@ -153,7 +153,6 @@ def test_a_smaller_model_cannot_grow(nbtext: Any, letters: Path) -> None:
         )
     nbtext("merge", "m", "m", "-o", "n").refused(1, "the model was made smaller")
     nbtext("train", "m", "-o", "n").refused(1, "the model was made smaller")
-    nbtext("review", str(letters / "test"), "-m", "m").refused(1, "the model was made smaller")
     nbtext("inspect", "m", "--by", "z").refused(1, "needs the counts of the training documents")
     nbtext("inspect", "m").ok()
 

@@ -81,7 +81,6 @@ COMMANDS = [
     ),
     *(f"review letters/train --to {form}" for form in FORMATS),
     "review several.jsonl --to jsonl",
-    "review letters/test -m kept.m --to tsv",
     *(f"prevalence letters/test -m auto.m --to {form}" for form in FORMATS),
     "prevalence several.jsonl -m several.m",
     "update kept.m letters/test -o updated.m",
