@@ -336,10 +336,6 @@ def open_documents(
     from nbtext.report.terminal import progress
 
     share_heap()
-    if settings.query is not None:
-        from nbtext.documents.sql import limit_sqlite
-
-        limit_sqlite(settings.max_document_bytes)
     settings_of_model = _read_as_trained(settings, trained_on)
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:

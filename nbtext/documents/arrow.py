@@ -1,33 +1,22 @@
 """Parquet and Arrow (Feather) files: each row of the table is a document; columns are found by
 their names.
 
-Row groups and record batches are read one by one, and cut by the size of their decoded values: a
-value of a dictionary, or of a view, is stored once for any number of rows. A shard of a file
-contains some of them. Rows are written again with columns added or labels changed; types and
-metadata stay.
-
-What the compressed buffers of an Arrow file unpack to is known before they are unpacked: the header
-of each message is a FlatBuffers table, which names the buffers of its body, and a compressed buffer
-begins with its size. https://arrow.apache.org/docs/format/Columnar.html, format/Message.fbs,
-format/File.fbs
+Row groups and record batches are read one by one. A shard of a file contains some of them. Rows are
+written again with columns added or labels changed; types and metadata stay.
 """
 
 from __future__ import annotations
 
 import io
-import os
-import struct
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import inf
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
-from nbtext.documents.blocks import ByteRange, ReadOptions, cut, group_items, read_raw_blocks
+from nbtext.documents.blocks import ByteRange, ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.fields import (
     NESTED,
     Fields,
@@ -55,25 +44,9 @@ from nbtext.output import Sink
 
 BLOCK_ROWS = 1 << 12
 BLOCK_BYTES = 1 << 20
-ROW_BYTES = 64  # of a row in memory, besides its values
-MAX_BATCH_BYTES = 1 << 24  # that the rows of a Parquet file which are read at once have at worst
-# which are read at once of an encoding whose longest value is not known beforehand
-MAX_UNKNOWN_ROWS = 16
-BUFFER_BYTES = 1 << 20  # of a column that are read at once
 FILE_MAGIC = b"ARROW1\0\0"  # begins an Arrow file; other input is read as an Arrow stream
 MAX_REASON = 200  # characters of an error of pyarrow
 GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
-# bytes that a record batch, or all dictionaries, may unpack to, whatever the size of the file
-ALLOWANCE = 256 << 20
-RATIO = 200  # more than the allowance is refused if it is over so many times the compressed size
-# kinds of messages
-DICTIONARY = 2
-RECORD_BATCH = 3
-CONTINUATION = b"\xff\xff\xff\xff"  # precedes the size of the header of a message
-FOOTER_END = b"ARROW1"
-WRITE_HINT = "write it again with smaller record batches, or without compression"
-
-Part = tuple[Any, int, int]  # a pyarrow.RecordBatch, and its size in the file and in memory
 
 
 def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -87,65 +60,23 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         pyarrow is not installed.
     """
     with _open_table(stream) as file, convert_errors(stream.path):
-        import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         if file is None:
             what = "a Parquet file cannot be read from standard input or a pipe"
             raise InputError(what, where=stream.path, hint="save it as a file")
-        table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
-        schema = table.schema_arrow
-        metadata = table.metadata
-        settings = options.settings
-        columns = find_fields(_list_names(schema, settings), settings, stream.path)
-        names = (
-            schema.names
-            if settings.keeps_rows
-            else [schema.names[place] for place in _places(columns, schema)]
-        )
-        leaves = [table.schema.column(place) for place in range(len(table.schema))]
-        leaves = [
-            leaf for leaf in leaves if leaf.path in names or leaf.path.partition(".")[0] in names
-        ]
-        binary = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        texts = [leaf.path for leaf in binary if leaf.logical_type.type != "DECIMAL"]
-        as_dictionaries = ParquetFile(
-            file, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts
-        )
-        width = max((1, *(leaf.length for leaf in leaves)))
+        table = ParquetFile(file, pre_buffer=False, buffer_size=BLOCK_BYTES)
+        start, names = _begin(stream, options, table.schema_arrow, "parquet", table.metadata)
 
-        def read_group(place: int, size: int) -> Iterator[Part]:
-            group = metadata.row_group(place)
-            n_rows = min(BLOCK_ROWS, BLOCK_BYTES * group.num_rows // max(1, group.total_byte_size))
-            # the first row comes with the dictionary of the row group, which is read without
-            # repetitions
-            try:
-                first = next(
-                    as_dictionaries.iter_batches(1, row_groups=[place], columns=names), None
-                )
-                longest = max(width, *map(_longest, first.columns)) if first is not None else width
-                del first
-            except OSError:  # the encoding is not one of a dictionary, or the file is broken
-                n_rows = min(n_rows, MAX_UNKNOWN_ROWS)
-                longest = max(width, group.total_byte_size)
-            n_rows = max(1, min(n_rows, MAX_BATCH_BYTES // longest))
-            for batch in table.iter_batches(n_rows, row_groups=[place], columns=names):
-                # what was read before; pyarrow would keep it for later
-                if longest > MAX_BATCH_BYTES:
-                    pa.default_memory_pool().release_unused()
-                parts = deque(_cut(batch, size))
-                size = 0
-                del batch
-                while parts:
-                    yield parts.popleft()
+        def count(place: int) -> int:
+            return int(table.metadata.row_group(place).num_rows)
 
-        start = ArrowDocuments(
-            ArrowRows("parquet", stream.path, None, metadata), 1, columns, options
-        )
-        counts = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
-        yield from _read_groups(
-            start, len(counts), counts.__getitem__, read_group, schema, stream.size
-        )
+        def read(place: int) -> Iterator[Any]:
+            n_bytes = table.metadata.row_group(place).total_byte_size
+            n_rows = _rows_of_block(count(place), n_bytes)
+            return table.iter_batches(n_rows, row_groups=[place], columns=names)  # type: ignore[no-any-return]
+
+        yield from _read_groups(start, table.metadata.num_row_groups, count, read, stream.size)
 
 
 def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -163,51 +94,53 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     with _open_table(stream) as file, convert_errors(stream.path):
         import pyarrow as pa
 
-        rows = ArrowRows("arrow", stream.path, None)
         if file is None or not is_file:
             if options.byte_range is not None and options.byte_range.start:
                 return  # a stream has no index, so the first shard contains all rows
             stream.skip(len(FILE_MAGIC) if is_file else 0)
-            messages = pa.ipc.MessageReader.open_stream(
-                pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r")
-            )
-            table = pa.ipc.open_stream(
-                pa.PythonFile(_Blocks(check_messages(messages, stream.path)), mode="r")
-            )
-            columns = find_fields(
-                _list_names(table.schema, options.settings), options.settings, stream.path
-            )
-            start = ArrowDocuments(rows, 1, columns, options)
-            parts = chain.from_iterable(_cut(batch, stream.newly_read()) for batch in table)
-            yield from _make_blocks(start, parts, table.schema)
+            source = pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r")
+            batches = pa.ipc.open_stream(source)
+            start, _ = _begin(stream, options, batches.schema, "arrow")
+            yield from _make_blocks(start, ((batch, stream.newly_read()) for batch in batches))
             return
         schema = pa.ipc.open_file(file).schema
-        columns = find_fields(_list_names(schema, options.settings), options.settings, stream.path)
-        wanted = (
-            list(range(len(schema.names)))
-            if options.settings.keeps_rows
-            else _places(columns, schema)
-        )
-        table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
-        checked = CheckedFile(file, table, stream.path)
-        start = ArrowDocuments(rows, 1, columns, options)
+        start, names = _begin(stream, options, schema, "arrow")
+        wanted = pa.ipc.IpcReadOptions(included_fields=list(map(schema.names.index, names)))
+        table = pa.ipc.open_file(file, options=wanted)
         yield from _read_groups(
-            start, table.num_record_batches, checked.count, checked.read, schema, stream.size
+            start,
+            table.num_record_batches,
+            lambda place: int(table.get_batch(place).num_rows),
+            lambda place: iter((table.get_batch(place),)),
+            stream.size,
         )
 
 
-def _list_names(schema: Any, settings: InputSettings) -> list[str]:
-    """Return the names of all columns, and those of fields of structs that are wanted, such as
-    `data.text`.
+def _begin(
+    stream: ByteStream, options: ReadOptions, schema: Any, kind: str, metadata: Any = None
+) -> tuple[ArrowDocuments, list[str]]:
+    """Return what the documents of a file have in common, and the names of the columns that are
+    read.
     """
+    import pyarrow as pa
+
+    settings = options.settings
     wanted = (
         *settings.text_field,
         *settings.label_names,
         settings.id_field,
         settings.split_field or "",
     )
+    # fields of structs, such as `data.text`
     nested = [name for name in dict.fromkeys(wanted) if len(_find_path(schema, name)) > 1]
-    return [*schema.names, *nested]
+    columns = find_fields([*schema.names, *nested], settings, stream.path)
+    used = {_find_path(schema, columns.names[place])[0] for place in columns.places()}
+    names = [name for name in schema.names if settings.keeps_rows or name in used]
+    empty = pa.RecordBatch.from_arrays(
+        [column.combine_chunks() for column in schema.empty_table().columns], schema=schema
+    )
+    rows = ArrowRows(kind, stream.path, empty, metadata)
+    return ArrowDocuments(rows, 1, columns, options), names
 
 
 def _find_path(fields: Any, name: str) -> list[str]:
@@ -236,22 +169,11 @@ def _find_path(fields: Any, name: str) -> list[str]:
     return []
 
 
-def _places(columns: Fields, schema: Any) -> list[int]:
-    """Return the places of the columns of the file that are read, ascending."""
-    n_columns = len(schema.names)
-    places = columns.places()
-    nested = [_find_path(schema, columns.names[place])[0] for place in places if place >= n_columns]
-    return sorted(
-        {*(place for place in places if place < n_columns), *map(schema.names.index, nested)}
-    )
-
-
 def _read_groups(
     start: ArrowDocuments,
     n_groups: int,
     count: Callable[[int], int],
-    read: Callable[[int, int], Iterator[Part]],
-    schema: Any,
+    read: Callable[[int], Iterator[Any]],
     size: int | None,
 ) -> Iterator[Block]:
     """Yield the rows of some row groups or record batches: those of the byte range, if there is
@@ -260,124 +182,49 @@ def _read_groups(
     Parameters
     ----------
     start : ArrowDocuments
-        What the blocks have in common.
+        What the blocks have in common, without rows.
     count, read : callable
-        Return the number of rows of a group, and its rows in parts; their sizes in the file are
-        given.
-    schema : pyarrow.Schema
+        Return the number of rows of a group, and its rows in record batches.
     size : int, optional
         The size of the file in bytes.
     """
     n_bytes = size or 0
     limits = start.options.byte_range or ByteRange(0, n_bytes + 1)
-    chosen = [
-        place
-        for place in range(n_groups)
-        if limits.start <= n_bytes * place // n_groups < limits.stop
-    ]
+    offsets = [n_bytes * place // n_groups for place in range(n_groups)]
+    chosen = [place for place, offset in enumerate(offsets) if limits.start <= offset < limits.stop]
     first_row = 1 + sum(map(count, range(chosen[0] if chosen else 0)))
-    shares = [n_bytes * (place + 1) // n_groups - n_bytes * place // n_groups for place in chosen]
-    return _make_blocks(
-        replace(start, first_row=first_row), chain.from_iterable(map(read, chosen, shares)), schema
-    )
+
+    def read_all() -> Iterator[tuple[Any, int]]:
+        for place in chosen:
+            share = n_bytes * (place + 1) // n_groups - offsets[place]
+            for batch in read(place):
+                yield batch, share
+                share = 0
+
+    return _make_blocks(replace(start, first_row=first_row), read_all())
 
 
-def _make_blocks(start: ArrowDocuments, parts: Iterator[Part], schema: Any) -> Iterator[Block]:
-    """Yield parts of a table as blocks. If rows are kept and there are none, a block without
-    documents has the schema.
-
-    No name keeps a part that is yielded.
+def _make_blocks(start: ArrowDocuments, batches: Iterator[tuple[Any, int]]) -> Iterator[Block]:
+    """Yield record batches, which come with their sizes in the file, as blocks. If rows are kept
+    and there are none, a block without documents has the schema.
     """
     first_row = start.first_row
-    is_empty = True
-    while part := next(parts, None):
-        table, size, n_bytes = part
-        documents = replace(start, rows=replace(start.rows, table=table), first_row=first_row)
-        first_row = first_row + table.num_rows
-        is_empty = False
-        block = Block(documents.batch, size, n_bytes)
-        del part, table, documents
-        yield block
-    if is_empty and start.options.settings.keeps_rows:
-        import pyarrow as pa
-
-        table = pa.RecordBatch.from_arrays(
-            [c.combine_chunks() for c in schema.empty_table().columns], schema=schema
-        )
-        yield Block(replace(start, rows=replace(start.rows, table=table)).batch, 0)
+    for batch, size in batches:
+        batch.validate()  # before its size is asked, which ends the process if it is broken
+        n_rows = _rows_of_block(batch.num_rows, batch.nbytes)
+        for row in range(0, batch.num_rows, n_rows):
+            table = batch.slice(row, n_rows)
+            rows = replace(start.rows, table=table)
+            documents = replace(start, rows=rows, first_row=first_row)
+            yield Block(documents.batch, 0 if row else size, int(table.nbytes))
+            first_row += table.num_rows
+    if first_row == start.first_row and start.options.settings.keeps_rows:
+        yield Block(start.batch, 0)
 
 
-def _longest(array: Any) -> int:
-    """Return the size of the longest value of a dictionary of texts; 0 for other arrays."""
-    import pyarrow as pa
-
-    while isinstance(array, pa.ListArray | pa.LargeListArray):
-        array = array.values
-    if isinstance(array, pa.StructArray):
-        return max(
-            (_longest(array.field(place)) for place in range(array.type.num_fields)), default=0
-        )
-    if not pa.types.is_dictionary(array.type) or not len(array.dictionary):
-        return 0
-    return int(_decoded_sizes(array.dictionary).max())
-
-
-def _cut(batch: Any, size: int) -> Iterator[Part]:
-    """Yield a record batch in parts of about a megabyte of decoded values; the first one has its
-    size in the file.
-    """
-    import numpy as np
-
-    sizes = sum(
-        (_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES)
-    )
-    ends = np.cumsum(np.maximum(sizes, 1))
-    before = 0
-    for start, stop in cut(ends, BLOCK_ROWS, BLOCK_BYTES):
-        yield batch.slice(start, stop - start), size, int(ends[stop - 1]) - before
-        size = 0
-        before = int(ends[stop - 1])
-
-
-def _decoded_sizes(array: Any) -> Any:
-    """Return the bytes of each value when it is a text of its own, (n_rows,) int64; of other types,
-    the mean size.
-
-    The array may be broken, so its numbers are read as they are, not by the functions of pyarrow.
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    def numbers(array: Any, kind: Any, more: int = 0) -> Any:
-        return np.frombuffer(array.buffers()[1], kind)[
-            array.offset : array.offset + len(array) + more
-        ]
-
-    kind = array.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return _decoded_sizes(array.storage)
-    if not len(array):
-        return np.zeros(0, np.int64)
-    array.validate()  # that the buffers are as long as the array
-    if pa.types.is_dictionary(kind):
-        sizes = np.append(_decoded_sizes(array.dictionary), 0)
-        indices = numbers(array.indices, kind.index_type.to_pandas_dtype())
-        # the indices of nulls may have any value
-        return sizes[np.where((indices >= 0) & (indices < len(sizes)), indices, -1)]
-    if kind in (pa.string_view(), pa.binary_view()):
-        # each view has 16 bytes, and begins with its length
-        views = np.frombuffer(array.buffers()[1], np.int32)[::4]
-        return views[array.offset : array.offset + len(array)].astype(np.int64)
-    if kind in (pa.string(), pa.binary()) or pa.types.is_list(kind):
-        offsets = numbers(array, np.int32, 1)
-    elif kind in (pa.large_string(), pa.large_binary()) or pa.types.is_large_list(kind):
-        offsets = numbers(array, np.int64, 1)
-    else:
-        return np.full(len(array), array.nbytes // len(array))
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        ends = np.append(0, np.cumsum(_decoded_sizes(array.values)))
-        offsets = ends[np.clip(offsets, 0, len(array.values))]
-    return np.diff(offsets.astype(np.int64))
+def _rows_of_block(n_rows: int, n_bytes: int) -> int:
+    """Return how many rows of a mean size are read at once."""
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES * n_rows // max(1, n_bytes)))
 
 
 @contextmanager
@@ -432,170 +279,6 @@ class _Blocks(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
-
-
-class _Table(NamedTuple):
-    """A table of FlatBuffers, whose fields are found by their numbers; struct.error if a place is
-    outside of it.
-    """
-
-    data: bytes
-    place: int
-
-    def find(self, field: int) -> int:
-        """Return the place of a field; 0 if it is not there."""
-        fields = self.place - self.number(self.place, "<i")
-        place = 4 + 2 * field
-        offset = self.number(fields + place, "<H") if place < self.number(fields, "<H") else 0
-        return self.place + offset if offset else 0
-
-    def number(self, place: int, kind: str) -> int:
-        """Return a number of a kind of `struct`."""
-        if place < 0:
-            raise struct.error
-        return int(struct.unpack_from(kind, self.data, place)[0])
-
-    def table(self, field: int) -> _Table | None:
-        """Return the table in a field."""
-        place = self.find(field)
-        return _Table(self.data, place + self.number(place, "<I")) if place else None
-
-    def structs(self, field: int, kind: str) -> Iterator[tuple[int, ...]]:
-        """Yield the numbers of each item of a list."""
-        place = self.find(field)
-        if place:
-            start = place + self.number(place, "<I")
-            for item in range(self.number(start, "<I")):
-                yield struct.unpack_from(kind, self.data, start + 4 + item * struct.calcsize(kind))
-
-
-class SizeGuard:
-    """Refuses messages of a file that unpack to too much.
-
-    Parameters
-    ----------
-    path : str
-        The file, for errors.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._dictionaries = [0, 0]  # bytes when unpacked, and in the file
-
-    def check(self, header: bytes, n_bytes: int, read_size: Callable[[int], bytes]) -> None:
-        """Raise InputError if the body of a message unpacks to too much.
-
-        Parameters
-        ----------
-        header : bytes
-        n_bytes : int
-            The size of the body in the file.
-        read_size : callable
-            Returns the 8 bytes at a place of the body.
-        """
-        try:
-            message = _Table(header, struct.unpack_from("<I", header)[0])
-            place = message.find(1)
-            kind = message.number(place, "<B") if place else 0
-            batch = message.table(2)
-            if kind == DICTIONARY and batch is not None:
-                batch = batch.table(1)
-            if kind not in (DICTIONARY, RECORD_BATCH) or batch is None or batch.table(3) is None:
-                return  # its buffers are not compressed
-            n_unpacked = 0
-            for offset, length in batch.structs(2, "<qq"):
-                if length > 0:
-                    size = struct.unpack("<q", read_size(offset))[0]
-                    n_unpacked += length if size == -1 else size
-        except (struct.error, ValueError):
-            what = "is broken: the header of a message"
-            raise InputError(what, where=self._path, hint="write the file again") from None
-        what = "a record batch"
-        if kind == DICTIONARY:
-            self._dictionaries = [
-                self._dictionaries[0] + n_unpacked,
-                self._dictionaries[1] + n_bytes,
-            ]
-            what = "its dictionaries"
-            n_unpacked, n_bytes = self._dictionaries
-        if n_unpacked > max(ALLOWANCE, RATIO * n_bytes):
-            problem = f"{what} of {n_bytes:,} bytes would unpack to {n_unpacked:,} bytes"
-            raise InputError(problem, where=self._path, hint=WRITE_HINT)
-
-
-class CheckedFile:
-    """The record batches of an Arrow file, each of which is checked before it is unpacked.
-
-    Parameters
-    ----------
-    file : file object
-    table : pyarrow.ipc.RecordBatchFileReader
-        The same file.
-    path : str
-        The file, for errors.
-    """
-
-    def __init__(self, file: IO[bytes], table: Any, path: str) -> None:
-        self._file = file
-        self._table = table
-        self._guard = SizeGuard(path)
-        try:
-            end = file.seek(-len(FOOTER_END) - 4, os.SEEK_END)
-            size = struct.unpack("<I", file.read(4))[0]
-            file.seek(end - size)
-            footer = file.read(size)
-            blocks = _Table(footer, struct.unpack_from("<I", footer)[0])
-            self._dictionaries, self._batches = (
-                list(blocks.structs(field, "<qi4xq")) for field in (2, 3)
-            )
-        except (struct.error, OSError, ValueError):
-            raise InputError(
-                "is broken: the footer", where=path, hint="write the file again"
-            ) from None
-
-    def count(self, number: int) -> int:
-        """Return the number of rows of a record batch."""
-        return int(self._batch(number).num_rows)
-
-    def read(self, number: int, size: int) -> Iterator[Part]:
-        """Return a record batch in parts."""
-        return _cut(self._batch(number), size)
-
-    def _batch(self, number: int) -> Any:
-        # pyarrow reads all with the first record batch
-        dictionaries = self._dictionaries
-        self._dictionaries = []
-        for start, n_header, n_body in (*dictionaries, self._batches[number]):
-            self._file.seek(max(start, 0))
-            header = self._file.read(max(n_header, 0))
-            header = header[8 if header.startswith(CONTINUATION) else 4 :]
-            self._guard.check(header, n_body, partial(self._read_size, start + n_header))
-        return self._table.get_batch(number)
-
-    def _read_size(self, start: int, place: int) -> bytes:
-        self._file.seek(start + place)
-        return self._file.read(8)
-
-
-def check_messages(messages: Any, path: str) -> Iterator[bytes]:
-    """Yield the bytes of each message of an Arrow stream, which is checked before pyarrow gets it.
-
-    Parameters
-    ----------
-    messages : pyarrow.ipc.MessageReader
-    path : str
-        The stream, for errors.
-    """
-    guard = SizeGuard(path)
-    for message in messages:
-        body = message.body
-        n_bytes = body.size if body is not None else 0
-        guard.check(
-            message.metadata.to_pybytes(),
-            n_bytes,
-            lambda place, body=body: bytes(body[place : place + 8]),  # type: ignore[misc]
-        )
-        yield message.serialize().to_pybytes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy. Nothing is written
 there.
 
-Each row is a document, whose fields are the columns of the query. Nothing in the folder of a SQLite
-file changes, also while another program writes to it; see `_open_sqlite`. Rows with columns added
-go to a new table of another file.
+Each row is a document, whose fields are the columns of the query. Rows with columns added go to a
+new table of another file.
 """
 
 from __future__ import annotations
@@ -12,13 +11,10 @@ import json
 import os
 import re
 import sqlite3
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from time import monotonic
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
@@ -43,7 +39,6 @@ from nbtext.errors import (
     InputError,
     MissingExtra,
     NbtextError,
-    NbtextWarning,
     OutputError,
     SettingsError,
     number_of,
@@ -52,35 +47,11 @@ from nbtext.output import convert_errors, is_written_to
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
-# what a query may do in SQLite; it may not attach a file or change a setting
-ALLOWED = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_FUNCTION,
-    sqlite3.SQLITE_RECURSIVE,
-}
-# an untrusted file may hold views that call functions: https://sqlite.org/security.html
-SAFE_SQLITE = (
-    "pragma trusted_schema = off",
-    "pragma cell_size_check = on",
-    "pragma mmap_size = 0",
-    "pragma temp_store = file",  # of the temporary folder: a sorted view must not fill the memory
-)
-ROW_SECONDS = 300.0  # without a row, after which a query ends: it may never give one
-# steps of SQLite's machine between two looks at the clock, which take it 1 % longer
-ROW_CHECKS = 4_000
-MAX_VALUES = 4  # of the largest size that SQLite may hold in memory, see `limit_sqlite`
-MIN_VALUE_BYTES = 1 << 20  # the limit of a value is a limit of the schema, too
-COPIES = 10  # of a database that another program writes to, before that is an error
-LARGE_COPY = 64 << 20  # bytes whose copying takes a time that is worth a line
-# the version that a database in this mode needs; salts make each header unique
-WAL_MODE = 2
-WAL_HEADER_BYTES = 32
+WAL_MODE = 2  # the version that a database with a write-ahead log needs, byte 19 of the file
 # by dialect: the statement after which a transaction cannot write; others are rolled back only
 READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
 READ_ONLY["sqlite"] = "pragma query_only = on"
 SQLITE_SCHEMES = ("sqlite", "sqlite+pysqlite")  # URLs of files that are read like a file
-VIRTUAL = 2  # the mark of a column that is computed when it is read, in `pragma table_xinfo`
 FILE_DIALECTS = ("sqlite", "duckdb")  # whose drivers create a file that does not exist
 Row = Sequence[Any]
 
@@ -186,54 +157,40 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) -> Iterator[Block]:
     """Yield the rows of a SQLite file, whose name in ids and errors is `name`."""
     query = options.settings.query
-    limit = max(options.settings.max_document_bytes, MIN_VALUE_BYTES)
-    with _open_sqlite(path, name) as connection:
+    with closing(_connect(path)) as connection:
         try:
-            for statement in SAFE_SQLITE:
-                connection.execute(statement)
+            # views may call functions: https://sqlite.org/security.html
+            connection.execute("pragma trusted_schema = off")
             if query is None:
-                query = _only_table(connection, name, options)
-            elif limit < connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):
-                # a small file makes large values with views
-                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
-            names, types = _create_view(connection, query, name)
+                query = _only_table(connection, name)
+            names, types = _create_view(connection, query)
             fields = find_fields(names, options.settings, name)
-            # others are not computed
-            wanted = range(len(names)) if options.settings.keeps_rows else fields.places()
-            columns = ", ".join(
-                quote_name(each) if place in wanted else "null" for place, each in enumerate(names)
-            )
-            rows = _run_in_time(connection, f"select {columns} from nbtext_rows", name)
-            yield from _read_rows(
-                rows, SqlRows(name, names, types, (), 1), fields, options, n_bytes=n_bytes
-            )
-        except sqlite3.DataError:  # "string or blob too big"
-            hint = "raise --max-document-bytes, or select a part: substr(text, 1, 100000)"
-            raise InputError(
-                f"a value has more than {limit:,} bytes", where=name, hint=hint
-            ) from None
-        except (sqlite3.Error, UnicodeError, OverflowError) as error:
-            hint = (
-                "sqlite3 FILE .recover may save its content"
-                if isinstance(error, sqlite3.DatabaseError)
-                else ""
-            )
-            raise InputError(f"cannot be read as SQLite: {error}", where=name, hint=hint) from None
+            start = SqlRows(name, names, types, (), 1)
+            rows = connection.execute("select * from nbtext_rows")
+            yield from _read_rows(rows, start, fields, options, n_bytes=n_bytes)
+        except (sqlite3.Error, sqlite3.Warning, UnicodeError, OverflowError) as error:
+            # an error of several statements has no code
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+            what = "cannot be read as SQLite"
+            hint = "sqlite3 FILE .recover may save its content"
+            if code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
+                what = "the query fails"
+                hint = QUERY_HINT
+            elif code == sqlite3.SQLITE_READONLY_ROLLBACK:
+                hint = "open it once with the program that writes it, which ended in a transaction"
+            raise InputError(f"{what}: {error}", where=name, hint=hint) from None
 
 
-@contextmanager
-def _open_sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
-    """Open a SQLite file; nothing in its folder is changed, created or deleted.
+def _connect(path: str) -> sqlite3.Connection:
+    """Open a SQLite file for reading only, with SQLite's locks.
 
-    A database with a rollback journal is opened for reading only, with SQLite's locks. With a
-    write-ahead log, these locks are files beside it. So a database whose log is merged, which no
-    program has open, is read without locks, and whether it has changed is checked at the end. If
-    there is a log, or the journal of a crash, both files are copied.
+    With a write-ahead log, these locks are files beside the database. So one whose log is merged,
+    which no program has open, is read without locks: its folder stays as it is.
 
     Raises
     ------
     InputError
-        The file is missing, changes all the time, or is too large for the temporary folder.
+        The file is missing.
     """
     try:
         with open(path, "rb") as file:
@@ -241,94 +198,8 @@ def _open_sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
     except OSError as error:
         raise unreadable(path, error) from None
     address = f"file:{quote(os.path.abspath(path))}?mode=ro"
-    log = "-wal" if is_wal else "-journal"
-    with ExitStack() as stack:
-        if os.path.exists(path + log) and (is_wal or _is_left_behind(address)):
-            import tempfile
-
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nbtext-"))
-            copied = os.path.join(folder, "copy.db")
-            _copy_sqlite(path, log, copied, name)
-            yield stack.enter_context(closing(_connect(f"file:{quote(copied)}?mode=rw")))
-            return
-        state = _state(path, log)
-        connection = stack.enter_context(
-            closing(_connect(f"{address}&immutable=1" if is_wal else address))
-        )
-        try:
-            yield connection
-        finally:
-            if is_wal and _state(path, log) != state:
-                hint = "run the command again"
-                raise InputError(
-                    "another program has changed it while it was read", where=name, hint=hint
-                )
-
-
-def _is_left_behind(address: str) -> bool:
-    """Return whether a rollback journal is that of a crash, which SQLite can only read after it has
-    written.
-    """
-    with closing(_connect(address)) as connection:
-        try:
-            connection.execute("select 1 from sqlite_schema").fetchone()
-        except sqlite3.Error as error:
-            return error.sqlite_errorcode in (
-                sqlite3.SQLITE_READONLY_ROLLBACK,
-                sqlite3.SQLITE_CANTOPEN,
-            )
-    return False
-
-
-def _state(path: str, log: str) -> tuple[object, ...]:
-    """Return what changes if the log of a database is merged and begun again, or, without one, if
-    it is written to.
-    """
-    with suppress(OSError), open(path + log, "rb") as file:
-        if head := file.read(WAL_HEADER_BYTES):
-            return (head,)
-    status = os.stat(path)
-    return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def _copy_sqlite(path: str, log: str, target: str, name: str) -> None:
-    """Copy a database with its log while another program may write to it.
-
-    Writers append to the log, and merge it into the database at times. Whatever they merge while
-    the database is copied is in the log that is copied after it, if the log was not begun again,
-    which gives it a new header. An unfinished transaction at its end is ignored by SQLite.
-    """
-    import shutil  # by such a database only
-
-    folder = os.path.dirname(target)
-    for _ in range(COPIES):
-        before = _state(path, log)
-        sizes = [os.stat(each).st_size for each in (path, path + log) if os.path.exists(each)]
-        n_bytes = sum(sizes)
-        n_free = shutil.disk_usage(folder).free
-        what = f"has a {log[1:]} file, so that {n_bytes:,} bytes are copied to {os.path.dirname(folder)} first"
-        if n_bytes > n_free:
-            hint = "set TMPDIR to a folder with more room, or end the program that has it open"
-            raise InputError(f"{what}, which has room for {n_free:,}", where=name, hint=hint)
-        if n_bytes > LARGE_COPY:
-            warnings.warn(f"{name}: {what}", NbtextWarning, stacklevel=2)
-        shutil.copyfile(path, target)
-        with (
-            suppress(FileNotFoundError),
-            open(path + log, "rb") as file,
-            open(target + log, "wb") as copied,
-        ):
-            n_left = os.fstat(file.fileno()).st_size
-            while n_left and (raw := file.read(min(n_left, 1 << 20))):
-                copied.write(raw)
-                n_left -= len(raw)
-        if _state(path, log) == before:
-            return
-    hint = f"make a copy with: sqlite3 {name} '.backup COPY.db'"
-    raise InputError("another program writes to it all the time", where=name, hint=hint)
-
-
-def _connect(address: str) -> sqlite3.Connection:
+    if is_wal and not os.path.exists(path + "-wal"):
+        address += "&immutable=1"
     # the threads that predict take turns to read
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     connection.text_factory = _decode_text
@@ -345,10 +216,8 @@ def _decode_text(content: bytes) -> str | bytes:
         return content
 
 
-def _only_table(connection: sqlite3.Connection, path: str, options: ReadOptions) -> str:
-    """Return the query of all rows of the only table. What the file would compute is not read
-    without a query.
-    """
+def _only_table(connection: sqlite3.Connection, path: str) -> str:
+    """Return the query of all rows of the only table."""
     kinds = "type in ('table', 'view') and name not glob 'sqlite_*'"
     found = connection.execute(
         f"select type, name from sqlite_schema where {kinds} order by 1, 2"
@@ -366,90 +235,19 @@ def _only_table(connection: sqlite3.Connection, path: str, options: ReadOptions)
         raise InputError(
             what + (f": {format_names(names)}" if names else ""), where=path, hint=hint
         )
-    columns = connection.execute(f"pragma table_xinfo({quote_name(tables[0])})").fetchall()
-    wanted = {
-        *options.settings.text_field,
-        *options.settings.label_names,
-        options.settings.id_field,
-    }
-    wanted.add(options.settings.split_field or "")
-    computed = [
-        row[1]
-        for row in columns
-        if row[6] == VIRTUAL and (row[1] in wanted or options.settings.keeps_rows)
-    ]
-    if computed:
-        raise InputError(
-            f"the column `{computed[0]}` is computed from other columns", where=path, hint=hint
-        )
     return f"select * from {quote_name(tables[0])}"
 
 
 def _create_view(
-    connection: sqlite3.Connection, query: str, path: str
+    connection: sqlite3.Connection, query: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Create a temporary view of a query, and return its columns with their declared types.
 
     SQLite creates a view of a `select` statement only.
     """
-    try:
-        connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
-        columns = connection.execute("pragma table_info(nbtext_rows)").fetchall()
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise InputError(f"the query fails: {error}", where=path, hint=QUERY_HINT) from None
-    connection.set_authorizer(_authorize)
+    connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
+    columns = connection.execute("pragma table_info(nbtext_rows)").fetchall()
     return tuple(str(column[1]) for column in columns), tuple(str(column[2]) for column in columns)
-
-
-def limit_sqlite(max_document_bytes: int) -> None:
-    """Limit the memory of SQLite in this process, for good: a view of a small file may have rows of
-    many large values.
-
-    For programs that read the documents of one command. A library cannot do that, because others
-    may use SQLite, too.
-    """
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(
-            f"pragma hard_heap_limit = {MAX_VALUES * max(max_document_bytes, MIN_VALUE_BYTES)}"
-        )
-
-
-def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Iterator[Row]:
-    """Yield the rows of a query; each must come within `ROW_SECONDS`."""
-    ends = monotonic() + ROW_SECONDS
-    connection.set_progress_handler(lambda: monotonic() > ends, ROW_CHECKS)
-    rows: Iterator[Row] = iter(())
-    is_started = False
-    while True:
-        ends = monotonic() + ROW_SECONDS
-        try:
-            if not is_started:
-                rows = connection.execute(query)
-                is_started = True
-            row = list(islice(rows, 1))  # a list, so that no name keeps a large row
-        except MemoryError:
-            hint = "select fewer or smaller columns, or raise --max-document-bytes"
-            raise InputError(
-                "a row of the query takes too much memory", where=path, hint=hint
-            ) from None
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                raise InputError(f"the query fails: {error}", where=path, hint=QUERY_HINT) from None
-            if monotonic() <= ends:  # the signal arrived in the progress handler
-                raise KeyboardInterrupt from None
-            what = f"the query gave no row for {ROW_SECONDS:g} seconds"
-            hint = "store its rows in a table first"
-            raise InputError(what, where=path, hint=hint) from None
-        if not row:
-            return
-        yield row.pop()
-
-
-def _authorize(action: int, *_: str | None) -> int:
-    """Return whether SQLite may do something for a query: attaching a file is refused, for
-    example.
-    """
-    return sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
 
 
 def quote_name(name: str) -> str:
@@ -490,8 +288,6 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
             connection = stack.enter_context(engine.connect())
             if begin := READ_ONLY.get(engine.dialect.name):
                 connection.exec_driver_sql(begin)
-            if isinstance(sqlite := connection.connection.driver_connection, sqlite3.Connection):
-                sqlite.set_authorizer(_authorize)
             options_of_query = {
                 "stream_results": True,
                 "max_row_buffer": BUFFERED_ROWS,

@@ -7,7 +7,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import http.client
-import io
 import json
 import lzma
 import os
@@ -17,9 +16,7 @@ import re
 import shutil
 import signal
 import socket
-import sqlite3
 import stat
-import struct
 import subprocess
 import sys
 import threading
@@ -61,13 +58,9 @@ MANY_DOCUMENTS = (
 # bytes of a document, and such documents of a file
 MAX_TEXT = 100_000_000
 N_LONG = 6
-LONG_VIEW = f"""with recursive c(x) as (select 1 union all select x + 1 from c)
-    select hex(zeroblob({MAX_TEXT // 2 - 100})) as text, 'a' as label from c limit {N_LONG}"""
 MAX_WAIT = 1.0  # seconds in which /healthz must answer beside a request
 STEP = 0.02  # seconds between two questions
 
-# of 300, in which an endless query gives no row
-SOONER = "from nbtext.documents import sql; sql.ROW_SECONDS = 3.0"
 BROKEN = re.compile(rb"Traceback|internal error|Segmentation")
 # kinds of files that are neither regular nor directories, and how device files are made
 SPECIAL = {
@@ -113,8 +106,7 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
     """Have commands meet foreign files: how many meetings, how many files that changed, appeared or
     were lost.
 
-    `label` and `serve` find them where they append; databases are read beside other programs'
-    files.
+    `label` and `serve` find them where they append.
     """
     chance = random.Random(seed)
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
@@ -167,19 +159,6 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
                 (place / "m.jsonl").symlink_to(name)
             meet(f"label {kind}", place, lambda place=place: _label(folder, place / "m.jsonl"))  # type: ignore[misc]
             meet(f"feedback {kind}", place, lambda place=place: _give_feedback(folder, place))  # type: ignore[misc]
-        shutil.rmtree(place)
-    for number in range(max(2, n_files // 4)):
-        place = folder / f"d{number}"
-        place.mkdir()
-        with closing(_database(place / "t.db", chance, is_used=number % 2 == 0)):
-            for query in ([], ["--query", "select text from t"], ["--query", "delete from t"]):
-                for name in ("t.db", "missing.db"):
-                    words = ["predict", name, "-m", str(folder / "m.joblib"), *query]
-                    meet(
-                        " ".join(words),
-                        place,
-                        lambda words=words, place=place: run_nbtext(words, place),
-                    )  # type: ignore[misc]
         shutil.rmtree(place)
     return figures
 
@@ -343,64 +322,20 @@ def _give_feedback(folder: Path, place: Path) -> None:
         service.post("/v1/feedback", b'{"text": "one", "label": "trash"}', 10)
 
 
-def _database(path: Path, chance: random.Random, *, is_used: bool) -> sqlite3.Connection:
-    """Return a connection that another program keeps to a new database, in the journal mode WAL if
-    it is used.
-    """
-    connection = sqlite3.connect(path)
-    if is_used:
-        connection.execute("pragma journal_mode = wal")
-    connection.execute("create table t (text, label)")
-    rows = [(f"word{chance.randrange(9)} bins", "a") for _ in range(9)]
-    connection.executemany("insert into t values (?, ?)", rows)
-    connection.commit()
-    return connection
-
-
 # hostile files
 
 
-def _sqlite(statements: str) -> bytes:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(statements)
-        return connection.serialize()
-
-
-def _tables() -> Iterator[tuple[str, bytes, list[str]]]:
-    """Yield the name, the content and the options of tables and databases that are small and would
-    be large.
-    """
-    endless = "with recursive c(x) as (select 1 union all select x + 1 from c)"
-    usual = "create table t (text, label); insert into t values ('the bins', 'trash'), ('a fine', 'parking');"
-    query = ["--query", "select * from v"]
-    views = {
-        "blob": "select hex(zeroblob(400000000)) as text, 'a' as label",
-        "many": f"{endless} select hex(zeroblob(20000000)) as text, 'a' as label from c limit 60",
-        "endless": f"{endless} select max(x) as text, 'a' as label from c",
-        "sorted": f"{endless} select hex(randomblob(100000)) as text, 'a' as label from c order by text",
-        "wide": "select "
-        + ", ".join(f"hex(zeroblob(9000000)) as c{n}" for n in range(99))
-        + ", 'a' as text",
-    }
-    for name, view in views.items():
-        yield f"{name}.db", _sqlite(f"create view v as {view};"), []
-        yield f"{name}-query.db", _sqlite(f"{usual} create view v as {view};"), query
-    computed = _sqlite(
-        "create table t (id, text as (hex(zeroblob(400000000))), label default 'a'); insert into t (id) values (1);"
-    )
-    yield "computed.db", computed, []
-    with suppress(ImportError):
-        yield from _arrow_tables()
-        yield from _long_arrow_tables()
+def _tables() -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the content of files that are small and would be large."""
     yield from _long_texts()
     yield from _packed()
     large = b"x" * 100_000_000
     for suffix, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
-        yield f"bomb.csv{suffix}", pack(b'text,label\n"' + large + large), []
-        yield f"bomb.jsonl{suffix}", pack(b'{"text": "' + large + large), []
+        yield f"bomb.csv{suffix}", pack(b'text,label\n"' + large + large)
+        yield f"bomb.jsonl{suffix}", pack(b'{"text": "' + large + large)
 
 
-def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
+def _packed() -> Iterator[tuple[str, bytes]]:
     """Yield files of mail, JSON, tables and lines that decompress to many small things, or to a
     wide text.
     """
@@ -445,7 +380,7 @@ def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
     }
     for name, (start, unit) in many.items():
         size = PACKED // 20 if name in MANY_DOCUMENTS else PACKED
-        yield f"many-{name}.gz", gzip.compress(start + unit * (size // len(unit))), []
+        yield f"many-{name}.gz", gzip.compress(start + unit * (size // len(unit)))
     wide = "\U0001f600".encode() + b"a " * (MAX_TEXT // 2 - 999)
     texts = {
         "eml": b"\n" + wide,
@@ -454,24 +389,19 @@ def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
         "jsonl": b'{"text": "' + wide + b'"}',
     }
     for suffix, content in texts.items():
-        yield f"wide.{suffix}.xz", lzma.compress(content, preset=0), []
+        yield f"wide.{suffix}.xz", lzma.compress(content, preset=0)
     rows = (b"a," * (MAX_TEXT // 3) + b"b\n").replace(b",", b" ")
-    yield "rows.csv.xz", lzma.compress(b"text,label\n" + rows * 5, preset=0), []
+    yield "rows.csv.xz", lzma.compress(b"text,label\n" + rows * 5, preset=0)
     for suffix, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
         member = pack(b"a\n")
-        yield f"members.txt{suffix}", member * (MAX_FILE // len(member) - 1), []
+        yield f"members.txt{suffix}", member * (MAX_FILE // len(member) - 1)
 
 
-def _long_texts() -> Iterator[tuple[str, bytes, list[str]]]:
+def _long_texts() -> Iterator[tuple[str, bytes]]:
     """Yield files of many documents, each as long as a document may be: several together would fill
     the memory.
     """
     text = (b"word " * (MAX_TEXT // 5))[:-100]
-    yield (
-        "long.db",
-        _sqlite(f"create table t (text, label); create view v as {LONG_VIEW};"),
-        ["--query", "select * from v"],
-    )
     mail = b"From a@b.c Thu Nov 21 03:37:00 2024\nSubject: one\n\n%s\n\n" % text
     forms = {
         "jsonl": (b"", b'{"label": "a", "text": "%s"}\n' % text, b""),
@@ -484,118 +414,13 @@ def _long_texts() -> Iterator[tuple[str, bytes, list[str]]]:
     for name, (start, row, end) in forms.items():
         packer = lzma.LZMACompressor() if name == "jsonl" else zlib.compressobj(wbits=31)
         packed = b"".join(map(packer.compress, (start, *[row] * N_LONG, end))) + packer.flush()
-        yield f"long.{name}.{'xz' if name == 'jsonl' else 'gz'}", packed, []
+        yield f"long.{name}.{'xz' if name == 'jsonl' else 'gz'}", packed
 
 
-def _long_arrow_tables() -> Iterator[tuple[str, bytes, list[str]]]:
-    import pyarrow as pa
-    from pyarrow import ipc
-    from pyarrow import parquet as pq
-
-    text = "word " * (MAX_TEXT // 5)
-    one = pa.DictionaryArray.from_arrays(pa.array([0] * N_LONG, pa.int32()), pa.array([text]))
-    table = pa.table({"text": one, "label": ["a", "b"] * (N_LONG // 2)})
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    yield "long.parquet", file.getvalue(), []
-    for name, kind in (("long.feather", ipc.new_file), ("long.arrows", ipc.new_stream)):
-        file = io.BytesIO()
-        with kind(file, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
-            writer.write_table(table)
-        yield name, file.getvalue(), []
-
-
-def _arrow_tables() -> Iterator[tuple[str, bytes, list[str]]]:
-    import pyarrow as pa
-    from pyarrow import ipc
-    from pyarrow import parquet as pq
-
-    # 1.2 GB
-    text = "word " * 200_000
-    n_rows = 1200
-    one = pa.DictionaryArray.from_arrays(pa.array([0] * n_rows, pa.int32()), pa.array([text]))
-    lists = pa.ListArray.from_arrays(list(range(0, n_rows + 1)), one)
-    pairs = pa.DictionaryArray.from_arrays(
-        pa.array([0] * n_rows, pa.int8()), pa.array(["label " * 160_000])
-    )
-    view = struct.pack("<i4sii", len(text), text[:4].encode(), 0, 0) * n_rows
-    tables = {
-        "dictionary": pa.table({"text": one, "label": ["a", "b"] * (n_rows // 2)}),
-        "lists": pa.table({"text": ["a"] * n_rows, "label": lists}),
-        "label": pa.table({"text": ["a"] * n_rows, "label": pairs}),
-        "other": pa.table(
-            {"text": ["a"] * n_rows, "label": ["b"] * n_rows, "more": one, "id": one}
-        ),
-        "nulls": pa.table(
-            {"text": pa.nulls(300_000, pa.string()), "label": pa.nulls(300_000, pa.string())}
-        ),
-    }
-    views = pa.Array.from_buffers(
-        pa.string_view(), n_rows, [None, pa.py_buffer(view), pa.py_buffer(text.encode())]
-    )
-    for name, table in tables.items():
-        for codec in ("zstd", "gzip"):
-            file = io.BytesIO()
-            pq.write_table(table, file, compression=codec, store_schema=codec == "gzip")
-            yield f"{name}-{codec}.parquet", file.getvalue(), []
-    for name, table in {
-        **tables,
-        "views": pa.table({"text": views, "label": ["a", "b"] * (n_rows // 2)}),
-    }.items():
-        for codec in ("zstd", None):
-            file = io.BytesIO()
-            with ipc.new_file(
-                file, table.schema, options=ipc.IpcWriteOptions(compression=codec)
-            ) as writer:
-                writer.write_table(table)
-            yield f"{name}-{codec}.arrow", file.getvalue(), []
-
-
-def _small_tables() -> Iterator[tuple[str, bytes]]:
-    """Yield honest files, whose bytes are changed."""
-    yield (
-        "t.db",
-        _sqlite(
-            "create table t (text, label); insert into t values ('the bins', 'trash'), ('fine', 'parking');"
-        ),
-    )
-    with suppress(ImportError):
-        import pyarrow as pa
-        from pyarrow import ipc
-        from pyarrow import parquet as pq
-
-        table = pa.table({"text": ["the bins", "a fine"] * 9, "label": ["trash", "parking"] * 9})
-        file = io.BytesIO()
-        pq.write_table(table, file, compression="zstd")
-        yield "t.parquet", file.getvalue()
-        for name, kind in (("t.arrow", ipc.new_file), ("t.arrows", ipc.new_stream)):
-            file = io.BytesIO()
-            with kind(file, table.schema) as writer:
-                writer.write_table(table)
-            yield name, file.getvalue()
-
-
-def _changed(chance: random.Random, content: bytes) -> bytes:
-    """Set a few bytes, or a number of four bytes, somewhere to something else, or cut the file."""
-    data = bytearray(content)
-    for _ in range(chance.choice([1, 1, 2, 5])):
-        place = chance.randrange(len(data) - 8)
-        number = chance.choice(
-            [0, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x10000000, chance.getrandbits(32)]
-        )
-        size = chance.choice([1, 1, 2, 4])
-        data[place : place + size] = struct.pack("<I", number)[:size]
-    return bytes(data[: chance.randrange(len(data))] if chance.random() < 0.1 else data)
-
-
-def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
+def feed(folder: Path) -> dict[str, Any]:
     """Have `predict` and `train` read hostile files: how many, how many were large, slow or broken,
     and the memory.
-
-    n_changed  how many changed versions of each honest file there are, beside those that were made
-               to be hostile
     """
-    chance = random.Random(seed)
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
     figures: dict[str, Any] = {
         "tried": 0,
@@ -607,11 +432,13 @@ def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
         "wrong": [],
     }
 
-    def read(name: str, content: bytes, options: list[str], commands: tuple[str, ...]) -> None:
+    for name, content in _tables():
+        if len(content) >= MAX_FILE:
+            continue
         (folder / name).write_bytes(content)
-        for command in commands:
+        for command in ("predict", "train") if name.startswith("long") else ("predict",):
             to = ["-o", "out"] if command == "train" else ["-m", "m.joblib", "-o", "out.tsv"]
-            found = _measure([command, name, *options, *to, "--force"], folder)
+            found = _measure([command, name, *to, "--force"], folder)
             figures["tried"] += 1
             if found["megabytes"] > figures["megabytes"]:
                 figures["megabytes"] = found["megabytes"]
@@ -619,22 +446,8 @@ def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
             for kind in ("large", "slow", "crashed"):
                 figures[kind] += found[kind]
             if found["large"] or found["slow"] or found["crashed"]:
-                figures["wrong"].append(f"{command} {name} {' '.join(options)}: {found}")
+                figures["wrong"].append(f"{command} {name}: {found}")
         (folder / name).unlink()
-
-    for name, content, options in _tables():
-        if len(content) < MAX_FILE:
-            read(
-                name,
-                content,
-                options,
-                ("predict", "train")
-                if "query" in name or "dictionary" in name or "long" in name
-                else ("predict",),
-            )
-    for name, content in _small_tables():
-        for _ in range(n_changed):
-            read(name, _changed(chance, content), [], ("predict",))
     return figures
 
 
@@ -643,7 +456,7 @@ def _measure(arguments: list[str], folder: Path) -> dict[str, Any]:
     said = folder / "said"
     with said.open("wb") as file:
         process = forker().popen(
-            arguments, before=SOONER, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file
+            arguments, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file
         )
         try:
             process.wait(MAX_SECONDS)
