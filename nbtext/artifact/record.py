@@ -23,11 +23,13 @@ from nbtext.artifact import audit
 from nbtext.artifact.audit import DEFAULT, Limits, invalid_value, require
 from nbtext.artifact.storage import Record, StoredArray, newer_error
 from nbtext.documents.names import are_ascending, pack_names, unpack_names
-from nbtext.errors import SettingsError
+from nbtext.errors import ArtifactError, SettingsError
 from nbtext.features.csr import running_sums
 from nbtext.features.vocabulary import Vocabulary
 
 T = TypeVar("T")
+# fields that records had, and the only values that files of version 3 may have in them
+REMOVED: dict[str, dict[str, Any]] = {"ModelSettings": {"duplicates": "together"}}
 LONG = 1_000  # values of a tuple that are stored in the header; more are stored as an array
 TYPES = {
     dict: "a section",
@@ -159,6 +161,11 @@ class Reader:
             raise _wrong_type(key, dict, value)
         known = {name: each for name, each in fields_of(kind).items() if name not in without}
         prefix = f"{key}." if key else ""
+        for name, meant in REMOVED.get(kind.__name__, {}).items():
+            if name in value and value[name] != meant:
+                what = f"the model was made with {name} {value[name]!r}, which nbtext no longer has"
+                raise ArtifactError(what, hint="train it again")
+            value = {each: stored for each, stored in value.items() if each != name}
         if unknown := sorted(value.keys() - known.keys()):
             raise newer_error(f'this one does not know its entry "{prefix}{unknown[0]}"')
         found = {}

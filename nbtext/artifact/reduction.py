@@ -331,7 +331,7 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
         sample.classes,
         n_folds,
         seed=settings.seed,
-        contents=None if settings.is_separate else sample.hashes,
+        contents=sample.hashes,
         class_documents=counts.statistics.class_documents,
     )
     sizes = np.bincount(folds[folds != NEVER_HELD_OUT], minlength=n_folds)

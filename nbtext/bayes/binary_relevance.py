@@ -277,14 +277,12 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     sets        the label sets of the documents
     n_hapax     (n_documents,), tokens of each document whose features no other document has: they
                 are out of vocabulary. None: the vocabulary does not depend on the documents
-    is_separate  whether each document is a content of its own, and is left out alone
     """
 
     counts: LabelCounts
     documents: DocumentCounts
     sets: LabelSets
     n_hapax: NDArray[Any] | None
-    is_separate: bool = False
 
     def drop_last_content(self) -> RelevanceLeaveOneOut:
         """Return a sample without its last group of duplicates, which may be incomplete."""
@@ -307,18 +305,14 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         counts = self.left_out.documents.totals
         if self.n_hapax is None:
             return counts
-        return np.asarray(
-            counts
-            - self._unseen(count_hapaxes(self.statistics, self.documents).tokens)[self.examples]
-        )
+        hapaxes = count_hapaxes(self.statistics, self.documents).tokens
+        return np.asarray(counts - hapaxes[self.examples])
 
     @cached_property
     def lengths(self) -> Floats:
         """The tokens of each content, without features that no other document has."""
         lengths = self.left_out.documents.lengths
-        return (
-            lengths if self.n_hapax is None else lengths - self._unseen(self.n_hapax)[self.examples]
-        )
+        return lengths if self.n_hapax is None else lengths - self.n_hapax[self.examples]
 
     def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
         """Return the function that scores a block of this corpus."""

@@ -71,7 +71,7 @@ class LeaveOneOutEstimate:
     log_loss    mean −log P(true label), in nats; of calibrated probabilities if the model is
                 calibrated
     confused    the pairs of labels that are confused most often
-    duplicates  number of documents that repeat another one; see `ModelSettings.duplicates`
+    duplicates  number of documents that repeat another one; they are left out together
     unjudged    number of documents (and their duplicates) that are the only ones of their label;
                 they cannot be scored
     held_out    number of documents that are not in the training set, so that they did not have to
@@ -82,8 +82,8 @@ class LeaveOneOutEstimate:
                 `min_precision`
     unanswered  number of documents without a word that the model of the others knows; it gives them
                 no label
-    other       accuracy if duplicates are left out separately instead of together, or together
-                instead of separately; None: it differs by no more than `error_of` the accuracy
+    other       accuracy of Naive Bayes if each document is left out without its duplicates; None:
+                it differs by no more than `error_of` the accuracy
     folds       number of folds that models of the other documents scored; None: leave-one-out, or
                 those of the settings
     """
@@ -108,27 +108,6 @@ class LeaveOneOutEstimate:
     def metric(self) -> float:
         """The figure that `other` is compared with."""
         return self.accuracy
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedTexts:
-    """The documents of equal content in a cross-validation, and how much the result depends on
-    their folds.
-
-    documents   number of documents that repeat another one
-    duplicates  `together`: they are in one fold; `separate`: they may be in different folds
-    metric      `accuracy`, or `micro_f1` of documents with several labels
-    together    the metric for new texts, with duplicates in one fold; None: both are about the
-                same, or not known
-    separate    the metric if texts repeat as they do here, with duplicates in any folds; None as
-                above
-    """
-
-    documents: int
-    duplicates: str
-    metric: str
-    together: float | None
-    separate: float | None
 
 
 @dataclass(frozen=True, slots=True)

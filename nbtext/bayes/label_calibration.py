@@ -49,11 +49,13 @@ from nbtext.bayes.binary_relevance import (
     Smoothing,
 )
 from nbtext.bayes.conformal import Quantiles
+from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.newton import Bordered, dot, minimize_bordered
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts
+from nbtext.features.document_counts import count_repeated
 from nbtext.parallel import parallel_map
 from nbtext.records import dataclass
 
@@ -192,6 +194,7 @@ class Cells:
     class_documents  (n_labels,), documents with each label in the whole corpus
     n_documents      whose scores these are
     n_unanswered     of these documents, those without a known word
+    n_duplicates     of the documents of the corpus, those that repeat another one
     """
 
     contents: NDArray[np.int64]
@@ -204,6 +207,7 @@ class Cells:
     class_documents: NDArray[Any]
     n_documents: int
     n_unanswered: int = 0
+    n_duplicates: int = 0
 
     @property
     def n_labels(self) -> int:
@@ -553,9 +557,9 @@ class MultilabelEstimate:
     label_f1        (n_labels,)
     unanswered      number of documents without a word that the model of the others knows; it gives
                     them no label
-    duplicates      number of documents that repeat another one; see `ModelSettings.duplicates`
-    other           micro F1 if duplicates are left out separately instead of together, or together
-                    instead of separately; None: it differs by no more than `error_of` micro F1
+    duplicates      number of documents that repeat another one; they are left out together
+    other           micro F1 of Naive Bayes if each document is left out without its duplicates;
+                    None: it differs by no more than `error_of` micro F1
     """
 
     FIGURES: ClassVar = ("micro_f1", "macro_f1", "precision_at_1", "log_loss")  # in output
@@ -623,6 +627,7 @@ def select_multilabel(
     jobs      number of threads; the fit does not depend on it
     """
     n_labels = corpus.statistics.n_classes
+    n_duplicates = count_repeated(corpus.documents)
     corpus = corpus.first(MAX_SCORES // max(1, n_labels))
     if len(corpus.left_out) < 2 or n_labels == 0:
         return default_multilabel_fit(n_labels)
@@ -633,9 +638,32 @@ def select_multilabel(
     cells = collect_cells(
         corpus, corpus.scores_of(smoothing), start, improbable=improbable, jobs=jobs
     )
+    cells = replace(cells, n_duplicates=n_duplicates)
     combination, _ = fit_combination(cells, start)
     probabilities = cells.left_out_probabilities(combination)
-    return make_multilabel_fit(cells, probabilities, combination, smoothing, by_label=by_label)
+    fit = make_multilabel_fit(cells, probabilities, combination, smoothing, by_label=by_label)
+    return _add_other_estimate(fit, corpus, jobs)
+
+
+def _add_other_estimate(
+    fit: MultilabelFit, corpus: RelevanceLeaveOneOut, jobs: int
+) -> MultilabelFit:
+    """Return the fit with the micro F1 of its model if each document is left out without its
+    duplicates, where so many repeat that it can differ.
+    """
+    smoothing, combination = fit.naive_bayes
+    assert fit.estimate is not None  # for the types
+    micro_f1 = fit.estimate.micro_f1
+    error = error_of(micro_f1, len(corpus.documents))
+    is_repeated = (corpus.copies > 1) & (np.diff(corpus.documents.indptr) > 0)
+    if is_repeated.sum() <= error * len(corpus.documents):
+        return fit
+    alone = corpus.alone
+    cells = collect_cells(alone, alone.scores_of(smoothing), combination, jobs=jobs)
+    other = measure(cells, cells.left_out_probabilities(combination), fit.thresholds).micro_f1
+    if abs(other - micro_f1) <= error:
+        return fit
+    return replace(fit, estimate=replace(fit.estimate, other=other))
 
 
 def default_multilabel_fit(n_labels: int) -> MultilabelFit:
@@ -770,6 +798,7 @@ def make_multilabel_fit(
         float(losses.sum() / cells.n_documents),
         thresholds.label_f1,
         cells.n_unanswered,
+        cells.n_duplicates,
     )
     return MultilabelFit(
         smoothing,

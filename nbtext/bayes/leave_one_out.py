@@ -3,8 +3,8 @@ in one pass.
 
 Documents with equal content are left out together, each from its own class. Otherwise a document's
 duplicates would predict it, and the estimate for new texts would be too high. Where texts repeat by
-nature, such as short phrases, a document can be left out alone instead (`is_separate`): then the
-estimate is for texts that repeat as they do here.
+nature, such as short phrases, a second estimate leaves out each document alone (`alone`): it is for
+texts that repeat as they do here.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ class LeftOutDocuments:
                  and its duplicates; None: the vocabulary is hashed or given, so no feature is out
                  of vocabulary
     is_new       (n_documents,), which documents are not part of the corpus; None: none
-    is_separate  whether each document is left out alone, without its duplicates
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax",)  # fields with a value for each document
@@ -62,7 +61,6 @@ class LeftOutDocuments:
     documents: DocumentCounts
     n_hapax: NDArray[Any] | None
     is_new: NDArray[np.bool_] | None = None
-    is_separate: bool
 
     @property
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -78,12 +76,8 @@ class LeftOutDocuments:
 
     @cached_property
     def contents(self) -> NDArray[np.int64]:
-        """A number for what is left out with each document: its content, or only itself,
-        (n_documents,).
-        """
-        return (
-            np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
-        )
+        """A number for the content of each document, (n_documents,)."""
+        return number_contents(self.documents)
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -129,8 +123,26 @@ class LeftOutDocuments:
         """The number of documents of the corpus with the content of each document, (n_documents,);
         0 for a new one.
         """
-        numbers = number_contents(self.documents)
-        return np.bincount(numbers[self.is_old], minlength=len(numbers))[numbers] * self.is_old
+        contents = self.contents
+        return np.bincount(contents[self.is_old], minlength=len(contents))[contents] * self.is_old
+
+    @property
+    def alone(self) -> Self:
+        """The same documents, each of which is left out without its duplicates: no two have the
+        same hash.
+
+        The features of a document that has a duplicate stay in the vocabulary.
+        """
+        hashes = np.arange(len(self.documents), dtype=np.uint64)
+        columns = {name: getattr(self, name) for name in self.COLUMNS}
+        kept = {
+            name: None if column is None else column * (self.copies <= 1)
+            for name, column in columns.items()
+        }
+        found: Self = replace(
+            cast(Any, self), documents=replace(self.documents, hashes=hashes), **kept
+        )
+        return found
 
     def take(self, documents: NDArray[np.int64]) -> Self:
         """Return only these documents; they must include all duplicates of each."""
@@ -154,8 +166,6 @@ class LeftOutDocuments:
             name: None if column is None else column[rows] for name, column in columns.items()
         }
         found: Self = replace(cast(Any, self), documents=documents, **selected)
-        if self.is_separate:
-            found.__dict__["copies"] = self.copies[rows]
         return found
 
     def first(self, size: int) -> Self:
@@ -177,12 +187,6 @@ class LeftOutDocuments:
             yield self.slice(start, stop)
             start = stop
 
-    def _unseen(self, counts: NDArray[Any]) -> NDArray[Any]:
-        """Return the counts of features that are out of vocabulary when a document is left out; see
-        `is_separate`.
-        """
-        return np.where(self.copies > 1, 0, counts) if self.is_separate else counts
-
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut(LeftOutDocuments):
@@ -203,9 +207,6 @@ class LeaveOneOut(LeftOutDocuments):
                       is needed
     empty       (n_classes,), documents of each class of the corpus without a token; None: those
                 among the documents
-    is_separate  whether each document is left out alone, without its duplicates; then the features
-                 of a document that has some remain in the vocabulary, and those that `n_hapax`
-                 counts are ignored
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "n_hapax_features")
@@ -219,7 +220,6 @@ class LeaveOneOut(LeftOutDocuments):
     is_new: NDArray[np.bool_] | None = None
     n_hapax_features: NDArray[Any] | None = None
     empty: NDArray[Any] | None = None
-    is_separate: bool = False
 
     @property
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -343,9 +343,7 @@ class LeaveOneOut(LeftOutDocuments):
         """The number of tokens of each document that are in the vocabulary of the others, shape
         (n_documents,).
         """
-        return np.asarray(
-            self.documents.lengths - (0 if self.n_hapax is None else self._unseen(self.n_hapax))
-        )
+        return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self.n_hapax))
 
     @property
     def lengths(self) -> NDArray[Any] | None:
@@ -377,7 +375,7 @@ class LeaveOneOut(LeftOutDocuments):
         unseen = self.model.out_of_vocabulary
         if unseen is None or self.n_hapax is None or not self.n_hapax.any():
             return scores
-        counts = self._unseen(self._hapax_counts)
+        counts = self._hapax_counts
         weights = self._spread(unseen(self.statistics, self.left_out, smoothing=smoothing))
         return np.asarray(scores - counts[:, None] * weights)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
@@ -58,7 +58,6 @@ DECISION_METRICS = ("accuracy", "macro_f1")
 METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustment of the prior
 PRIORS = ("empirical", "uniform")
 CONFIDENCE = 0.95  # of a target of recall or precision
-TOGETHER, SEPARATE = DUPLICATES = ("together", "separate")
 
 
 def _parse_prior(text: str) -> str | tuple[float, ...]:
@@ -135,9 +134,6 @@ class ModelSettings(LinearSettings):
 
     min_recall, min_precision  labels with their minimum recall or precision on new documents
     confidence                 the confidence in each of these targets
-    duplicates                 whether documents of equal content are left out, or held out,
-                               together, which estimates how good predictions for new texts are; or
-                               separately, for texts that repeat as they do in the training set
     """
 
     TITLE = "Model"
@@ -237,14 +233,6 @@ class ModelSettings(LinearSettings):
         high=MAX_KEPT,
         metavar="N",
     )
-    duplicates: str = setting(
-        TOGETHER,
-        "How documents with equal words are left out, and split into folds. `together` estimates, calibrates "
-        "and selects for new texts. `separate` does so for texts that repeat as they do in SOURCE, such as short "
-        "phrases or standard sentences.",
-        choices=DUPLICATES,
-        metavar="NAME",
-    )
 
     def check_values(self) -> None:
         LinearSettings.check_values(self)
@@ -298,17 +286,6 @@ class ModelSettings(LinearSettings):
             raise SettingsError(
                 what, where="optimize", hint="leave out one of them; log_loss can be combined"
             )
-
-    @property
-    def is_separate(self) -> bool:
-        """Whether each document is left out alone, although others have the same content."""
-        return self.duplicates == SEPARATE
-
-    def swap_duplicates(self) -> ModelSettings:
-        """Return the settings with duplicates left out separately instead of together, or the other
-        way round.
-        """
-        return replace(self, duplicates=TOGETHER if self.is_separate else SEPARATE)
 
     @property
     def has_targets(self) -> bool:

@@ -427,7 +427,7 @@ def select_smoothing(
 def _estimate_other(
     corpus: ScoredCorpus, selection: Selection, estimate: LeaveOneOutEstimate
 ) -> float | None:
-    """Return the accuracy of the model if duplicates are left out the other way; see
+    """Return the accuracy of the model if each document is left out without its duplicates; see
     LeaveOneOutEstimate.
 
     Only the documents that have duplicates are scored again, and only if they are so many that it
@@ -444,7 +444,7 @@ def _estimate_other(
     if sum(len(each.documents) for each in parts) <= error * estimate.documents:
         return None
     for block in chain.from_iterable(each.split(count_at_once(each)) for each in parts):
-        for each, sign in ((block, -1), (replace(block, is_separate=not block.is_separate), 1)):
+        for each, sign in ((block, -1), (block.alone, 1)):
             (scores,) = each.scores(selection.hyperparameters.smoothing)
             scores = each.ignore_hapaxes(scores, selection.hyperparameters.smoothing)
             predicted = calibration.decide(calibration.log_posterior(scores, each.lengths))

@@ -76,7 +76,6 @@ class HeldOut:
     lengths     (n_documents,), tokens of each document of the sample
     is_hapax    (n_features,), whether only one document, labeled or unlabeled, has the feature. It
                 is out of vocabulary when that document is held out
-    is_separate  whether duplicates may be in different folds
     """
 
     statistics: ClassStatistics
@@ -84,17 +83,15 @@ class HeldOut:
     lengths: NDArray[Any]
     is_hapax: NDArray[np.bool_]
     jobs: int = 1
-    is_separate: bool = False
 
     @cached_property
     def folds(self) -> NDArray[np.int64]:
         """The fold of each document; no fold has all documents of a class."""
-        contents = None if self.is_separate else number_contents(self.sample)
         return stratified_folds(
             self.sample.classes,
             N_FOLDS,
             seed=None,
-            contents=contents,
+            contents=number_contents(self.sample),
             class_documents=self.statistics.class_documents,
         )
 

@@ -24,7 +24,6 @@ from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.bayes.diagnostics import RepeatedTexts
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.evaluation.outcomes import PredictedBatch
@@ -158,6 +157,7 @@ def evaluate(given: Evaluate) -> None:
     train with the same options (--folds, --group-field, --order-field).
     """
     from nbtext.evaluation.tasks import TASKS
+    from nbtext.features.document_counts import count_repeated
     from nbtext.model.predictions import NO_TOKEN
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.evaluation import evaluation_result
@@ -170,11 +170,8 @@ def evaluate(given: Evaluate) -> None:
     chosen, table, held_out = _check_outputs(given)
     model, file = _load_subject(given)
     corpora: list[CorpusCounts] = []
-    repeated: list[RepeatedTexts] = []
     n_empty = 0
-    predict = partial(
-        _predict, given, model, file, on_corpus=corpora.append, on_repeated=repeated.append
-    )
+    predict = partial(_predict, given, model, file, on_corpus=corpora.append)
     trained_on = model.fitted.input if model is not None else None
     if model is not None:
         running.warn_of_costs(model.fitted, decisions, quiet=quiet)
@@ -221,7 +218,9 @@ def evaluate(given: Evaluate) -> None:
             evaluator.add_foreign(
                 predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch)
             )
-    evaluation = replace(evaluator.evaluation(), repeated=repeated[0] if repeated else None)
+    evaluation = evaluator.evaluation()
+    if corpora and given.folds.split_field is None:
+        evaluation = replace(evaluation, duplicates=count_repeated(corpora[0].sample) or None)
     if not has_any:
         evaluation = without_probabilities(evaluation)
     result = evaluation_result(evaluation)
@@ -387,7 +386,6 @@ def _predict(
         )
     candidates = running.list_searched(given.features, trained, source)
     search = partial(_search_fold, given, candidates)
-    duplicates = trained.duplicates
     return cross_validate_search(
         source,
         given.folds,
@@ -395,7 +393,6 @@ def _predict(
         search,
         decisions=decisions,
         jobs=jobs,
-        duplicates=duplicates,
         **listeners,
     )
 

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.diagnostics import RepeatedTexts, error_of
-from nbtext.bayes.settings import COMBINED, SEPARATE, TOGETHER, ModelSettings
+from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.errors import SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.evaluation.tasks import TASKS
-from nbtext.features.document_counts import DocumentCounts, count_repeated, number_contents
+from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import stratified_folds
 from nbtext.features.matrix_counter import require_counts
 from nbtext.features.settings import FeatureSettings
@@ -167,7 +166,6 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     jobs: int = 1,
     on_batch: OnBatch | None = None,
     on_corpus: Callable[[CorpusCounts], None] | None = None,
-    on_repeated: Callable[[RepeatedTexts], None] | None = None,
     has_ids: bool = False,
 ) -> Iterator[PredictedBatch]:
     """Read a source once, split its documents into folds, and predict each fold with a model of the
@@ -175,9 +173,6 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
 
     has_ids      whether the predictions have the ids and the places of the documents
     on_corpus    is called with the counts of all documents
-    on_repeated  is called at the end if documents have equal content, and no field says which of
-                 them are in one fold; if they are so many that the result depends on them, other
-                 folds are predicted, too
     """
     features = source_features(source, features)
     check_hashing(features, model_settings)
@@ -203,25 +198,19 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         marks, groups = places.split(corpus.sample)
         corpus = replace(corpus, sample=replace(corpus.sample, groups=groups))
     is_forward = settings.order_field is not None
-    folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)
-    validate = partial(
-        cross_validate,
-        corpus,
-        features=features,
-        decisions=decisions,
-        is_forward=is_forward,
-        jobs=jobs,
-    )
+    folds = assign_folds(corpus.sample, settings)
     held_out = [np.flatnonzero(each) for _, each in split_folds(folds, is_forward=is_forward)]
     order = np.concatenate(held_out)
     n_predicted = 0
-    n_duplicates, n_repeated = count_repeated(corpus.sample)
-    n_documents = len(corpus.sample)
-    is_compared = on_repeated is not None and settings.split_field is None and n_repeated
-    evaluator = task.evaluator()
-    for part in validate(folds, model_settings=model_settings):
-        if is_compared:
-            evaluator.add(part)
+    for part in cross_validate(
+        corpus,
+        folds,
+        features=features,
+        model_settings=model_settings,
+        decisions=decisions,
+        is_forward=is_forward,
+        jobs=jobs,
+    ):
         rows = order[n_predicted : n_predicted + len(part)]
         n_predicted += len(part)
         found = PredictedBatch(part, folds=folds[rows] + (not is_forward))
@@ -229,26 +218,6 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
             own = marks[rows].tolist()
             found = found._replace(predictions=replace(part, ids=places.ids_of(own)), places=own)
         yield found
-    if on_repeated is None or not is_compared:
-        return
-    found = evaluator.evaluation().metrics[task.main]
-    other = None
-    error = error_of(found, n_documents)
-    if n_repeated > error * n_documents and n_duplicates < n_documents - 1:
-        swapped = model_settings.swap_duplicates()
-        others = assign_folds(corpus.sample, settings, is_separate=swapped.is_separate)
-        evaluator = task.evaluator()
-        evaluator.add_all(validate(others, model_settings=swapped))
-        other = evaluator.evaluation().metrics[task.main]
-        other = other if abs(other - found) > error else None
-    figures = (
-        (None, None)
-        if other is None
-        else (other, found)
-        if model_settings.is_separate
-        else (found, other)
-    )
-    on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, task.main, *figures))
 
 
 def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
@@ -258,11 +227,9 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     search: Search,
     *,
     decisions: DecisionSettings = MOST_PROBABLE,
-    duplicates: str = TOGETHER,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
     on_corpus: Callable[[CorpusCounts], None] | None = None,
-    on_repeated: Callable[[RepeatedTexts], None] | None = None,
 ) -> Iterator[PredictedBatch]:
     """Read a source once, search a model for each fold among the other folds, and predict the fold
     with it.
@@ -274,16 +241,11 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     ----------
     features : FeatureSettings
         Documents with equal counts of these features are duplicates.
-    duplicates : str
-        Whether duplicates are in one fold (`together`), or in any (`separate`).
     search : callable
         Returns a model that is trained on some documents. It gets a function that counts their
         features.
     on_corpus : callable, optional
         Is called with the counts of all documents.
-    on_repeated : callable, optional
-        Is called at the end if documents have equal content. Searches for other folds would take
-        too long.
 
     Yields
     ------
@@ -312,9 +274,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     )
     groups = np.array(found_groups, dtype=object)[rows] if found_groups else None
     folds = np.empty(len(rows), dtype=np.int64)
-    folds[rows] = assign_folds(
-        replace(corpus.sample, groups=groups), settings, is_separate=duplicates == SEPARATE
-    )
+    folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings)
     TASKS["one"].task.check(
         decisions, tuple(sorted({label for label in documents.labels if label is not None}))
     )
@@ -336,9 +296,6 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
             yield PredictedBatch(
                 predictions, batch.texts, folds=np.full(len(batch), fold), places=here
             )
-    n_duplicates, _ = count_repeated(corpus.sample)
-    if on_repeated is not None and n_duplicates and settings.split_field is None:
-        on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
 
 
 class _Places:
@@ -391,21 +348,16 @@ def _check_folds(batch: Batch) -> Batch:
     return batch
 
 
-def assign_folds(
-    documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False
-) -> NDArray[np.int64]:
+def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
     """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only
     trained on.
 
-    Without groups or timestamps, documents of equal content are in the same fold, unless they are
-    separate.
+    Without groups or timestamps, documents of equal content are in the same fold.
 
     Parameters
     ----------
     documents : DocumentCounts
         With the group or timestamp of each document if the settings ask for it.
-    is_separate : bool
-        Whether documents of equal content may be in different folds.
 
     Raises
     ------
@@ -425,7 +377,7 @@ def assign_folds(
         hint = usual if n_documents > 1 else "give at least 2 documents"
         what = f"{n_folds} folds need at least as many documents; found {n_documents}"
         raise SettingsError(what, where="--folds", hint=hint)
-    contents = None if is_separate else number_contents(documents)
+    contents = number_contents(documents)
     folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=contents)
     if folds.min() == folds.max():
         raise SettingsError(

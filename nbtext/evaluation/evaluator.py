@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtext.bayes.diagnostics import Proportion, RepeatedTexts
+from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import BelowThreshold, InputError, SettingsError, named, suggest
@@ -140,7 +140,9 @@ class Evaluation:
                        source.
     targets            The targets of the model; None: it has none, or they do not apply to these
                        predictions.
-    repeated           The texts that repeat in a cross-validation; None: there are none.
+    duplicates         Number of documents of a cross-validation that repeat another one, and are
+                       in its fold; None: there are none, or a field says which documents are in
+                       one fold.
     """
 
     documents: int
@@ -155,7 +157,7 @@ class Evaluation:
     label_pairs: tuple[LabelPair, ...] | None = None
     foreign_documents: int | None = None
     targets: tuple[TargetCheck, ...] | None = None
-    repeated: RepeatedTexts | None = None
+    duplicates: int | None = None
 
 
 def without_probabilities(evaluation: Evaluation) -> Evaluation:

@@ -45,7 +45,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
-from nbtext.model.training import add_other_estimate, sample_size
+from nbtext.model.training import sample_size
 from nbtext.parallel import return_memory
 from nbtext.records import dataclass
 
@@ -525,10 +525,7 @@ def search_model(
     if size is not None:
         counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
     if chosen.model_settings != chosen.goalless_settings:
-        fitted = fit_model(
-            counts, chosen.features, chosen.model_settings, jobs=jobs, has_other=True
-        )
-    fitted = add_other_estimate(fitted, counts, jobs=jobs)
+        fitted = fit_model(counts, chosen.features, chosen.model_settings, jobs=jobs)
     results = [search.results[each] for each in listed if each in search.results]
     untried = [each for each in listed if each not in search.results]
     return TrainedModel(fitted, counts.with_class_sums), Search(
@@ -629,7 +626,6 @@ class _Fitter:
                     settings,
                     jobs=self.jobs,
                     check=self._budget.check,
-                    has_other=True,
                 )
         except OutOfTime:
             return None

@@ -341,14 +341,10 @@ def count_copies(documents: DocumentCounts) -> NDArray[np.int64]:
     return np.bincount(contents)[contents]
 
 
-def count_repeated(documents: DocumentCounts) -> tuple[int, int]:
-    """Return how many documents repeat another one, and how many have the same content as another
-    one.
-
-    Documents without a token, which get no label, are not counted.
-    """
-    copies = count_copies(documents.filter(np.diff(documents.indptr) > 0))
-    return len(copies) - round(float((1 / copies).sum())), int((copies > 1).sum())
+def count_repeated(documents: DocumentCounts) -> int:
+    """Return how many documents repeat another one. Documents without a token are not counted."""
+    contents = number_contents(documents.filter(np.diff(documents.indptr) > 0))
+    return len(contents) - int(contents.max(initial=-1)) - 1
 
 
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:

@@ -130,9 +130,6 @@ class TrainingData:
     bounds   (n_views + 1,) of their columns; None: there is only one
     words    (n_words,) of the columns, those of single words, of which a stack has parts; None:
              there are none
-    other_lengths  (n_documents,), known tokens of each document if duplicates are left out the
-                   other way, by which
-             `LeaveOneOutEstimate.other` is estimated, too; None: it is not needed
     factors  (n_features,), by which the values are multiplied; None: 1. `slice` multiplies them
     """
 
@@ -149,7 +146,6 @@ class TrainingData:
     bounds: tuple[int, ...] | None = None
     words: NDArray[np.int64] | None = None
     factors: Floats | None = None
-    other_lengths: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.classes)

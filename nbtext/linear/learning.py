@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nbtext.bayes import label_calibration
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import Goals, refuse_targets
-from nbtext.bayes.diagnostics import Hyperparameters, error_of
+from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -124,9 +124,7 @@ def learn(
     parts = problem.parts if isinstance(problem, Stack) else ()
     uncalibrated = Selection(Hyperparameters(smoothing, C, parts=parts))
 
-    def estimate_from(
-        scores: Floats | None, held_out: HeldOut, lengths: NDArray[Any], settings: ModelSettings
-    ) -> Selection:
+    def estimate_from(scores: Floats | None) -> Selection:
         """Calibrate scores of held-out documents, and estimate how good predictions are."""
         documents = held_out.documents
         unanswered = held_out.unanswered
@@ -135,53 +133,42 @@ def learn(
             if not len(unanswered):
                 return uncalibrated
             scores = np.zeros((0, data.n_classes))
-        lengths = lengths[documents]
+        known = lengths[documents]
         classes = data.classes[documents]
         found = uncalibrated
         if settings.calibrate and len(documents):
             found = found._replace(
-                calibration=Calibration(fit_scaled_temperature(scores, lengths, classes))
+                calibration=Calibration(fit_scaled_temperature(scores, known, classes))
             )
         found = judge(
             found,
-            Scored(scores, lengths, classes),
+            Scored(scores, known, classes),
             Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
             n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
-            contents=None
-            if settings.is_separate or data.hashes is None
-            else data.hashes[documents],
+            contents=None if data.hashes is None else data.hashes[documents],
             goals=goals,
         )
         assert found.estimate is not None  # for the types
         folds = 1 if isinstance(data, BlockedData) else None
         return found._replace(estimate=replace(found.estimate, unjudged=n_unjudged, folds=folds))
 
-    selection = estimate_from(scores, held_out, lengths, settings) if is_judged else uncalibrated
+    selection = estimate_from(scores) if is_judged else uncalibrated
     estimate = selection.estimate
     if estimate is not None:
-        hashes = np.arange(len(data)) if data.hashes is None else data.hashes
-        copies = np.unique(hashes[hashes != np.uint64(EMPTY_HASH)], return_counts=True)[1]
-        error = error_of(estimate.metric, estimate.documents)
-        other = None
-        can_differ = copies[copies > 1].sum() > error * len(data)
-        if can_differ and isinstance(data, TrainingData) and data.other_lengths is not None:
-            swapped = settings.swap_duplicates()
-            held_out = _hold_out(
-                data, data.other_lengths, swapped, goals, is_stacked=model.is_stacked
-            )
-            # a stack has other weights if duplicates are left out the other way
-            again = model.problem(data, swapped, jobs=jobs) if model.is_stacked else problem
-            has_folds = len(held_out.documents) > 0
-            scores = again.score_folds(held_out.folds, rough, solution) if has_folds else None
-            found = estimate_from(scores, held_out, data.other_lengths, swapped).estimate
-            if found is not None and abs(found.metric - estimate.metric) > error:
-                other = found.metric
-        estimate = replace(estimate, duplicates=int((copies - 1).sum()), other=other)
+        estimate = replace(estimate, duplicates=count_duplicates(data.hashes))
     scorer = problem.scorer(solution)
     if not solution.is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     hyperparameters = replace(selection.hyperparameters, is_converged=solution.is_converged)
     return scorer, selection._replace(hyperparameters=hyperparameters, estimate=estimate)
+
+
+def count_duplicates(hashes: NDArray[np.uint64] | None) -> int:
+    """Return how many documents with a word repeat another one; None: there are no duplicates."""
+    if hashes is None:
+        return 0
+    with_word = hashes[hashes != np.uint64(EMPTY_HASH)]
+    return len(with_word) - len(np.unique(with_word))
 
 
 class HeldOut(NamedTuple):
@@ -219,7 +206,7 @@ def _hold_out(
         data.classes,
         settings.folds,
         seed=settings.seed,
-        contents=None if settings.is_separate else data.hashes,
+        contents=data.hashes,
         class_documents=class_documents,
     ).astype(np.int32)
     n_unjudged = int((folds == NEVER_HELD_OUT).sum())
@@ -258,7 +245,7 @@ def _hold_out_first(
     size = min(wanted, len(lengths), len(data) // settings.folds, MAX_SCORES // data.n_classes)
     if data.n_classes < 2:
         size = 0
-    if 0 < size < len(lengths) and not settings.is_separate:
+    if 0 < size < len(lengths):
         size = int(
             np.searchsorted(data.hashes[: len(lengths)], data.hashes[size - 1], side="right")
         )
@@ -406,7 +393,12 @@ def learn_labels(
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
     scaling = label_calibration.fit_scaling(cells)[0]
     lengths = lengths[held_out]
-    cells = replace(cells, lengths=lengths, n_unanswered=int((lengths <= 0).sum()))
+    cells = replace(
+        cells,
+        lengths=lengths,
+        n_unanswered=int((lengths <= 0).sum()),
+        n_duplicates=count_duplicates(data.hashes),
+    )
     probabilities = cells.left_out_probabilities(scaling)
     fit = label_calibration.make_multilabel_fit(
         cells, probabilities, scaling, by_label=settings.optimize == label_calibration.MACRO_F1
@@ -428,10 +420,9 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.in
     rarest = np.full(len(data), data.n_classes, dtype=np.int32)
     for k in order.tolist():
         rarest[data.members[k]] = k
-    contents = None if settings.is_separate else data.hashes
-    folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=contents).astype(
-        np.int32
-    )
+    folds = stratified_folds(
+        rarest, settings.folds, seed=settings.seed, contents=data.hashes
+    ).astype(np.int32)
     if len(np.unique(folds)) < settings.folds:
         folds[:] = NEVER_HELD_OUT
     wanted = (

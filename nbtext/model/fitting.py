@@ -35,7 +35,7 @@ from nbtext.bayes.smoothing import (
     select_smoothing,
 )
 from nbtext.errors import ModelError
-from nbtext.features.document_counts import DocumentCounts, count_copies
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import StoredDocuments
@@ -62,7 +62,6 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     is_new: NDArray[np.bool_] | None = None,
     is_model_selected: bool = False,
     check: Callable[[], None] | None = None,
-    has_other: bool = False,
 ) -> FittedModel:
     """Fit a model to counts.
 
@@ -72,8 +71,6 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     is_model_selected  whether an earlier selection chose the event model; the model is calibrated
                        as after one
     check      called often by a linear model; an error that it raises ends the fit
-    has_other  whether to estimate `LeaveOneOutEstimate.other` of a linear model, too, if a document
-               has one label
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit
                the model
     """
@@ -123,7 +120,6 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
             is_new,
             n_features_hapax,
             n_empty,
-            settings.is_separate,
         )
 
     is_linear = model_settings.is_linear
@@ -142,7 +138,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         features, model_settings, corpus, smoothing = selected
     if is_linear:
         return _fit_linear_model(
-            counts, columns, features, model_settings, n_hapax, jobs, check, goals, has_other
+            counts, columns, features, model_settings, n_hapax, jobs, check, goals
         )
     if is_combined and _has_binary(counts, features):  # it is at least as accurate as counts
         features = replace(features, tf="binary")
@@ -247,9 +243,7 @@ def _fit_several_labels(
         return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs)
     weighting = Weighting("binary" if features.tf == "binary" else "count")
     if fit is None:
-        corpus = leave_out_labels(
-            counts, weighting, n_hapax, is_separate=model_settings.is_separate
-        )
+        corpus = leave_out_labels(counts, weighting, n_hapax)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
     smoothing = fit.smoothing or DEFAULT
@@ -278,7 +272,6 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
     jobs: int,
     check: Callable[[], None] | None = None,
     goals: Goals = NO_GOALS,
-    has_other: bool = False,
 ) -> FittedModel:
     """Fit a discriminative model to all documents.
 
@@ -286,7 +279,6 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
              such tokens
     check    called often; an error that it raises ends the fit
     goals    what the decisions have to achieve, if a document has one label
-    has_other  see `fit_model`
     """
     from nbtext.linear.blocks import BlockedData
     from nbtext.linear.data import TrainingData, do_nothing
@@ -295,15 +287,8 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
     statistics = counts.statistics
     sample, weighting = counts.weigh_documents(features)
 
-    def count_known(is_separate: bool) -> NDArray[np.float64]:
-        """Return the tokens that models of other folds know; see `LeaveOneOut.n_known`."""
-        if n_hapax is None:
-            return sample.lengths
-        return np.asarray(
-            sample.lengths - n_hapax * ~np.logical_and(is_separate, count_copies(sample) > 1)
-        )
-
-    n_known = count_known(model_settings.is_separate)
+    # tokens that models of other folds know; see `LeaveOneOut.n_known`
+    n_known = sample.lengths if n_hapax is None else sample.lengths - n_hapax
     weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
     class_weights = None if weights is None else np.array(weights)
     data: TrainingData | BlockedData
@@ -338,9 +323,6 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
             features.view,
             None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
             find_words(counts.vocabulary, features) if model_settings.model == STACKED else None,
-            other_lengths=count_known(not model_settings.is_separate)
-            if has_other and not goals.targets
-            else None,
         )
     task: Task
     if isinstance(data, BlockedData) or data.sets is None:
@@ -555,27 +537,20 @@ def compute_sufficient_statistics(
 
 
 def leave_out_labels(
-    counts: CorpusCounts,
-    weighting: Weighting,
-    n_hapax: NDArray[np.float64] | None,
-    *,
-    is_separate: bool = False,
+    counts: CorpusCounts, weighting: Weighting, n_hapax: NDArray[np.float64] | None
 ) -> RelevanceLeaveOneOut:
     """Return the retained documents of counts over the features of a model, to be left out."""
     from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut
 
     statistics, sample = counts.weigh(weighting)
     sets = LabelSets.of(counts.sets, counts.labels)
-    return RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax, is_separate)
+    return RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax)
 
 
-def make_left_out(
-    fitted: FittedModel, counts: CorpusCounts, *, is_separate: bool = False, jobs: int = 1
-) -> LeaveOneOut:
+def make_left_out(fitted: FittedModel, counts: CorpusCounts, *, jobs: int = 1) -> LeaveOneOut:
     """Return the retained documents of the counts of an event model, to be left out of it.
 
     counts  over all features
-    is_separate  whether each document is left out alone
     """
     features = fitted.feature_settings
     settings = fitted.model_settings
@@ -584,14 +559,14 @@ def make_left_out(
     n_hapax, _ = count_unseen(counts, features)
     prior = settings.prior_of(counts.labels)
     model = _event_model(features, settings, fitted.hyperparameters, counts)
-    return LeaveOneOut(*weighted, n_hapax, model, prior, jobs, is_separate=is_separate)
+    return LeaveOneOut(*weighted, n_hapax, model, prior, jobs)
 
 
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
     """Return the rows of retained documents that can be left out, and their probabilities, (n_rows,
     n_classes).
 
-    A document is scored by a model of all others; duplicates are left out as the settings say. The
+    A document is scored by a model of all others; duplicates are left out together. The
     smoothing and the calibration are those of the model. A document that is the only one of its
     label cannot be left out.
 
@@ -608,11 +583,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    judged = (
-        make_left_out(fitted, counts, is_separate=settings.is_separate)
-        .complete()
-        .drop_single_documents()
-    )
+    judged = make_left_out(fitted, counts).complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
         return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))

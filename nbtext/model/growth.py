@@ -39,7 +39,7 @@ from nbtext.model.fitted_model import (
 )
 from nbtext.model.fitting import fit_model
 from nbtext.model.source_counting import OnBatch, check_fields, count_source, label_numbered
-from nbtext.model.training import add_other_estimate, needs_all_documents, sample_size
+from nbtext.model.training import needs_all_documents, sample_size
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -268,8 +268,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         what = f"{settings.model} needs the counts of each document, which the model file does not hold"
         raise ModelError(what, hint="train it on the texts")
     if len(counts.sample):
-        fitted = fit_model(counts, features, settings, jobs=jobs, has_other=True)
-        fitted = add_other_estimate(fitted, counts, jobs=jobs)
+        fitted = fit_model(counts, features, settings, jobs=jobs)
         return make_trained_model(_keep_input(fitted, model.fitted), counts)
     task = model.fitted.task
     task.check_training(features, settings)
@@ -288,13 +287,11 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None)
     is_alike = is_alike and features == model.fitted.feature_settings and not is_semi_supervised
     if not is_alike or smoothing != earlier:
-        is_swapped = settings.duplicates != before.duplicates
-        if settings.optimize is not None or settings.has_targets or is_swapped:
+        if settings.optimize is not None or settings.has_targets:
             hint = "train with --keep-sample, or on the texts"
             where = (
                 "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
             )
-            where = "--duplicates" if is_swapped else where
             raise ModelError(
                 "needs retained documents, and the model has none", where=where, hint=hint
             )
@@ -313,7 +310,6 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
     if name == before.model:
         return before
     kept = [
-        "duplicates",
         "calibrate",
         "optimize",
         "min_recall",
@@ -509,8 +505,7 @@ def _fit_again(
         fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
         fitted = _keep_choice(fitted, earlier.fitted)
     else:
-        fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs, has_other=True)
-        fitted = add_other_estimate(fitted, counts, jobs=jobs)
+        fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs)
     return make_trained_model(
         _keep_input(replace(fitted, approximate=approximate), model.fitted), counts
     )

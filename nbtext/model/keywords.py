@@ -228,7 +228,6 @@ def train_with_keywords(
         "min_precision",
         "keep_sample",
         "class_weight",
-        "duplicates",
     ):
         if getattr(model_settings, name) != getattr(default, name):
             raise SettingsError(

@@ -312,7 +312,6 @@ class _Learner:
                 settings.event_model,
                 settings.effective_prior,
                 self.jobs,
-                is_separate=settings.is_separate,
             )
             smoothing = select_smoothing(
                 ScoredCorpus.of(left_out), None, calibrate=True
@@ -359,5 +358,4 @@ class _Learner:
             self.lengths[maximum],
             self.is_hapax[1],
             self.jobs,
-            self.model_settings.is_separate,
         )

@@ -27,7 +27,7 @@ from nbtext.model.source_counting import (
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.fitted_model import FittedModel, TrainedModel
+    from nbtext.model.fitted_model import TrainedModel
 
 # of the model `combined`
 WORD_VIEWS = ("word:1", "word:2")
@@ -169,45 +169,8 @@ def train_on_counts(
     from nbtext.model.fitted_model import make_trained_model
     from nbtext.model.fitting import fit_model
 
-    fitted = fit_model(counts, features, model_settings, jobs=jobs, has_other=True)
-    fitted = add_other_estimate(fitted, counts, jobs=jobs)
+    fitted = fit_model(counts, features, model_settings, jobs=jobs)
     return make_trained_model(fitted, counts)
-
-
-def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int = 1) -> FittedModel:
-    """Return a multi-label model with the estimate of one whose duplicates are left out the other
-    way.
-
-    That one is fitted only if so many documents have duplicates that the estimates can differ by
-    more than their error. Models of one label have estimated both.
-    """
-    from nbtext.bayes.diagnostics import LeaveOneOutEstimate, error_of
-    from nbtext.features.document_counts import count_repeated
-    from nbtext.model.fitting import fit_model
-
-    settings = fitted.model_settings
-    expected = fitted.estimate
-    C = fitted.hyperparameters.C
-    is_added = isinstance(expected, LeaveOneOutEstimate) or settings.has_targets
-    if expected is None or is_added or not len(counts.sample) or counts.stored is not None:
-        return fitted
-    duplicates, n_repeated = count_repeated(counts.sample)
-    error = error_of(expected.metric, expected.documents)
-    other = None
-    if n_repeated > error * len(counts.sample):
-        swapped = (
-            settings.swap_duplicates() if C is None else replace(settings.swap_duplicates(), C=C)
-        )
-        found = fit_model(counts, fitted.feature_settings, swapped, jobs=jobs).estimate
-        other = (
-            found.metric
-            if found is not None and abs(found.metric - expected.metric) > error
-            else None
-        )
-    return replace(
-        fitted,
-        task=fitted.task.with_estimate(replace(expected, duplicates=duplicates, other=other)),
-    )
 
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:

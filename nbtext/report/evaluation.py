@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.settings import TOGETHER
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
-from nbtext.report.records import Row, format_repeated
+from nbtext.report.records import Row
 from nbtext.report.result import Result, Table
 from nbtext.report.terminal import Screen, new_table
 
@@ -80,14 +79,8 @@ def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     found = _counts(evaluation) | dict(evaluation.metrics)
     if evaluation.foreign_documents is not None:
         found["foreign_documents"] = evaluation.foreign_documents
-    if (repeated := evaluation.repeated) is not None:
-        found["duplicates"] = repeated.documents
-        figures = {"for_new_texts": repeated.together, "if_repeated": repeated.separate}
-        found |= {
-            f"{repeated.metric}_{name}": value
-            for name, value in figures.items()
-            if value is not None
-        }
+    if evaluation.duplicates is not None:
+        found["duplicates"] = evaluation.duplicates
     return found
 
 
@@ -162,14 +155,9 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     if evaluation.foreign_documents is not None:
         line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
     yield line
-    if (repeated := evaluation.repeated) is not None:
-        where = "one fold" if repeated.duplicates == TOGETHER else "any folds"
-        verb = "repeats" if repeated.documents == 1 else "repeat"
-        yield f"{repeated.documents:,} of them {verb} another text; equal texts are in {where}"
-        if repeated.together is not None and repeated.separate is not None:
-            yield format_repeated(
-                repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate
-            )
+    if evaluation.duplicates is not None:
+        verb = "repeats" if evaluation.duplicates == 1 else "repeat"
+        yield f"{evaluation.duplicates:,} of them {verb} another text; equal texts are in one fold"
     shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
     has_all = not evaluation.unanswered
     yield from wrap_metrics(

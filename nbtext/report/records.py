@@ -65,11 +65,6 @@ def field_text(value: str | int | float | None) -> str:
     )
 
 
-def format_repeated(name: str, together: float, separate: float) -> str:
-    """Format both estimates of a metric where they differ."""
-    return f"{name} {together:.4f} for new texts, {separate:.4f} if texts repeat as they do here"
-
-
 MAX_NAMED = 10
 
 

@@ -13,7 +13,7 @@ from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.settings import GIVEN, SHOWN
 from nbtext.model.settings import LARGEST_FALL
-from nbtext.report.records import field_text, format_repeated, name_lines
+from nbtext.report.records import field_text, name_lines
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_features
 
@@ -83,20 +83,16 @@ def format_training_summary(model: TrainedModel) -> str:
             f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
         )
     if expected.duplicates:
-        how = "one by one" if settings.is_separate else "together"
-        judge += f", {number_of(expected.duplicates, 'duplicate')} left out {how}"
+        judge += f", {number_of(expected.duplicates, 'duplicate')} left out together"
     judge += f", {expected.unanswered:,} unanswered" if expected.unanswered else ""
     figures = ", ".join(
         f"{title} {getattr(expected, name):.4f}" for title, name in expected.HEADLINE.items()
     )
     found += f"; estimated {figures} ({judge})"
-    if expected.other is not None:  # duplicates left out the other way give another estimate
-        both = (
-            (expected.other, expected.metric)
-            if settings.is_separate
-            else (expected.metric, expected.other)
-        )
-        found += f"; {format_repeated(next(iter(expected.HEADLINE)), *both)}"
+    if expected.other is not None:  # each document left out without its duplicates
+        metric = next(iter(expected.HEADLINE))
+        found += f"; {metric} {expected.metric:.4f} for new texts"
+        found += f", {expected.other:.4f} if texts repeat as they do here"
     return found
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from stored import assemble
+from stored import assemble, change, put
 
+from nbtext import TextClassifier, load_model
 from nbtext.artifact.storage import load, save
 from nbtext.errors import ArtifactError
 
@@ -157,3 +158,18 @@ def test_closed_standard_input() -> None:
         check=True,
     )
     assert done.stdout.startswith("standard input: ")
+
+
+def test_a_setting_that_was_removed(tmp_path: Path) -> None:
+    """A file with the only value that is left is read; one with another value is refused."""
+    path = tmp_path / "model"
+    TextClassifier().fit(["red", "blue"], ["a", "b"]).save(path)
+    change(path, put("model_settings.duplicates", "together"))
+    assert load_model(path).predict(["red"]).tolist() == ["a"]
+    change(path, put("model_settings.duplicates", "separate"))
+    with pytest.raises(ArtifactError) as caught:
+        load_model(path)
+    what = (
+        "the model was made with duplicates 'separate', which nbtext no longer has; train it again"
+    )
+    assert str(caught.value) == f"{path}: {what}"

@@ -71,11 +71,10 @@ def leave_one_out(
     model: EventModel,
     smoothings: Sequence[float],
     prior: str = "empirical",
-    is_separate: bool = False,
+    is_alone: bool = False,
 ) -> NDArray[np.float64]:
     """The leave-one-out scores of all documents of a corpus, (n_smoothings, n_documents,
     n_classes).
     """
-    return LeaveOneOut(statistics, documents, None, model, prior, is_separate=is_separate).scores(
-        *smoothings
-    )
+    corpus = LeaveOneOut(statistics, documents, None, model, prior)
+    return (corpus.alone if is_alone else corpus).scores(*smoothings)

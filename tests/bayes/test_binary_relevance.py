@@ -107,13 +107,13 @@ def test_scores_are_those_of_the_formulas(
     )
 
 
-@pytest.mark.parametrize("is_separate", [False, True])
+@pytest.mark.parametrize("is_alone", [False, True])
 @pytest.mark.parametrize("is_open", [True, False])
 @settings(deadline=None)
 @given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
 def test_leave_one_out_scores_are_those_of_refitted_models(
     is_open: bool,
-    is_separate: bool,
+    is_alone: bool,
     matrix: list[tuple[list[int], tuple[int, ...]]],
     mu: float,
     alpha: float,
@@ -126,8 +126,9 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
         documents,
         sets,
         np.zeros(len(documents)) if is_open else None,
-        is_separate,
     )
+    if is_alone:
+        corpus = corpus.alone
     for smoothing in (Smoothing(mu, alpha), Smoothing(2 * mu, alpha)):
         blocks = [corpus.scores_of(smoothing)(block) for block in corpus.blocks]
         relevance, priors = (
@@ -138,7 +139,7 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
             [block.contrast for block in blocks if block.contrast is not None]
         )
         for i, row in enumerate(rows):
-            others = np.arange(len(rows)) != i if is_separate else (rows != row).any(axis=1)
+            others = np.arange(len(rows)) != i if is_alone else (rows != row).any(axis=1)
             if not others.any():
                 continue
             refitted = count(documents.filter(others), sets)

@@ -104,7 +104,7 @@ def test_the_smoothing_that_refits_select() -> None:
     statistics = statistics_of(counts, classes, 3)
     grid = [0.01, 0.1, 1.0, 10.0]
     found = leave_one_out(
-        statistics, sample, model=DIRICHLET, smoothings=grid, prior="uniform", is_separate=True
+        statistics, sample, model=DIRICHLET, smoothings=grid, prior="uniform", is_alone=True
     )
     refits = np.empty_like(found)
     for i in range(24):

@@ -62,10 +62,10 @@ def corpora_with_duplicates(draw: st.DrawFn) -> Any:
     corpus=corpora_with_duplicates(),
     smoothing=st.sampled_from([0.0, 0.01, 1.0]),
     is_weighted=st.booleans(),
-    is_separate=st.booleans(),
+    is_alone=st.booleans(),
 )
 def test_equals_refits_without_all_copies(
-    name: str, prior: str, corpus: Any, smoothing: float, is_weighted: bool, is_separate: bool
+    name: str, prior: str, corpus: Any, smoothing: float, is_weighted: bool, is_alone: bool
 ) -> None:
     """The scores of a document are those of a model of all documents with other content, or of all
     others, to 1e-9.
@@ -92,10 +92,10 @@ def test_equals_refits_without_all_copies(
         model=model,
         smoothings=[smoothing],
         prior=prior,
-        is_separate=is_separate,
+        is_alone=is_alone,
     )
     for i in range(len(counts)):
-        others = others_than(counts, i, is_separate)
+        others = others_than(counts, i, is_alone)
         if len(np.unique(classes[others])) < n_classes:
             continue
         refitted = read_by(name, counts[others], classes[others], n_classes)
@@ -110,9 +110,9 @@ def test_equals_refits_without_all_copies(
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
 
 
-def others_than(counts: NDArray[np.int64], i: int, is_separate: bool) -> NDArray[np.bool_]:
+def others_than(counts: NDArray[np.int64], i: int, is_alone: bool) -> NDArray[np.bool_]:
     """Which documents remain if the i-th is left out."""
-    return np.arange(len(counts)) != i if is_separate else (counts != counts[i]).any(axis=1)
+    return np.arange(len(counts)) != i if is_alone else (counts != counts[i]).any(axis=1)
 
 
 def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int64]:
@@ -130,11 +130,11 @@ def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int
 @given(
     corpus=corpora_with_duplicates(),
     smoothing=st.sampled_from([0.01, 1.0]),
-    is_separate=st.booleans(),
+    is_alone=st.booleans(),
     weight=st.sampled_from([None, 0.3, 1.7]),
 )
 def test_features_of_one_group_are_out_of_vocabulary(
-    name: str, corpus: Any, smoothing: float, is_separate: bool, weight: float | None
+    name: str, corpus: Any, smoothing: float, is_alone: bool, weight: float | None
 ) -> None:
     """A feature that occurs only in a document (and its duplicates) is out of vocabulary when it is
     left out (with them); also where only a part of the documents is scored, and where its counts
@@ -159,22 +159,22 @@ def test_features_of_one_group_are_out_of_vocabulary(
         factors = weight ** np.arange(counts.shape[1])
         documents = documents.weigh(documents.counts * factors[documents.indices])
         statistics = count_classes(documents, counts.shape[1], n_classes)
-    left_out = LeaveOneOut(
-        statistics, documents, hapaxes, model, "empirical", is_separate=is_separate
-    )
+    left_out = LeaveOneOut(statistics, documents, hapaxes, model, "empirical")
+    if is_alone:
+        left_out = left_out.alone
     (scores,) = left_out.scores(smoothing)
     found = left_out.ignore_hapaxes(scores, smoothing)
     judged = left_out.drop_single_documents()
     if len(judged.documents):
         again = judged.ignore_hapaxes(judged.scores(smoothing)[0], smoothing)
         assert len(again) == len(judged.documents)
-    if is_separate:
+    if is_alone:
         rows = np.flatnonzero(statistics.class_documents[classes] > 1)
         np.testing.assert_allclose(
             again if len(rows) else found[:0], found[rows], rtol=1e-9, atol=1e-9
         )
     for i in range(len(counts)):
-        others = others_than(counts, i, is_separate)
+        others = others_than(counts, i, is_alone)
         if len(np.unique(classes[others])) < n_classes:
             continue
         refitted = read_by(name, counts[others], classes[others], n_classes)

@@ -38,9 +38,7 @@ def test_folds_are_balanced(corpus: Any) -> None:
 
 
 def test_duplicates_are_in_one_fold() -> None:
-    """Documents of equal content are held out together, with whatever label, unless each is left
-    out alone.
-    """
+    """Documents of equal content are held out together, with whatever label."""
     counts = np.array([[1, 2], [1, 2], [1, 2], [3, 1], [0, 1], [0, 1]])
     classes = np.array([0, 1, 0, 1, 0, 0])
     corpus = corpus_of(counts, classes, 2)
@@ -48,8 +46,6 @@ def test_duplicates_are_in_one_fold() -> None:
     together = replace(corpus, documents=replace(corpus.documents, hashes=hashes))
     folds = few_documents._make_folds(together)
     assert len(set(folds[:3].tolist())) == len(set(folds[4:].tolist())) == 1
-    alone = few_documents._make_folds(replace(together, is_separate=True))
-    assert len(set(alone[[0, 2, 4, 5]].tolist())) == 4
 
 
 @pytest.mark.parametrize("name", ["multinomial", "complement", "dirichlet"])

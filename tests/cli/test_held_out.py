@@ -103,7 +103,6 @@ def test_each_way_to_split_and_to_train(nbtext: Any, tmp_path: Path) -> None:
         ("--folds 2 --model best --budget 0s", 60, 2),
         ("--folds 2 --model combined", 60, 2),
         ("--folds 2 --min-probability 0.9", 60, 2),
-        ("--folds 2 --duplicates separate", 60, 2),
     ):
         plain = nbtext("evaluate", "d.csv", *options.split(), "--to", "json").ok()
         done = nbtext(

@@ -61,7 +61,6 @@ VALUES: list[dict[str, Any]] = [
     {"normalize_weights": True, "model": "complement"},
     {"values": 3, "model": "categorical"},
     {"keep_sample": 20},
-    {"duplicates": "separate"},
     *(
         {"model": model}
         for model in ("best", "combined", "stacked", "bernoulli", "dirichlet", "gaussian")

@@ -4,14 +4,14 @@ outside.
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from nbtext import TextClassifier, load_model
 from nbtext.bayes.diagnostics import error_of
-from nbtext.linear import learning
+from nbtext.bayes.label_calibration import MultilabelEstimate
 
 THREE = {
     "refund of my card payment": (0.7, 0.2, 0.1),
@@ -60,60 +60,28 @@ def complaints(seed: int) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("duplicates", ["together", "separate"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_choice_where_a_text_has_several_labels(seed: int, duplicates: str) -> None:
+def test_the_choice_where_a_text_has_several_labels(seed: int) -> None:
     """Accuracy cannot tell the models apart, because few texts make it up; the log-loss of
     complement is far higher.
     """
-    fitted = TextClassifier(duplicates=duplicates).fit(*complaints(seed)).fitted_
+    fitted = TextClassifier().fit(*complaints(seed)).fitted_
     assert fitted.model_settings.model == "multinomial"
 
 
-def test_the_separate_estimate_is_that_of_new_documents_with_the_same_texts() -> None:
-    """Left out together, the three texts are estimated as new ones; separately, as those of a fresh
+def test_the_second_estimate_is_that_of_new_documents_with_the_same_texts() -> None:
+    """Left out together, the three texts are estimated as new ones; alone, as those of a fresh
     sample.
     """
     texts, labels = three_texts(1)
-    together, separate = (
-        TextClassifier(duplicates=each).fit(texts, labels) for each in ("together", "separate")
-    )
+    classifier = TextClassifier().fit(texts, labels)
     fresh_texts, fresh_labels = three_texts(2, 20_000)
-    fresh = float((separate.predict(fresh_texts) == np.array(fresh_labels)).mean())
-    expected = separate.fitted_.estimate
-    other = together.fitted_.estimate
+    fresh = float((classifier.predict(fresh_texts) == np.array(fresh_labels)).mean())
+    expected = classifier.fitted_.estimate
     assert expected is not None
-    assert other is not None
-    assert expected.accuracy == pytest.approx(fresh, abs=0.025)
-    assert other.accuracy < fresh - 0.2
-    assert other.other == pytest.approx(fresh, abs=0.025)
-    assert expected.other is not None
-    assert expected.other < fresh - 0.2
-    assert expected.duplicates == other.duplicates == 1497
-
-
-@pytest.mark.parametrize("model", ["svm", "logistic", "stacked"])
-def test_both_estimates_of_a_linear_model_are_of_one_fit(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other one needs other folds only, and its figure is that of a model whose duplicates are
-    left out so.
-    """
-    readings: list[object] = []
-    learn = learning.learn
-    monkeypatch.setattr(
-        learning, "learn", lambda *given, **named: readings.append(given) or learn(*given, **named)
-    )
-    texts, labels = three_texts(1, 900)
-    together, separate = (
-        TextClassifier(model=model, duplicates=each, token_pattern=r"\S+")
-        .fit(texts, labels)
-        .fitted_.estimate
-        for each in ("together", "separate")
-    )
-    assert len(readings) == 2
-    assert together.other == pytest.approx(separate.accuracy, abs=0.02)
-    assert separate.other == pytest.approx(together.accuracy, abs=0.02)
+    assert expected.accuracy < fresh - 0.2
+    assert expected.other == pytest.approx(fresh, abs=0.025)
+    assert expected.duplicates == 1497
 
 
 @pytest.mark.parametrize("model", ["svm", "nbsvm", "logistic", "stacked"])
@@ -121,15 +89,8 @@ def test_both_estimates_of_a_linear_model_are_of_one_fit(
     "texts", [["red apple"] * 40, ["red apple", "blue berry"] * 20, ["red apple"] * 39 + ["sea"]]
 )
 def test_no_document_is_left_if_all_duplicates_are_left_out(model: str, texts: list[str]) -> None:
-    """Then only the estimate that leaves out one at a time is there, and nothing fails."""
-    labels = ["a", "b"] * 20
-    separate, together = (
-        TextClassifier(model=model, duplicates=each).fit(texts, labels).fitted_.estimate
-        for each in ("separate", "together")
-    )
-    assert separate is not None
-    assert separate.other is None
-    assert together is None
+    """Then there is no estimate, and nothing fails."""
+    assert TextClassifier(model=model).fit(texts, ["a", "b"] * 20).fitted_.estimate is None
 
 
 def test_two_standard_errors() -> None:
@@ -142,93 +103,40 @@ def test_without_repeated_texts_there_is_one_estimate() -> None:
         f"{color} {shape} w{i}"
         for i, (color, shape) in enumerate([("red", "round"), ("blue", "long")] * 50)
     ]
-    labels = ["a", "b"] * 50
-    together, separate = (
-        TextClassifier(duplicates=each).fit(texts, labels) for each in ("together", "separate")
-    )
-    assert together.fitted_.estimate == separate.fitted_.estimate
-    assert together.predict_proba(texts).tolist() == separate.predict_proba(texts).tolist()
+    expected = TextClassifier().fit(texts, ["a", "b"] * 50).fitted_.estimate
+    assert expected is not None
+    assert expected.duplicates == 0
+    assert expected.other is None
 
 
-@pytest.mark.parametrize(
-    "model", ["multinomial", "dirichlet", "complement", "bernoulli", "categorical", "gaussian"]
-)
-def test_probabilities_are_those_of_refits(model: str) -> None:
-    """The left-out probabilities of `separate` are those of models of all other documents, whatever
-    these are.
+@pytest.mark.parametrize("seed", range(3))
+def test_several_labels(seed: int, tmp_path: Path) -> None:
+    """Where a document has several labels, both estimates are of micro F1, and stored, too; the
+    second one is that of new documents with the same texts.
     """
-    texts, labels = three_texts(3, 40)
-    texts = [*texts, "my new phone", "my new phone"]
-    labels = [*labels, "delivery", "refund"]
-    options: dict[str, Any] = {
-        "model": model,
-        "smoothing": 0.5,
-        "calibrate": False,
-        "duplicates": "separate",
-    }
-    vocabulary = tuple(sorted({word for text in texts for word in text.split()}))
-    left_out = (
-        TextClassifier(**options, vocabulary=vocabulary)
-        .fit(texts, labels)
-        .leave_one_out_predict_proba_
+    random = np.random.default_rng(seed)
+    words = [f"word{number}" for number in range(60)]
+    different = [" ".join(random.choice(words, 2, replace=False)) for _ in range(40)]
+    usual = random.random((40, 4)) < 0.4
+    usual[:, 0] = ["word1" in text for text in different]
+
+    def draw(n: int) -> tuple[list[str], NDArray[np.bool_]]:
+        rows = random.integers(0, 40, n)
+        return [different[row] for row in rows], usual[rows] ^ (random.random((n, 4)) < 0.05)
+
+    texts, has_label = draw(1200)
+    labels = [[f"label{k}" for k in np.flatnonzero(row)] for row in has_label]
+    classifier = TextClassifier().fit(texts, labels)
+    classifier.save(tmp_path / "m.joblib")
+    expected = load_model(tmp_path / "m.joblib").fitted_.task.estimate
+    assert isinstance(expected, MultilabelEstimate)
+    assert expected.other is not None
+    assert expected.other == classifier.fitted_.task.estimate.other
+    assert expected.duplicates == 1200 - len(set(texts))
+    assert expected.other > expected.micro_f1 + 0.03
+    fresh_texts, true = draw(10_000)
+    predicted = np.array(
+        [[f"label{k}" in each for k in range(4)] for each in classifier.predict(fresh_texts)]
     )
-    if model == "gaussian":  # epsilon is that of the whole corpus
-        assert not np.isnan(left_out).any()
-        return
-    for i in range(len(texts)):
-        others = TextClassifier(**options, vocabulary=vocabulary).fit(
-            [*texts[:i], *texts[i + 1 :]], [*labels[:i], *labels[i + 1 :]]
-        )
-        np.testing.assert_allclose(
-            left_out[i], others.predict_proba([texts[i]])[0], rtol=1e-9, atol=1e-9
-        )
-
-
-@pytest.mark.parametrize("model", ["auto", "logistic", "nbsvm"])
-def test_the_setting_is_stored(model: str, tmp_path: Path) -> None:
-    """A model file keeps the setting and both estimates."""
-    texts, labels = three_texts(4, 600)
-    saved = TextClassifier(model=model, duplicates="separate").fit(texts, labels)
-    saved.save(tmp_path / "m.joblib")
-    loaded = load_model(tmp_path / "m.joblib")
-    assert loaded.get_params()["duplicates"] == "separate"
-    assert loaded.fitted_.estimate == saved.fitted_.estimate
-    assert saved.fitted_.estimate is not None
-    assert saved.fitted_.estimate.other is not None
-    more = loaded.partial_fit(["my new phone"], ["refund"]) if model == "auto" else loaded
-    assert more.get_params()["duplicates"] == "separate"
-
-
-@pytest.mark.parametrize("model", ["auto", "svm"])
-def test_several_labels(model: str, tmp_path: Path) -> None:
-    """Where a document has several labels, both estimates are of micro F1; they are stored, too."""
-    random = np.random.default_rng(5)
-    different = [
-        " ".join(sorted(random.choice([f"word{k}" for k in range(12)], 3))) for _ in range(40)
-    ]
-    shares = random.dirichlet(np.full(3, 0.3), 40)
-    rows = random.integers(0, 40, 1200).tolist()
-    texts = [different[row] for row in rows]
-    labels = [[str(random.choice(["x", "y", "z"], p=shares[row])), f"odd{row % 2}"] for row in rows]
-    together, separate = (
-        TextClassifier(model=model, duplicates=each).fit(texts, labels)
-        for each in ("together", "separate")
-    )
-    for classifier, how in ((together, "together"), (separate, "separate")):
-        classifier.save(tmp_path / "m.joblib")
-        loaded = load_model(tmp_path / "m.joblib")
-        assert loaded.get_params()["duplicates"] == how
-        fit = classifier.fitted_.task.fit
-        again = loaded.fitted_.task.fit
-        assert fit is not None
-        assert again is not None
-        assert fit.estimate is not None
-        assert again.estimate is not None
-        assert (again.estimate.duplicates, again.estimate.other) == (
-            fit.estimate.duplicates,
-            fit.estimate.other,
-        )
-        assert fit.estimate.duplicates == 1200 - len(set(texts))
-        assert fit.estimate.other is not None
-        assert (fit.estimate.other > fit.estimate.micro_f1 + 0.05) is (how == "together")
-        assert (fit.estimate.other < fit.estimate.micro_f1 - 0.05) is (how == "separate")
+    micro_f1 = 2 * (predicted & true).sum() / (predicted.sum() + true.sum())
+    assert expected.other == pytest.approx(micro_f1, abs=0.03)
