@@ -248,45 +248,6 @@ def fit_binary(
     ValueError : the arrays do not fit together
     """
 
-def improve_binary(
-    matrix: CheckedMatrix,
-    strengths: Floats,
-    diagonal: Singles,
-    features: Singles,
-    holders: Singles,
-    dual: Floats,
-    *,
-    is_logistic: bool,
-    tolerance: float,
-    objective: float,
-    n_fitted: int,
-    n_passes: int,
-    seed: int,
-) -> tuple[float, float]:
-    """Improve the dual variables of a part of the rows of a problem, which `fit_binary` describes.
-
-    Parameters
-    ----------
-    features : (n_features, 2), the weight and the scale of each feature; on return, the weights are
-    what the dual
-        variables of these rows contribute
-    holders : (n_features,), how many parts hold each feature: what other parts are expected to
-    change, too
-    objective : the dual objective of all rows
-    n_fitted : number of all rows that are fitted
-    n_passes : passes over the rows, at least 0
-
-    Returns
-    -------
-    The losses of the rows at the weights and the dual variables that were given, with the
-    regularization of features that are not in the matrix; the terms of the dual objective at the
-    dual variables that are returned.
-
-    Raises
-    ------
-    ValueError : the arrays do not fit together
-    """
-
 class BlockDocuments:
     """The documents of a block in the problems of one fold.
 

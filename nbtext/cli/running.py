@@ -521,14 +521,12 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     run: RunSettings,
     *,
     where: str,
-    workers: Workers | None = None,
     is_sampled: bool = False,
 ) -> tuple[TrainedModel, Search]:
     """Search the most accurate model for labeled documents; return it, and the results of all
     candidates.
 
     where       the setting that asks for the search, for messages
-    workers     count the documents
     is_sampled  whether they are a sample of so many that only models are tried that need not all of
                 them in memory
     """
@@ -554,7 +552,6 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
             reading_seconds=reading_seconds,
             jobs=run.jobs,
             on_batch=on_batch,
-            executor=workers,
         )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.settings import AUTO, BEST, ModelSettings
+from nbtext.bayes.event_models import LINEAR_MODELS
+from nbtext.bayes.settings import AUTO, BEST, COMBINED, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SAMPLE_CHARACTERS = 20_000  # of texts whose script is looked at
 Keywords = dict[str, tuple[str, ...]]
+NOT_ON_CLUSTERS = (BEST, COMBINED, *LINEAR_MODELS)
+ON_ONE_MACHINE = "workers count for one Naive Bayes model, and this one is trained on one machine"
 
 
 def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
@@ -92,8 +94,7 @@ class Train:
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
     "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
-    "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB, or, with "
-    "--cluster, leave the documents in the memory of the workers, which fit the model. --em needs "
+    "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB. --em needs "
     "20 bytes for each distinct word of each unlabeled document.",
     rules=[
         Needs("budget", "model=best"),
@@ -101,6 +102,7 @@ class Train:
         Needs("unlabeled", "em|keywords"),
         *(Excludes(name, "model=best") for name in ("unlabeled", "keywords")),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
+        *(Excludes("cluster", f"model={name}", ON_ONE_MACHINE) for name in NOT_ON_CLUSTERS),
         Excludes("holdout", "keywords"),
         Excludes("max_model_bytes", "keep_sample", because="a smaller model holds no counts"),
         *(Excludes("max_model_bytes", name) for name in ("unlabeled", "keywords")),
@@ -262,48 +264,39 @@ def _search(given: Train) -> TrainedModel:
 
     model_settings = ModelSettings(**{**given.model_settings, "model": AUTO})
     share = 1.0
-    has_cluster = given.cluster.cluster is not None
-    if has_cluster or running.are_read_again(given.sources):
+    if running.are_read_again(given.sources):
         with running.open_documents(given.sources, given.input, replace(given.run, quiet=True)) as (
             source,
             _,
         ):
-            if (source.size or 0) > (SAMPLE_SIZES if has_cluster else MAX_SIZES)[source.unit]:
+            if (source.size or 0) > MAX_SIZES[source.unit]:
                 share = SAMPLE_SIZES[source.unit] / (source.size or 1)
     read = given.input
     run = given.run
     is_sampled = share < 1
     if is_sampled:
         if given.holdout:
-            where = "with --cluster" if has_cluster else "on so much text"
             raise refuse(
                 "holdout",
-                f"--model best {where} searches on a sample that is chosen in the same way",
+                "--model best on so much text searches on a sample that is chosen in the same way",
             )
         read = replace(read, holdout=share, is_holdout=True)
         run = replace(run, quiet=True)
-    with (
-        running.open_workers(given.sources, given.cluster, run)
-        if is_sampled
-        else nullcontext() as workers
-    ):
-        trained, found = running.search_documents(
-            given.sources,
-            read,
-            given.features,
-            model_settings,
-            given.search,
-            run,
-            where="model",
-            workers=workers,
-            is_sampled=is_sampled,
-        )
+    trained, found = running.search_documents(
+        given.sources,
+        read,
+        given.features,
+        model_settings,
+        given.search,
+        run,
+        where="model",
+        is_sampled=is_sampled,
+    )
     if not given.run.quiet:
         sys.stderr.write(format_screen(search_parts(found, has_intervals=False), running.screen()))
     if not is_sampled:
         return trained
-    which = "workers cannot fit" if has_cluster else "need all documents in memory"
-    what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that {which}"
+    what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that need all documents in memory"
     running.say(f"{what}; training the best one on all documents", quiet=given.run.quiet)
     best = found.best.candidate
     settings = {

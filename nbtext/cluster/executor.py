@@ -11,30 +11,23 @@ import gc
 import logging
 import os
 import signal
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.artifact.model import read_counts
 from nbtext.cluster import work
 from nbtext.cluster.settings import ClusterSettings
-from nbtext.cluster.work import PredictionTask, Record, Report
+from nbtext.cluster.work import PredictionTask, Report
 from nbtext.documents.blocks import Shard
 from nbtext.documents.source import number_lines
 from nbtext.documents.streams import STANDARD_INPUT, unreadable
 from nbtext.errors import ClusterError, MissingExtra, NbtextError, OutputError, SettingsError
-from nbtext.features import stored_documents
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.interrupts import interrupts_raise
-from nbtext.linear.distributed import add_updates
 from nbtext.output import atomic_output
 
 if TYPE_CHECKING:
@@ -49,8 +42,6 @@ N_ADDED = 4  # counts of shards, which a worker holds in memory
 # shards for each thread of the cluster that may be predicted before an earlier one is written
 AHEAD = 4
 PART = "part-{:05}.{}"  # the file of a shard's records
-MAX_LOSSES = 10  # of workers in one round, after which the command ends
-LOSS_SECONDS = 0.2  # after which the scheduler knows of a loss
 # for the scheduler to answer, and to have a worker; `nbtext.timeout` in Dask's configuration
 TIMEOUT = "10s"
 
@@ -75,12 +66,10 @@ NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 class Workers:
     """Executes work on the workers of a Dask cluster; an Executor of nbtext.model.source_counting.
 
-    client       A connection to the scheduler.
-    shard_bytes  Size of a shard in bytes; None: chosen by the number of workers.
+    client  A connection to the scheduler.
     """
 
     client: Client
-    shard_bytes: int | None
 
     def count(
         self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
@@ -92,57 +81,27 @@ class Workers:
             hint = "leave out --token-pattern or --cluster"
             what = "a custom pattern cannot be used with --cluster, because workers cannot limit its running time"
             raise SettingsError(what, where="--token-pattern", hint=hint)
-        shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [
             self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS)
-            for each in shards
+            for each in source.shards(n_readers=self._n_threads())
         ]
         # which are small
         reports = [self._submit(itemgetter("report"), each, priority=1) for each in counted]
-        if task.n_returned is None:
-            total = self._add(work.add_counts, counted)
-            del counted  # each is freed as soon as it is added
-            self._watch(reports, on_batch)
-            return read_counts(total.result()["counts"])
+        total = self._add(counted)
+        del counted  # each is freed as soon as it is added
         self._watch(reports, on_batch)
-        parts = [self._submit(work.add_counts, group) for group in self._group(counted)]
-        del counted
-        if (
-            sum(self._submit(work.count_entries, each).result() for each in parts)
-            > stored_documents.MAX_ENTRIES
-        ):
-            summaries = [self._submit(work.summarize, each, task.n_returned) for each in parts]
-            counts = read_counts(self._add(work.add_counts, summaries).result()["counts"])
-            if counts.label_sets is None:
-                return replace(counts, stored=WorkerDocuments(self, parts))
-        return read_counts(self._add(work.add_counts, parts).result()["counts"])
+        return read_counts(total.result()["counts"])
 
-    def _add(self, add: Callable[[Sequence[Any]], Any], parts: list[Future]) -> Future:
-        """Return the sum of parts, by a tree of additions; those near the root have priority, so
+    def _add(self, parts: list[Future]) -> Future:
+        """Return the sum of counts, by a tree of additions; those near the root have priority, so
         that few wait.
         """
         priority = 0
         while len(parts) > 1:
             priority += 1
             groups = [parts[start : start + N_ADDED] for start in range(0, len(parts), N_ADDED)]
-            parts = [self._submit(add, group, priority=priority) for group in groups]
+            parts = [self._submit(work.add_counts, group, priority=priority) for group in groups]
         return parts[0]
-
-    def _group(self, results: list[Future]) -> list[list[Future]]:
-        """Return the results that the same worker holds together, in as many groups as it has
-        threads.
-        """
-        holders = self.client.who_has(results)
-        n_threads = self.client.nthreads()
-        held = dict[str, list[Any]]()
-        for each in results:
-            held.setdefault(next(iter(holders[each.key]), ""), []).append(each)
-        sizes = {worker: min(n_threads.get(worker, 1), len(own)) for worker, own in held.items()}
-        return [
-            own[first :: sizes[worker]]
-            for worker, own in held.items()
-            for first in range(sizes[worker])
-        ]
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
         """Wait for all shards; raise the first problem in the order of the documents, as one thread
@@ -224,7 +183,7 @@ class Workers:
 
     def _number_shards(self, source: Source) -> list[Shard]:
         """Return the shards of a source, with the numbers of their first lines."""
-        shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
+        shards = source.shards(n_readers=self._n_threads())
         if all(shard.byte_range is None for shard in shards):
             return shards
         n_lines = []
@@ -254,69 +213,6 @@ class Workers:
         return self.client.submit(function, *arguments, pure=False, priority=priority)
 
 
-class WorkerDocuments:
-    """All documents of a corpus, which workers keep in parts;
-    nbtext.features.stored_documents.DocumentParts.
-
-    A part of a lost worker is made again from its texts. What cannot be made again, its state,
-    begins again.
-    """
-
-    def __init__(self, workers: Workers, counted: list[Future]) -> None:
-        self._workers = workers
-        self._parts = counted
-        self._results: list[Future | None] = [None] * len(counted)
-        self.n_lost = 0
-        self._sent: dict[int, tuple[Record, Future]] = {}
-
-    def restrict(self, columns: NDArray[np.int64], n_features: int) -> WorkerDocuments:
-        return self
-
-    def prepare(self, final: Record) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        submit = self._workers._submit
-        given = submit(dict, final)  # which the scheduler can send again
-        self._parts = [submit(work.prepare_part, counted, given) for counted in self._parts]
-        found = [submit(itemgetter("hashes", "classes"), part).result() for part in self._parts]
-        hashes, classes = map(np.concatenate, zip(*found, strict=True))
-        return hashes, classes
-
-    def run(self, function: Callable[..., Record], *given: Record) -> Record:
-        from distributed.comm import CommClosedError
-
-        submit = self._workers._submit
-        for n_left in reversed(range(MAX_LOSSES)):
-            try:
-                self._sent = {id(each): (each, self._send(each)) for each in given}
-                common = [future for _, future in self._sent.values()]
-                pairs = zip(self._parts, self._results, strict=True)
-                results = [submit(function, part, before, *common) for part, before in pairs]
-                updates = [submit(itemgetter("update"), each) for each in results]
-                total: Record = self._workers._add(add_updates, updates).result()
-            except (CancelledError, CommClosedError):
-                # what was sent, and what follows from it, cannot be made again
-                if not n_left:
-                    raise
-                time.sleep(LOSS_SECONDS)
-                self.n_lost += 1
-                self._sent = {}
-                self._results = [
-                    None if each is None or each.cancelled() else each for each in self._results
-                ]
-            else:
-                self._results = list(results)
-                break
-        return total
-
-    def _send(self, record: Record) -> Future:
-        """Return what is sent to a worker, from which others have it; what was sent last is not
-        sent again.
-        """
-        if id(record) in self._sent:
-            return self._sent[id(record)][1]
-        (future,) = self._workers.client.scatter([record], hash=False)
-        return future
-
-
 @contextmanager
 def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
     """Yield the workers of the cluster that the settings name.
@@ -339,12 +235,9 @@ def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
         raise MissingExtra("--cluster", library="distributed", extra="dask") from None
     # it logs each worker that starts or ends
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    import dask
 
     with (
         cluster_errors(settings.cluster or ""),
-        # what a linear model sends
-        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),
         ExitStack() as stack,
     ):
         if settings.is_local:
@@ -354,7 +247,7 @@ def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
         else:
             client = stack.enter_context(distributed.Client(settings.cluster, timeout=_timeout()))
         client.wait_for_workers(1, timeout=_timeout())
-        yield Workers(client, settings.shard_bytes)
+        yield Workers(client)
 
 
 @contextmanager
@@ -440,8 +333,7 @@ def cluster_errors(address: str) -> Iterator[None]:
         raise
     except KilledWorker as error:
         what = "several workers stopped while they processed the same shard"
-        hint = "they may have too little memory"
-        hint += ": try a smaller --shard-bytes, or, for a linear model, more workers"
+        hint = "give them more memory, or fewer threads"
         raise ClusterError(what, where=address, hint=hint) from error
     except ImportError as error:
         what = f"nbtext is not installed on the workers ({error})"

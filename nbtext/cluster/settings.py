@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
-from nbtext.settings import Needs, Settings, setting
+from nbtext.settings import Settings, setting
 
 LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings(Settings):
-    """Which cluster does the work, and the size of its shards."""
+    """Which cluster does the work."""
 
     TITLE = "Cluster"
-    RULES = (Needs("shard_bytes", "cluster"),)
 
     cluster: str | None = setting(
         None,
         "Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see the "
         "same paths. Needs the extra nbtext[dask].",
         metavar="ADDRESS",
-    )
-    shard_bytes: int | None = setting(
-        None,
-        "Size in bytes of a shard, the part of SOURCE that a thread reads at once. Only with --cluster.",
-        low=1,
-        metavar="N",
-        default_help="two shards for each thread of the workers, each of 16 to 512 MiB",
     )
 
     def check_values(self) -> None:

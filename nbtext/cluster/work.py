@@ -14,12 +14,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import lru_cache, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from nbtext import __version__
 from nbtext.artifact.model import load_model, read_counts, write_counts
@@ -28,8 +26,6 @@ from nbtext.documents.blocks import Shard
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import count_lines, forget_line_numbers, open_shard
 from nbtext.errors import InputError, ModelError, NbtextError, OutputError, SettingsError
-from nbtext.linear.distributed import make_part
-from nbtext.model.corpus_counts import align_documents
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask
@@ -163,36 +159,6 @@ def add_counts(records: Sequence[Record]) -> Record:
     if any(counts is None for counts in parts):
         return {"counts": None}
     return {"counts": write_counts(reduce(add, map(read_counts, parts)))}
-
-
-def count_entries(record: Record) -> int:
-    """Return the number of entries of the documents of some counts."""
-    return len(record["counts"]["sample"]["indices"])
-
-
-def summarize(record: Record, size: int) -> Record:
-    """Return counts with `size` of their documents."""
-    counts = read_counts(record["counts"])
-    sample = counts.sample.slice(0, min(size, len(counts.sample)))
-    return {"counts": write_counts(replace(counts, sample=sample, sample_size=size))}
-
-
-def prepare_part(record: Record, final: Record) -> Record:
-    """Return the documents of some counts for a linear model, over the features and labels of all
-    counts.
-    """
-    counts = read_counts(record["counts"])
-    documents = align_documents(counts.sample, counts.vocabulary, final["vocabulary"])
-    classes = np.array([final["labels"].index(label) for label in counts.labels], dtype=np.int32)
-    documents = replace(documents, classes=classes[documents.classes])
-    weights = final["weighting"].weights(documents.indptr, documents.indices, documents.counts)
-    return make_part(
-        documents,
-        np.asarray(weights, dtype=np.float64),
-        final["places"],
-        final["class_weights"],
-        has_intercept=final["has_intercept"],
-    )
 
 
 def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Record:

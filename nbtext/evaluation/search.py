@@ -44,7 +44,7 @@ from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
-from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
 from nbtext.model.training import sample_size
 from nbtext.parallel import return_memory
 from nbtext.records import dataclass
@@ -546,20 +546,17 @@ def search_source(
     reading_seconds: float = 0.0,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
-    executor: Executor | None = None,
 ) -> tuple[TrainedModel, Search]:
     """Train the most accurate candidate on all documents of a source; see `search_model`.
 
     on_batch  is called while the documents are read for the first time
-    executor  counts the documents; None: threads
     """
     source.keep_documents()
     first = iter([on_batch])
 
     def count(features: FeatureSettings) -> CorpusCounts:
-        return (executor or ThreadExecutor(jobs)).count(
-            source, CountingTask(features, None), next(first, None)
-        )
+        task = CountingTask(features, None)
+        return ThreadExecutor(jobs).count(source, task, next(first, None))
 
     trained, found = search_model(
         candidates, count, budget, reading_seconds=reading_seconds, jobs=jobs

@@ -14,8 +14,7 @@ TIME_STEPS = 10  # of a time-series split, if --folds does not say
 SHOWN = 4  # decimals of micro F1 in the table of a model search
 GIVEN = "given"  # the name of a feature set, or a weighting, that the user of a model search chose
 # Size of the sample of a search, in bytes or files, on which a search takes 0.5 GB of memory
-# (IMDB). On a cluster, each larger corpus is sampled; on one machine, each that exceeds MAX_SIZES,
-# because memory grows with what is searched.
+# (IMDB). Each corpus that exceeds MAX_SIZES is sampled, because memory grows with what is searched.
 SAMPLE_SIZES = {"bytes": 1 << 25, "files": 1 << 14}
 MAX_SIZES = {"bytes": 1 << 28, "files": 1 << 17}
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}

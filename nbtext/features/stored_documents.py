@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -412,34 +412,6 @@ class Blocks:
             found.append(self.load(block))
             n += len(found[-1])
         return concatenate(found).slice(0, min(n, size))
-
-
-Record = dict[str, Any]  # numbers, texts and arrays, as they are sent between machines
-
-
-class DocumentParts(Protocol):
-    """All documents of a corpus in parts, each with one worker of a cluster; see
-    nbtext.linear.distributed.
-
-    n_lost  how often workers were lost, and states with them
-    """
-
-    n_lost: int
-
-    def restrict(self, columns: NDArray[np.int64], n_features: int) -> DocumentParts:
-        """Return the same documents; `prepare` gets the vocabulary that is left."""
-
-    def prepare(self, final: Record) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """Let all workers make their parts; return the hashes and classes of all documents,
-        (n_documents,).
-        """
-
-    def run(self, function: Callable[..., Record], *given: Record) -> Record:
-        """Call a function with each part, what the last call returned for it, and what is given.
-
-        At first, and if a worker is lost, None is in the place of what was returned. Returns the
-        sum of each `update`.
-        """
 
 
 def scratch_folder(output: str) -> str:

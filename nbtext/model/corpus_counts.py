@@ -26,7 +26,7 @@ from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
 from nbtext.features.matrix_counter import MatrixCounter, matrix_weighting
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stored_documents import DocumentParts, Part, Run, Spill, StoredDocuments
+from nbtext.features.stored_documents import Part, Run, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews, document_frequencies
 from nbtext.parallel import return_memory
@@ -190,8 +190,8 @@ class CorpusCounts:
                  the number of its set. Otherwise None.
     empty        How many documents of each label set hold no token; None: not known, as of a model
                  file
-    stored       All documents, in a temporary file or in the memory of workers, if a model needs
-                 them and they are too many for memory.
+    stored       All documents, in a temporary file, if a model needs them and they are too many for
+                 memory.
     """
 
     labels: tuple[str, ...]
@@ -203,7 +203,7 @@ class CorpusCounts:
     below: int = ALL_HASHES
     label_sets: tuple[LabelSet, ...] | None = None
     empty: Mapping[LabelSet, int] | None = None
-    stored: StoredDocuments | DocumentParts | None = None
+    stored: StoredDocuments | None = None
 
     @property
     def sets(self) -> tuple[LabelSet, ...]:
@@ -305,7 +305,7 @@ class CorpusCounts:
         If documents can have several labels, all of them are retained, in memory, and no longer
         stored.
         """
-        if not isinstance(self.stored, StoredDocuments):  # workers have kept a sample apart
+        if self.stored is None:
             return self
         if self.label_sets is not None:
             return replace(
@@ -538,9 +538,7 @@ class _Union:
         """Return both samples, and the stored documents; if one corpus has some, the other's sample
         is stored, too.
         """
-        known = [
-            each.stored if isinstance(each.stored, StoredDocuments) else None for each in corpora
-        ]
+        known = [each.stored for each in corpora]
         spills = [stored.spill for stored in known if stored is not None]
         if not spills:
             return [counts.sample for counts in corpora], None

@@ -38,7 +38,6 @@ from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stored_documents import StoredDocuments
 from nbtext.features.vocabulary import Vocabulary, find_views, find_words
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
@@ -292,22 +291,9 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
     weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
     class_weights = None if weights is None else np.array(weights)
     data: TrainingData | BlockedData
-    if isinstance(counts.stored, StoredDocuments):
+    if counts.stored is not None:
         data = BlockedData(
             counts.stored, weighting, statistics.document_frequencies, len(labels), class_weights
-        )
-    elif counts.stored is not None:
-        from nbtext.linear.distributed import DistributedData
-
-        data = DistributedData(
-            counts.stored,
-            sample,
-            counts.vocabulary,
-            labels,
-            weighting,
-            statistics,
-            class_weights,
-            has_intercept=model_settings.model != "nbsvm",
         )
     else:
         data = TrainingData(
@@ -457,9 +443,7 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     classes = np.arange(len(counts.labels))
     sets = np.arange(len(counts.sets), dtype=np.int32)
     statistics = known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes))
-    stored = known.stored  # workers align the documents that they keep by the names of the features
-    if isinstance(stored, StoredDocuments):
-        stored = stored.renumber(goals, sets)
+    stored = None if known.stored is None else known.stored.renumber(goals, sets)
     return replace(
         known,
         vocabulary=given,

@@ -37,15 +37,12 @@ class CountingTask:
     is_labeled   whether the labels matter; otherwise all documents are counted as one class
     spill        where the threads of this process leave documents that are too many for memory, if
                  all are retained
-    n_returned   documents that the workers of a cluster return if all are too many for the memory
-                 of the command; they keep the others. None: they return all that are retained
     """
 
     settings: FeatureSettings
     sample_size: int | None
     is_labeled: bool = True
     spill: Spill | None = None
-    n_returned: int | None = None
 
     def count(
         self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None

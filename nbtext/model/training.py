@@ -83,13 +83,7 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
     is_blocked = can_be_blocked(model_settings)
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
-        task = CountingTask(each, size)
-        if is_blocked:
-            task = (
-                replace(task, spill=spill)
-                if executor is None
-                else replace(task, n_returned=n_retained)
-            )
+        task = CountingTask(each, size, spill=spill if is_blocked else None)
         return (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
 
     if model_settings.model == COMBINED:

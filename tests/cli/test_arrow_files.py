@@ -133,9 +133,9 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_on_a_cluster(nbtext: Any, folder: Path, model: str, name: str, tmp_path: Path) -> None:
-    """Shards are row groups; the records and the counts are those of one thread."""
+    """The records and the counts are those of one thread."""
     pytest.importorskip("distributed")
-    cluster = ("--cluster", "local", "-j", "2", "--shard-bytes", "20000", "-q")
+    cluster = ("--cluster", "local", "-j", "2", "-q")
     for ask in (("predict", name, "-m", model, "--to", "tsv"),):
         assert nbtext(*ask, *cluster, cwd=folder).out == nbtext(*ask, cwd=folder).out != ""
     train = ("train", name, "--label-field", "kind", "--model", "multinomial")

@@ -132,8 +132,9 @@ WRONG = """
     --max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise --max-df, or lower --min-df
 # options without effect on this command line
 2 train texts.tsv --budget 5s -o m => --budget: needs --model best; add --model best, or leave out this option
-2 train texts.tsv --shard-bytes 5 -o m => --shard-bytes: needs --cluster; add --cluster
-2 predict texts.tsv -m letters.joblib --shard-bytes 5 => --shard-bytes: needs --cluster
+2 train texts.tsv --cluster local --model svm -o m =>
+    --cluster: cannot be combined with --model svm, because workers count for one Naive Bayes model, and this one is
+    trained on one machine; leave out one of them
 2 predict texts.tsv -m letters.joblib --explain 3 --cluster local => --explain: needs the output format jsonl or json
 2 train letters.joblib --cluster local -o m =>
     --cluster: does not apply: SOURCE is a model, whose features are already extracted

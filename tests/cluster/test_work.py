@@ -133,5 +133,5 @@ def test_the_first_problem_in_the_order_of_the_documents_is_raised(
         )
         monkeypatch.setitem(sys.modules, "distributed", fake)
         with pytest.raises(InputError, match=r"b\.txt: is broken"):
-            Workers(client, None)._watch([Future(place) for place in range(4)], None)  # type: ignore[arg-type,misc]
+            Workers(client)._watch([Future(place) for place in range(4)], None)  # type: ignore[arg-type,misc]
     assert cancelled.count("c") == 3
