@@ -14,14 +14,15 @@ import click
 
 from nbtext.errors import AssumptionWarning, NbtextError, NbtextWarning, is_out_of_memory, printable
 from nbtext.interrupts import INTERRUPTED
+from nbtext.registry import find_command, group_commands
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
-# group: command: the first line of its help. `nbtext --help` needs them without importing the
-# commands.
+# The commands of the core; those of applications are in the registry. group: command: the first
+# line of its help. `nbtext --help` needs them without importing the commands.
 COMMANDS = {
     "Train and predict": {
         "train": "Train a model on labeled documents, and save it.",
@@ -48,7 +49,6 @@ COMMANDS = {
     },
     "Use elsewhere": {
         "export": "Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets.",
-        "serve": "Serve models over HTTP: predictions, explanations, and a page to try them.",
     },
 }
 # the module of a command, if it has another name
@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
     """The group of all commands; a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for commands in COMMANDS.values() for name in commands]
+        return [name for commands in group_commands(COMMANDS).values() for name in commands]
 
     make_context = _without_empty_line()(click.Group.make_context)
     invoke = _without_empty_line()(click.Group.invoke)
@@ -89,8 +89,8 @@ class LazyGroup(click.Group):
             from nbtext.cli.help import help_command
 
             return help_command
-        if cmd_name not in self.list_commands(ctx):
-            return None
+        if not any(cmd_name in commands for commands in COMMANDS.values()):
+            return cast(click.Command | None, find_command(cmd_name))
         module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
         return cast(click.Command, getattr(module, cmd_name))
 
@@ -114,7 +114,7 @@ class LazyGroup(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for group, commands in COMMANDS.items():
+        for group, commands in group_commands(COMMANDS).items():
             with formatter.section(group):
                 formatter.write_dl(list(commands.items()))
 

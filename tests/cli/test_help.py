@@ -14,6 +14,7 @@ import pytest
 
 from nbtext.cli.command import TOPICS, Command, Option
 from nbtext.cli.main import COMMANDS, cli
+from nbtext.registry import group_commands
 
 CONTEXT = click.Context(cli, info_name="nbtext")
 NAMES = cli.list_commands(CONTEXT)
@@ -78,7 +79,11 @@ def test_help(nbtext: Any, name: str) -> None:
     """
     shown = nbtext(name, "--help", COLUMNS="80").out
     command = command_of(name)
-    lines = {name: line for commands in COMMANDS.values() for name, line in commands.items()}
+    lines = {
+        name: line
+        for commands in group_commands(COMMANDS).values()
+        for name, line in commands.items()
+    }
     assert " ".join(shown.split("\n\n")[1].split()).startswith(lines[name].rstrip("."))
     assert shown.rstrip().splitlines()[-2:] == ["Example:", f"  {command.example}"]
     for parameter in command.get_params(click.Context(command, info_name=name)):
@@ -126,13 +131,13 @@ def test_order_of_commands(nbtext: Any) -> None:
     grow.
     """
     assert NAMES[:3] == ["train", "predict", "evaluate"]
-    assert list(COMMANDS) == [
+    assert list(group_commands(COMMANDS)) == [
         "Train and predict",
         "Inspect and compare",
         "Change a model",
         "Use elsewhere",
     ]
-    assert list(COMMANDS["Use elsewhere"]) == ["export", "serve"]
+    assert list(group_commands(COMMANDS)["Use elsewhere"]) == ["export", "serve"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ TESTS = {
     "reader": ["tests/documents/test_mallet.py", "tests/cli/test_mallet.py"],
     "weighting": ["tests/features/test_bm25.py", "tests/features/test_weighting.py"],
     "metric": ["tests/cli/test_matthews.py"],
-    "command": ["tests/cli/test_labels.py", "tests/cli/test_help.py::test_help"],
     "option": ["tests/linear/test_intercept_scale.py", "tests/linear/test_svm.py"],
     "exporter": [
         "tests/export/test_sql.py",
@@ -40,7 +39,6 @@ CHOSEN = {
     "reader": "",
     "weighting": "",
     "metric": "",
-    "command": "labels",
     "option": "",
     "exporter": "",
     "task": "",
@@ -85,7 +83,8 @@ def done(tree: Path, *command: str | Path) -> None:
 def test_each_example_is_told_of() -> None:
     """CONTRIBUTING.md links to all examples, and to no other patch."""
     linked = re.findall(r"\(examples/([\w-]+)\.patch\)", GUIDE.read_text(encoding="utf-8"))
-    assert sorted(linked) == sorted(TESTS) == sorted(path.stem for path in EXAMPLES.iterdir())
+    assert sorted(linked) == sorted(TESTS) == sorted(path.stem for path in EXAMPLES.glob("*.patch"))
+    assert "(examples/package)" in GUIDE.read_text(encoding="utf-8")
 
 
 @pytest.mark.exhaustive
@@ -135,6 +134,6 @@ def refresh(patch: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    for path in sorted(EXAMPLES.iterdir()):
+    for path in sorted(EXAMPLES.glob("*.patch")):
         with tempfile.TemporaryDirectory() as folder:
             refresh(path, Path(folder))

@@ -16,7 +16,7 @@ import pytest
 
 from nbtext.text_classifier import TextClassifier
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 SECONDS = 30  # that anything may take
 ADDRESS = re.compile(r" on http://([^ ;]+):(\d+);")
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
+from nbtext.applications.serve.feedback import FeedbackFile
 from nbtext.errors import OutputError
-from nbtext.serve.feedback import FeedbackFile
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 Running = Any  # see conftest.py
 Start = Any
 PATH = "/v1/models/letters/feedback"

@@ -19,14 +19,14 @@ import httptools  # noqa: F401  declared with the extra: without it Uvicorn pars
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from nbtext.applications.serve.app import Service
+from nbtext.applications.serve.batching import Batcher
+from nbtext.applications.serve.feedback import FeedbackFile
+from nbtext.applications.serve.guard import SECONDS_BETWEEN_SWEEPS, SENT_BYTES, Log, Metrics
+from nbtext.applications.serve.models import ModelSlot, ModelStore
+from nbtext.applications.serve.settings import ModelFile, ServeSettings, read_tokens
 from nbtext.errors import OutputError
 from nbtext.parallel import available_cpus, share_heap
-from nbtext.serve.app import Service
-from nbtext.serve.batching import Batcher
-from nbtext.serve.feedback import FeedbackFile
-from nbtext.serve.guard import SECONDS_BETWEEN_SWEEPS, SENT_BYTES, Log, Metrics
-from nbtext.serve.models import ModelSlot, ModelStore
-from nbtext.serve.settings import ModelFile, ServeSettings, read_tokens
 
 HEAD_SECONDS = 10.0  # in which a client sends the head of a request
 MAX_HEAD_BYTES = 65_536

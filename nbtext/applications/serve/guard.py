@@ -32,9 +32,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from nbtext.applications.serve.settings import LOCAL_HOSTS, ServeSettings
 from nbtext.errors import NbtextError, printable
 from nbtext.report.records import format_json
-from nbtext.serve.settings import LOCAL_HOSTS, ServeSettings
 
 RETRY_AFTER = {"Retry-After": "1"}
 CLIENT_CLOSED = 499  # status in the metrics and the log, as of nginx: nobody receives the answer

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtext import __version__
+from nbtext.applications.serve.requests import JSON, JSONL, TEXT, ExplainOptions, PredictOptions
 from nbtext.errors import name_parameters
-from nbtext.serve.requests import JSON, JSONL, TEXT, ExplainOptions, PredictOptions
 from nbtext.settings import list_all_settings
 
 Schema = dict[str, Any]

@@ -16,15 +16,15 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive, Scope, Send
 
+from nbtext.applications.serve import requests
+from nbtext.applications.serve.guard import USAGE, Lease, Usage, dumps
+from nbtext.applications.serve.models import ExplanationSettings, ServedModel
+from nbtext.applications.serve.requests import JSONL, Documents
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.documents.blocks import LineBlock, LineSplitter
 from nbtext.documents.settings import InputSettings
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import prediction_records
-from nbtext.serve import requests
-from nbtext.serve.guard import USAGE, Lease, Usage, dumps
-from nbtext.serve.models import ExplanationSettings, ServedModel
-from nbtext.serve.requests import JSONL, Documents
 
 # seconds that documents wait for those of other requests while all threads are busy
 MAX_WAIT = 0.002

@@ -136,7 +136,7 @@ def test_a_fifo_between_the_check_and_the_opening(start: Start, tmp_path: Path) 
     RED.save(path)
     before = (
         "import os\n"
-        "from nbtext.serve import models\n"
+        "from nbtext.applications.serve import models\n"
         "load, n_calls = models.load_model, []\n"
         "def replace(path, **options):\n"
         "    n_calls.append(path)\n"
@@ -162,7 +162,7 @@ def test_an_unexpected_error_while_a_model_is_loaded(start: Start, tmp_path: Pat
     path = tmp_path / "m.joblib"
     RED.save(path)
     before = (
-        "from nbtext.serve import models\n"
+        "from nbtext.applications.serve import models\n"
         "load, n_calls = models.load_model, []\n"
         "def fail(path, **options):\n"
         "    n_calls.append(path)\n"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.applications.serve.settings import (
+    ModelFile,
+    ServeSettings,
+    check_names,
+    parse_model_file,
+)
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.errors import MissingExtra
 from nbtext.records import dataclass
-from nbtext.serve.settings import ModelFile, ServeSettings, check_names, parse_model_file
 from nbtext.settings import part, setting
 
 if TYPE_CHECKING:
-    from nbtext.serve.models import ModelStore
+    from nbtext.applications.serve.models import ModelStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +55,7 @@ def serve(given: Serve) -> None:
     """
     check_names(given.models)
     try:
-        from nbtext.serve.server import serve as run_service
+        from nbtext.applications.serve.server import serve as run_service
     except ImportError as error:
         if (error.name or "nbtext").startswith("nbtext"):
             raise

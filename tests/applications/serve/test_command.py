@@ -1,4 +1,4 @@
-"""`nbtext serve`: what it refuses before it listens. What it answers is tested in tests/serve."""
+"""`nbtext serve`: what it refuses before it listens."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nbtext.cli.serve import serve
+from nbtext.applications.serve.command import serve
 
 
 def test_a_port_that_is_taken(nbtext: Any, model: str) -> None:
@@ -25,7 +25,7 @@ def test_without_the_extra(nbtext_alone: Any, model: str, tmp_path: Path) -> Non
     for name in ("starlette", "prometheus_client", "uvicorn", "httptools"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no', name='{name}')")
         result = nbtext_alone(
-            "serve", "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}"
+            "serve", "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[3]}"
         )
         (tmp_path / f"{name}.py").unlink()
         assert result.status == 1
@@ -44,7 +44,7 @@ def test_the_example_works(model: str) -> None:
         cwd=Path(model).parent,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
     with process:
         assert process.stderr is not None

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.serve.openapi import describe
+from nbtext.applications.serve.openapi import describe
 from nbtext.text_classifier import TextClassifier
 
 DOCUMENT = describe()
@@ -211,7 +211,7 @@ def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: 
     assert (refused.status, "no label 'plants'" in refused.value["error"]) == (400, True)
     update = ("update", str(model), str(tmp_path / "new" / "topics.jsonl"), "-q")
     subprocess.run(
-        [sys.executable, "-m", "nbtext", *update], cwd=Path(__file__).parents[2], check=True
+        [sys.executable, "-m", "nbtext", *update], cwd=Path(__file__).parents[3], check=True
     )
     end = time.monotonic() + 60
     while service.post("/v1/predict", {"text": "wolf"}).value["known"] == 0:

@@ -25,12 +25,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
+from nbtext.applications.serve.batching import Batcher
+from nbtext.applications.serve.guard import BodyMemory, Lease
+from nbtext.applications.serve.requests import CHARSETS, TEXT, MarkReader, parse_documents
 from nbtext.documents.charsets import text_codec
 from nbtext.documents.jsonl import has_more_values
 from nbtext.documents.settings import InputSettings
-from nbtext.serve.batching import Batcher
-from nbtext.serve.guard import BodyMemory, Lease
-from nbtext.serve.requests import CHARSETS, TEXT, MarkReader, parse_documents
 from nbtext.text_classifier import TextClassifier
 
 Running = Any  # see conftest.py

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from nbtext.applications.serve.settings import ServeSettings, parse_model_file, read_tokens
 from nbtext.errors import InputError, SettingsError
-from nbtext.serve.settings import ServeSettings, parse_model_file, read_tokens
 
 Running = Any  # see conftest.py
 Start = Any
@@ -377,7 +377,9 @@ def test_a_stream_may_take_long_but_not_stand_still(start: Start, model: Path) -
 def test_heads_of_requests(start: Start, model: Path) -> None:
     """A head without end, in time or in size, closes the connection."""
     service = start(
-        "-m", model, before="from nbtext.serve import server; server.HEAD_SECONDS = 2.0"
+        "-m",
+        model,
+        before="from nbtext.applications.serve import server; server.HEAD_SECONDS = 2.0",
     )
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nbtext import serve
-from nbtext.serve.app import ROUTES
-from nbtext.serve.openapi import describe
-from nbtext.serve.requests import ExplainOptions, PredictOptions
+from nbtext.applications import serve
+from nbtext.applications.serve.app import ROUTES
+from nbtext.applications.serve.openapi import describe
+from nbtext.applications.serve.requests import ExplainOptions, PredictOptions
 from nbtext.settings import list_all_settings
 
 OAS31Validator = pytest.importorskip("openapi_schema_validator").OAS31Validator

@@ -17,6 +17,8 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope
 
+from nbtext.applications.serve.guard import USAGE, Closed, Usage, in_http_terms
+from nbtext.applications.serve.models import ExplanationSettings, ModelSlot, ModelStore, parse_count
 from nbtext.documents.batch import Batch, BatchBuilder, join_fields
 from nbtext.documents.blocks import LineBlock
 from nbtext.documents.charsets import text_codec
@@ -27,8 +29,6 @@ from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import PARAMETERS, InputError, NbtextError
 from nbtext.model.settings import DecisionSettings
-from nbtext.serve.guard import USAGE, Closed, Usage, in_http_terms
-from nbtext.serve.models import ExplanationSettings, ModelSlot, ModelStore, parse_count
 from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
 MAX_QUERY_BYTES = 4096

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 Start = Any  # see conftest.py
-GUIDE = (Path(__file__).parents[2] / "nbtext" / "guides" / "serve.md").read_text()
+GUIDE = (Path(__file__).parents[3] / "nbtext" / "guides" / "serve.md").read_text()
 (UNIT,) = re.findall(r"```ini\n(.*?)```", GUIDE, re.DOTALL)
-CONTAINER = (Path(__file__).parents[2] / ".github" / "Dockerfile").read_text()
+CONTAINER = (Path(__file__).parents[3] / ".github" / "Dockerfile").read_text()
 
 
 @pytest.fixture

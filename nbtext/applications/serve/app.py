@@ -15,11 +15,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from nbtext.errors import NbtextError, OutputError
-from nbtext.serve import requests
-from nbtext.serve.batching import Batcher, predict_stream
-from nbtext.serve.feedback import FeedbackFile, feedback_lines
-from nbtext.serve.guard import (
+from nbtext.applications.serve import requests
+from nbtext.applications.serve.batching import Batcher, predict_stream
+from nbtext.applications.serve.feedback import FeedbackFile, feedback_lines
+from nbtext.applications.serve.guard import (
     USAGE,
     Guard,
     Log,
@@ -28,10 +27,11 @@ from nbtext.serve.guard import (
     in_http_terms,
     json_response,
 )
-from nbtext.serve.models import ModelStore, ServedModel
-from nbtext.serve.openapi import describe
-from nbtext.serve.requests import JSON, JSONL, TEXT, Documents
-from nbtext.serve.settings import ServeSettings
+from nbtext.applications.serve.models import ModelStore, ServedModel
+from nbtext.applications.serve.openapi import describe
+from nbtext.applications.serve.requests import JSON, JSONL, TEXT, Documents
+from nbtext.applications.serve.settings import ServeSettings
+from nbtext.errors import NbtextError, OutputError
 
 PREDICT_PATH = "/v1/predict"
 SMALL_BODY = 1 << 16  # bytes that are parsed in a few milliseconds, and so in the event loop

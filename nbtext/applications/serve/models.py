@@ -19,6 +19,7 @@ from functools import cached_property, partialmethod
 from multiprocessing import get_context, parent_process
 from typing import Any
 
+from nbtext.applications.serve.settings import ModelFile
 from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings, ModelInput
@@ -30,7 +31,6 @@ from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
-from nbtext.serve.settings import ModelFile
 from nbtext.settings import setting
 
 MAX_FEATURES = 1000  # of an explanation

@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 
 from starlette.exceptions import HTTPException
 
+from nbtext.applications.serve.guard import dumps, in_http_terms
+from nbtext.applications.serve.models import ServedModel
+from nbtext.applications.serve.requests import without_place
 from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.jsonl import parse_object
@@ -18,9 +21,6 @@ from nbtext.documents.rows import name_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
 from nbtext.output import convert_errors
-from nbtext.serve.guard import dumps, in_http_terms
-from nbtext.serve.models import ServedModel
-from nbtext.serve.requests import without_place
 
 # keys of each line
 ID = "id"

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
+from nbtext.applications.serve.guard import dumps
+from nbtext.applications.serve.requests import parse_documents
 from nbtext.documents.blocks import LineSplitter
 from nbtext.documents.settings import InputSettings
-from nbtext.serve.guard import dumps
-from nbtext.serve.requests import parse_documents
 
 
 @given(

@@ -17,7 +17,7 @@ import pytest
 
 from nbtext.text_classifier import TextClassifier
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 Running = Any  # see conftest.py
 Start = Any
 JSONL = {"content_type": "application/jsonl"}

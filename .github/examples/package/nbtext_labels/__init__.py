@@ -1,0 +1,14 @@
+"""Adds `nbtext labels` to nbtext: the labels of a model."""
+
+from nbtext.registry import Application, CommandLine
+
+APPLICATION = Application(
+    __package__,
+    commands={
+        "labels": CommandLine(
+            "Inspect and compare",
+            "Show the labels of a model, and the number of training documents of each.",
+            "command:labels",
+        )
+    },
+)
