@@ -222,7 +222,7 @@ class Service:
 
 def _page_endpoint(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of a file of the page."""
-    content = (files("nbtext.serve") / "page" / name).read_bytes()
+    content = (files(__package__) / "page" / name).read_bytes()
 
     async def answer(request: Request) -> Response:
         return Response(content, headers=PAGE_HEADERS, media_type=media_type)
