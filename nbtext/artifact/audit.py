@@ -55,7 +55,7 @@ SMALLEST = 1e-20
 HIGHEST = 1e20
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 SUM_TOLERANCE = 1e-6  # of probabilities
-ROUNDING = 1 + 1e-9  # tolerance for the rounding of decayed counts
+ROUNDING = 1 + 1e-9  # tolerance for the rounding of sums of probabilities
 LABELS = -1  # in a shape: the number of labels
 
 

@@ -323,7 +323,7 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
     if (
         len(counts.labels) < 2
         or len(sample) < n_folds
-        or counts.statistics.is_decayed
+        or counts.statistics.is_fractional
         or is_lacking
     ):
         return

@@ -31,7 +31,6 @@ NEVER_LEARNED = (
     "the model was not trained on some of these documents: their counts exceed those of the model"
 )
 LEARNED_HINT = "give only documents that the model was trained on, with the same labels"
-MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 # of class weights: their ratios and sums are finite
 SMALLEST_PRIOR = 1e-100
 LARGEST_PRIOR = 1e100
@@ -129,8 +128,10 @@ class ClassStatistics:
         return int((self.occurrences if self.totals is None else self.totals.occurrences).sum())
 
     @property
-    def is_decayed(self) -> bool:
-        """Whether documents weigh less than one, so that counts of documents are fractions."""
+    def is_fractional(self) -> bool:
+        """Whether counts are sums of probabilities of labels, as those of documents that keywords
+        label.
+        """
         return self.documents.dtype.kind == "f" or self.class_documents.dtype.kind == "f"
 
     @property
@@ -253,22 +254,6 @@ class ClassStatistics:
             self,
             occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)),
             totals=totals,
-        )
-
-    def decay(self, factor: float) -> ClassStatistics:
-        """Return the statistics with all counts multiplied by a factor, in float64; no count
-        becomes 0.
-        """
-
-        def reduce(counts: Any) -> Any:
-            return np.maximum(counts * factor, np.minimum(counts, MIN_DECAYED))
-
-        totals = self.totals and replace(
-            self.totals.change(reduce), n_documents=reduce(self.n_documents).item()
-        )
-        counts = (reduce(each) for each in (self.documents, self.occurrences))
-        return ClassStatistics(
-            reduce(self.class_documents), self.indptr, self.classes, *counts, totals=totals
         )
 
     def restrict(self, columns: NDArray[np.int64]) -> ClassStatistics:
@@ -495,7 +480,7 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
     class_documents = a.class_documents + sign * b.class_documents
     totals = _combine_totals(a, b, sign=sign)
     # the kernel supports whole numbers of documents only
-    combine = plain.combine_entries if a.is_decayed or b.is_decayed else combine_entries
+    combine = plain.combine_entries if a.is_fractional or b.is_fractional else combine_entries
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)

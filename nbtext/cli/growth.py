@@ -8,21 +8,13 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.model.settings import DecaySettings
 from nbtext.records import dataclass
-from nbtext.settings import part, setting
+from nbtext.settings import setting
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Update(options.Change):
-    """The settings of `nbtext update`."""
-
-    decay: DecaySettings = part(DecaySettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,27 +34,24 @@ class Merge:
 
 
 @command(
-    Update,
-    common="-m -o --half-life --elapsed --input-format --text-field --label-field",
+    options.Change,
+    common="-m -o --input-format --text-field --label-field",
     example="nbtext update letters.joblib letters/test",
     notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
     "trained with --keep-sample, and the input options are those of the training. Otherwise smoothing and calibration "
     "do not change; `nbtext calibrate` refits them.\n\n"
     "Memory holds the model and the counts of the new documents. It grows with words and labels, not with the corpus.",
 )
-def update(given: Update) -> None:
+def update(given: options.Change) -> None:
     """Train a model further on new documents, which may have new words and labels.
 
-    With --half-life and --elapsed, the weight of all earlier documents is multiplied by 0.5 **
-    (elapsed / half-life). MODEL is replaced atomically, unless -o names another file.
+    MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import update_source
     from nbtext.report.label_mistakes import name_new
 
     def change(trained: TrainedModel, source: Source, on_batch: OnBatch) -> TrainedModel:
-        updated = update_source(
-            trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch
-        )
+        updated = update_source(trained, source, jobs=given.run.jobs, on_batch=on_batch)
         known = trained.fitted.labels
         new = sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
         if new:

@@ -159,8 +159,7 @@ def _share_of_information(
     share = np.zeros(len(both))
     some = both > 0
     joint = both[some] / n_documents
-    # logarithms of the numbers apart: a product of tiny numbers (of a model that decayed) would be
-    # 0
+    # logarithms of the numbers apart: a product of tiny numbers (sums of probabilities) would be 0
     share[some] = joint * (
         np.log(both[some]) - np.log(one[some]) - np.log(other[some]) + math.log(n_documents)
     )
@@ -181,7 +180,6 @@ def chi_squared(
     """
     totals = row_sums(counts.indptr, occurrences)
     expected = (class_documents / class_documents.sum())[counts.classes]
-    # shares of the occurrences, because squares of tiny numbers (of a model that decayed) would be
-    # 0
+    # shares of the occurrences, because squares of tiny numbers (sums of probabilities) would be 0
     observed = occurrences / np.repeat(totals, np.diff(counts.indptr))
     return totals * (1 + row_sums(counts.indptr, (observed - expected) ** 2 / expected - expected))

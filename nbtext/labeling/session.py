@@ -87,7 +87,7 @@ class Learner:
         """Subtract a document that was added."""
         assert self._counts is not None  # something was added
         self._added.remove((document, labels))
-        if self._counts.statistics.is_decayed:  # differences of fractions are rounded
+        if self._counts.statistics.is_fractional:  # differences of fractions are rounded
             added = self._added
             self._added = []
             self._counts = self._initial

@@ -23,7 +23,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.fields import MAX_CHARACTERS, MAX_SHOWN
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError, list_some
-from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix_counter import name_numbered, require_counts
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
@@ -46,25 +46,13 @@ if TYPE_CHECKING:
 
 # the share of the retained sample that leave-one-out needs to select smoothing and calibration
 ENOUGH = 0.5
-NO_DECAY = 1.0
 
 
 def update_source(
-    model: TrainedModel,
-    source: Source,
-    *,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-    factor: float = NO_DECAY,
+    model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> TrainedModel:
     """Return the model after training on all documents of a source too; new words and labels are
     added.
-
-    Parameters
-    ----------
-    factor
-        The number by which the weight of each earlier document is multiplied, from 0 to 1; see
-        `decay_counts`.
 
     Raises
     ------
@@ -77,7 +65,7 @@ def update_source(
     counts = count_documents(
         model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch
     )
-    return update(model, counts, jobs=jobs, factor=factor)
+    return update(model, counts, jobs=jobs)
 
 
 def forget_source(
@@ -94,7 +82,7 @@ def forget_source(
         The counts show that the model was not trained on a document, or the model cannot forget.
     """
     check_growth(model)
-    check_undecayed(model)
+    check_whole(model)
     size = None if model.counts.sample_size != 0 else 0
     return forget(
         model,
@@ -120,22 +108,12 @@ def calibrate_source(
     return calibrate(model, counts, jobs=jobs)
 
 
-def update(
-    model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY
-) -> TrainedModel:
+def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
     """Return the model after training on more counts, made with the same settings; see
     `update_source`.
     """
     check_growth(model)
-    if factor != NO_DECAY:
-        if model.fitted.model_settings.keep_sample is not None:
-            what = "cannot be used with a model that was trained with --keep-sample"
-            raise ModelError(what, where="--half-life", hint="train it without --keep-sample")
-        if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
-            what = "cannot be used with this model, which is fitted to the counts of each document"
-            hint = "use multinomial, dirichlet, bernoulli or complement, on counts"
-            raise ModelError(what, where="--half-life", hint=hint)
-    return _fit_again(model, decay_counts(model.counts, factor) + counts, model, jobs)
+    return _fit_again(model, model.counts + counts, model, jobs)
 
 
 def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
@@ -144,7 +122,7 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
     counts  retain all of their documents if the model retains a sample
     """
     check_growth(model)
-    check_undecayed(model)
+    check_whole(model)
     rest = model.counts - counts
     if rest.statistics.n_documents == 0:
         raise ModelError("no document would remain in the model", hint="delete the model instead")
@@ -176,7 +154,7 @@ def merge(
     for number, model in enumerate(models):
         with locate_error(names[number] if names else ""):
             check_growth(model)
-            check_undecayed(model)
+            check_whole(model)
     largest = max(models, key=_size)
     columns = [model.fitted.label_columns for model in models]
     n_columns = None if None in columns else max(map(int, filter(None, columns)))
@@ -220,7 +198,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     )
     is_new = (
         model.counts.statistics.count_possible(judged.sample) == 0
-    ) | model.counts.statistics.is_decayed
+    ) | model.counts.statistics.is_fractional
     is_selected = model.fitted.is_model_selected
     fitted = fit_model(
         judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected
@@ -330,27 +308,10 @@ def _share_smoothing(*names: str) -> bool:
     )
 
 
-def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
-    """Return the counts with the weight of each document multiplied by `factor`, from 0 to 1.
-
-    All counts are sums over documents, so multiplying the counts has the same effect. With the
-    factor 2^(−t / h) for each time t between two updates, where h is the half-life, a document of
-    age a weighs 2^(−a / h) in the end, regardless of when the updates took place. No count falls
-    below 1e-300, so no label or word is lost.
-
-    Source: exponential forgetting; Klinkenberg, Learning Drifting Concepts, 2004, section 3.2
-    (global weighting).
-    """
-    if factor == NO_DECAY:
-        return counts
-    statistics = counts.statistics.decay(factor)
-    return replace(counts, statistics=statistics, sample=concatenate(()), sample_size=0, empty=None)
-
-
-def check_undecayed(model: TrainedModel) -> None:
-    """Raise ModelError if documents weigh less than 1, because the weight of each is not known."""
-    if model.counts.statistics.is_decayed:
-        what = "documents of the model have different weights (--half-life, --keywords), which it does not store"
+def check_whole(model: TrainedModel) -> None:
+    """Raise ModelError if documents count by probabilities of labels, which are not stored."""
+    if model.counts.statistics.is_fractional:
+        what = "the model counts documents by probabilities of labels (--keywords), which it does not store"
         raise ModelError(what, hint="train it again without the documents")
 
 
@@ -383,7 +344,7 @@ def check_growth(model: TrainedModel) -> None:
     if not counts.statistics.knows_documents:
         what = f"{cannot} this model of a scikit-learn pipeline, which does not store how many documents contain a word"
         raise ModelError(what, hint="train on the texts, or convert a pipeline of binary counts")
-    if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
+    if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_fractional:
         raise ModelError(
             f"{cannot} a model of a matrix of weights, whose sums are not exact", hint=again
         )

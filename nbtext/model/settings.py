@@ -1,4 +1,4 @@
-"""The settings of decisions, of training on unlabeled documents, of exponential decay, and of
+"""The settings of decisions, of training on unlabeled documents, and of
 reviews.
 """
 
@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nbtext.errors import InputError, SettingsError, list_some, named
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Needs, Settings, parse_label_share, parse_time, setting
+from nbtext.settings import Excludes, Settings, parse_label_share, setting
 
 COST_COLUMNS = 3
 COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"
@@ -304,48 +304,6 @@ class UnlabeledSettings(Settings):
         low=1,
         metavar="N",
     )
-
-
-DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time
-_TIME: dict[str, Any] = {"parse": parse_time(DAYS, "d", "30d, 12h or 4w"), "metavar": "TIME"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecaySettings(Settings):
-    """Exponential decay of the weights of older documents. The clock is never read.
-
-    half_life  days in which the weight of a document halves
-    elapsed    days since the last update
-    """
-
-    TITLE = "Decay"
-    RULES = (Needs("half_life", "elapsed"), Needs("elapsed", "half_life"))
-
-    half_life: float | None = setting(
-        None,
-        "Time after which the weight of an earlier document is halved, such as 30d or 12h. Needs --elapsed.",
-        low=1e-9,
-        high=1e9,
-        wanted="a time above 0, such as 30d, 12h or 4w",
-        **_TIME,
-    )
-    elapsed: float | None = setting(
-        None,
-        "Time since the last training or update of the model, such as 7d. Needs --half-life.",
-        low=0,
-        high=1e9,
-        wanted="a time of 0 or more, such as 30d, 12h or 4w",
-        **_TIME,
-    )
-
-    @property
-    def factor(self) -> float:
-        """The factor by which the weights of older documents are multiplied: 2^(−elapsed /
-        half_life).
-        """
-        if self.half_life is None or self.elapsed is None:
-            return 1.0
-        return float(2.0 ** (-self.elapsed / self.half_life))
 
 
 class Criterion(NamedTuple):

@@ -150,8 +150,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         )
     if isinstance(inspection.documents, float):
         yield (
-            "decay",
-            "older documents have smaller weights (--half-life); numbers of documents are sums of weights",
+            "keywords",
+            "documents count for their labels by probabilities; numbers of documents are sums of these",
         )
     if inspection.unlabeled is not None:
         yield "unlabeled", format_unlabeled(inspection.unlabeled)

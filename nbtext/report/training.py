@@ -263,7 +263,7 @@ def format_approximation(model: TrainedModel) -> str | None:
         else []
     )
     advice = "; refit them with nbtext calibrate "
-    if model.statistics.is_decayed:
+    if model.statistics.is_fractional:
         advice += "on documents that the model was not trained on"
     else:
         advice += "or train with --keep-sample N to retain the documents that they are fitted to"

@@ -338,7 +338,9 @@ def test_counts_that_cannot_be_right_are_refused(
 
 
 @pytest.mark.parametrize(("excess", "is_right"), [(1e-12, True), (1e-6, False)])
-def test_decayed_counts_may_be_rounded(excess: float, is_right: bool, tmp_path: Path) -> None:
+def test_sums_of_probabilities_may_be_rounded(
+    excess: float, is_right: bool, tmp_path: Path
+) -> None:
     """A word of all documents of a class may have more than the class has by what rounding adds,
     and no more.
     """

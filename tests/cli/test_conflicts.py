@@ -146,13 +146,13 @@ def test_rules_name_settings() -> None:
 
 def test_the_first_broken_rule_is_named() -> None:
     rules = (
-        Needs("half_life", "elapsed"),
+        Needs("period", "since"),
         Excludes("cost", "threshold", because="both decide on the label"),
     )
     check_rules(rules, {"threshold": ("a", 0.5)})
-    check_rules(rules, {"half_life": 1.0, "elapsed": 2.0})
-    with pytest.raises(SettingsError, match=r"^half_life: needs --elapsed; add --elapsed"):
-        check_rules(rules, {"half_life": 1.0, "cost": 1, "threshold": 1})
+    check_rules(rules, {"period": 1.0, "since": 2.0})
+    with pytest.raises(SettingsError, match=r"^period: needs --since; add --since"):
+        check_rules(rules, {"period": 1.0, "cost": 1, "threshold": 1})
     with pytest.raises(
         SettingsError, match=r"^cost: cannot be combined with --threshold, because both decide"
     ):

@@ -279,12 +279,6 @@ WRONG = """
 2 merge => MODEL
 2 train letters/train --keep-sample 0 -o m => --keep-sample
 1 train w.svmlight --keep-sample 5 -q -o m => --keep-sample needs the counts of all features
-2 update a.joblib letters/test --half-life 30d => --elapsed
-2 update a.joblib letters/test --elapsed 30d => --half-life
-2 update a.joblib letters/test --half-life 0d --elapsed 1d => give a time above 0
-2 update a.joblib letters/test --half-life 30d --elapsed=-1d => --elapsed
-2 update a.joblib letters/test --half-life 'a month' --elapsed 1d => is not a time
-2 update a.joblib letters/test --half-life nan --elapsed 1d => give a time above 0
 # unlabeled documents and keywords
 2 train texts.tsv --em 10 -o m => --unlabeled
 2 train texts.tsv --unlabeled lines.txt -o m => --unlabeled: needs --em or --keywords

@@ -221,7 +221,7 @@ def test_a_share_of_the_documents_is_not_rounded() -> None:
 
 @pytest.mark.parametrize("smallest", [5e-324, 1e-300])
 def test_chi_squared_of_tiny_counts(smallest: float) -> None:
-    """Models that decayed have them: the statistic is as small as they are, without a warning."""
+    """Sums of probabilities may be so small: the statistic is, too, without a warning."""
     sums, class_documents = counted(
         np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1])
     )

@@ -24,8 +24,7 @@ from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
-from nbtext.model.fitting import fit_model
-from nbtext.model.growth import calibrate, decay_counts, forget, merge, refit, update
+from nbtext.model.growth import calibrate, forget, merge, refit, update
 from nbtext.model.inspection import inspect
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
@@ -279,16 +278,6 @@ def load_and_update(model: TrainedModel) -> TrainedModel:
         return update(
             loaded, count([("paper today", ("news", "fruit"))], FeatureSettings(), size=0)
         )
-
-
-def test_older_documents_can_decay() -> None:
-    model = train(FRUIT)
-    decayed = decay_counts(model.counts, 0.5)
-    assert decayed.statistics.n_documents == len(FRUIT) / 2
-    fitted = fit_model(
-        decayed, model.fitted.feature_settings, model.fitted.model_settings, selection=fit_of(model)
-    )
-    assert np.isfinite(fitted.scorer.deltas).all()
 
 
 def test_models_of_one_label_and_of_several_are_not_mixed() -> None:

@@ -97,10 +97,6 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["evaluate", "test.csv", "-m", "MODEL", "--report", "out.html"], "out.html"),
     (["compare", "test.csv", "-m", "MODEL", "-m", "honest.joblib"], ""),
     (["update", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
-    (
-        ["update", "MODEL", "test.csv", "--half-life", "3d", "--elapsed", "1d", "-o", "out.joblib"],
-        "out.joblib",
-    ),
     (["forget", "MODEL", "one.csv", "-o", "out.joblib"], "out.joblib"),
     (["merge", "MODEL", "MODEL", "-o", "out.joblib"], "out.joblib"),
     (["calibrate", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
@@ -153,26 +149,15 @@ def prepare(folder: Path) -> None:
     commands: list[tuple[list[str], str]] = []
     for kind, options in KINDS.items():
         commands.append((["train", "train.csv", "-q", "-o", f"{kind}.joblib", *options], ""))
-    fade = [
-        "update",
-        "multinomial.joblib",
-        "test.csv",
-        "--half-life",
-        "3d",
-        "--elapsed",
-        "1d",
-        "-o",
-        "faded.joblib",
-    ]
     merge = ["merge", "multinomial.joblib", "-o", "honest.joblib"]
-    if problems := _try_commands([*commands, (fade, ""), (merge, "")], set()):
+    if problems := _try_commands([*commands, (merge, "")], set()):
         raise AssertionError(problems)
 
 
 def list_models(n_pairs: int, seed: int = 1) -> Iterator[Model]:
     """Yield every single change of every kind of model, then `n_pairs` random pairs of changes."""
     pairs = random.Random(seed)
-    records = {kind: stored.load(f"{kind}.joblib") for kind in [*KINDS, "faded"]}
+    records = {kind: stored.load(f"{kind}.joblib") for kind in KINDS}
     changes = {kind: list(_list_changes(record)) for kind, record in records.items()}
     for kind, record in records.items():
         for change in changes[kind]:
