@@ -377,16 +377,13 @@ def complete_labels(
 def complete_models(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the models that a list between commas does not have yet; `best` stands alone."""
+    """Return the models that a list between commas does not have yet."""
     from click.shell_completion import CompletionItem
 
-    from nbtext.bayes.settings import BEST
     from nbtext.evaluation.settings import models_to_compare
 
     before, comma, last = incomplete.rpartition(",")
-    offered = [name for name in models_to_compare() if name not in before.split(",")] + [BEST] * (
-        not comma
-    )
+    offered = [name for name in models_to_compare() if name not in before.split(",")]
     return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
 
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.settings import NOT_SEARCHED, OF_CHOSEN_MODELS, ModelSettings
+from nbtext.bayes.settings import ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.formats import HTML_SUFFIXES
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import CurveSettings, SearchSettings
+from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Needs, part, refuse, setting
+from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.evaluation.comparison import Comparison
@@ -45,7 +45,6 @@ class Compare:
         file="source",
         title="Models to train",
     )
-    search: SearchSettings = part(SearchSettings)
     report: str | None = options.report("FILE.svg holds the charts of learning curves alone. ")
     result: options.ResultSettings = options.result()
     input: InputSettings = part(InputSettings, without=options.NOT_FOR_COUNTS)
@@ -58,22 +57,18 @@ class Compare:
 
 @command(
     Compare,
-    common="-m --models --sizes --seeds --test --budget --report -o --to --text-field --label-field",
+    common="-m --models --sizes --seeds --test --report -o --to --text-field --label-field",
     example="nbtext compare letters/test -m letters.joblib -m bernoulli.joblib",
     notes="For the second model: nbtext train letters.joblib --model bernoulli -o bernoulli.joblib\n\n"
     "For learning curves: nbtext compare letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
-    "For the candidates of a model search: nbtext compare letters/train --models best\n\n"
     "Memory holds the models and a few numbers for each document; for learning curves, the counts of all documents.",
     referred=dict.fromkeys(("Features", "Model"), "for models to train (without -m)"),
     rules=[
         Excludes("test", "model_files", because="the models are tested on SOURCE"),
-        *(Excludes(name, "models=best") for name in ("sizes", "seeds", "test", "report")),
-        *(Excludes(name, "models=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
-        Needs("budget", "models=best"),
     ],
 )
 def compare(given: Compare) -> None:
-    """Compare trained models, learning curves, or all candidates of a model search.
+    """Compare trained models, or learning curves.
 
     With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss
     with bootstrap intervals, the differences with McNemar's test, the prediction time on one core,
@@ -83,10 +78,6 @@ def compare(given: Compare) -> None:
     rest. The result is the mean and the standard deviation of accuracy and log-loss over the random
     splits.
 
-    With --models best, all candidates of `nbtext train --model best` are compared. The result is
-    the accuracy of each, estimated by leave-one-out or cross-validation, with a 95 % interval.
-    Candidates that are clearly less accurate on a part of the documents are not fitted to all of
-    them.
     """
     from nbtext.report.comparison import comparison_result, render_comparison_page
     from nbtext.report.learning_curves import (
@@ -95,7 +86,6 @@ def compare(given: Compare) -> None:
         render_learning_curves_svg,
     )
     from nbtext.report.page.rendering import write_page
-    from nbtext.report.training import search_result
 
     chosen = running.result_format(given.result)
     running.check_report(given.report, (*HTML_SUFFIXES, ".svg"))
@@ -115,27 +105,12 @@ def compare(given: Compare) -> None:
     is_svg = (given.report or "").lower().endswith(".svg")
     if models:
         because = "the models of -m are already trained"
-        refuse_settings(
-            CurveSettings, SearchSettings, FeatureSettings, ModelSettings, because=because
-        )
+        refuse_settings(CurveSettings, FeatureSettings, ModelSettings, because=because)
         if is_svg:
             raise refuse("report", "only learning curves are written as SVG")
         compared = _compare_models(given, sources, models)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         outcome: Result[Any] = comparison_result(compared)
-    elif given.curves.is_search:
-        model_settings = ModelSettings(**given.model_settings)
-        _, found = running.search_documents(
-            sources,
-            given.input,
-            given.features,
-            model_settings,
-            given.search,
-            given.run,
-            where="models",
-        )
-        running.write_result(search_result(found), given.result, chosen)
-        return
     else:
         learned = _compute_curves(given)
         page = partial(render_learning_curves_page, learned, subject=", ".join(sources))

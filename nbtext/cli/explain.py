@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.documents.formats import HTML_SUFFIXES, check_suffix
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
-from nbtext.settings import Excludes, setting
+from nbtext.settings import setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
@@ -55,24 +54,16 @@ class Explain:
         default_help="10 in a table, 25 on a page, else all",
     )
     result: options.ResultSettings = options.result(FORMATS)
-    html: str | None = setting(
-        None,
-        "Write an HTML page of the first 200 documents, like -o FILE.html. Needs the extra nbtext[report].",
-        file="output",
-    )
     input: InputSettings = options.unlabeled_input()
     run: options.RunSettings = options.run()
 
 
 @command(
     Explain,
-    common="-m --id --label --against --features -o --to --html --input-format --text-field",
+    common="-m --id --label --against --features -o --to --input-format --text-field",
     example="nbtext explain letters/test/trash -m letters.joblib --features 3",
-    notes="Memory does not grow with the number of documents.",
-    rules=[
-        Excludes("html", other, because="the page replaces the result")
-        for other in ("output", "to")
-    ],
+    notes="-o FILE.html writes a page of the first 200 documents, and needs the extra nbtext[report].\n\n"
+    "Memory does not grow with the number of documents.",
 )
 def explain(given: Explain) -> None:
     """Explain why documents get their labels, feature by feature.
@@ -88,20 +79,15 @@ def explain(given: Explain) -> None:
     from nbtext.model.source_prediction import explain_source
     from nbtext.report.explanation import explanations_result
 
-    settings = (
-        given.result if given.html is None else replace(given.result, output=given.html, to="html")
-    )
-    chosen = running.result_format(settings, FORMATS)
+    output = given.result.output
+    chosen = running.result_format(given.result, FORMATS)
     if chosen == "html":
         from nbtext.report.page.rendering import check_page
 
-        running.refuse_compression(settings.output, "-o" if given.html is None else "--html")
-        check_suffix(given.html or "", HTML_SUFFIXES, "the page is HTML", "--html")
-        check_page("--html", settings.output)
+        running.refuse_compression(output)
+        check_page("a page of HTML", output)
     fitted = load_model(given.model).fitted
-    run = replace(
-        given.run, no_progress=given.run.no_progress or running.is_watched(settings.output)
-    )
+    run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(output))
     read = replace(given.input, ids=frozenset(given.id))
     with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (
         source,
@@ -126,12 +112,12 @@ def explain(given: Explain) -> None:
             page = render_explanation_page(
                 explanations, subject=names, locate=locate, n_features=n_features
             )
-            write_page(settings.output, page)
+            write_page(output, page)
             return
         found = explanations_result(
             explanations, output_format=chosen, n_features=n_features, locate=locate
         )
-        running.write_result(found, settings, chosen)
+        running.write_result(found, given.result, chosen)
 
 
 def _check_ids(explanations: Iterator[Explanation], ids: tuple[str, ...]) -> Iterator[Explanation]:

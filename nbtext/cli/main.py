@@ -36,7 +36,7 @@ COMMANDS = {
     "Inspect and compare": {
         "inspect": "Show the settings and the most important features of a model.",
         "explain": "Explain why documents get their labels, feature by feature.",
-        "compare": "Compare trained models, learning curves, or all candidates of a model search.",
+        "compare": "Compare trained models, or learning curves.",
         "diff": "Show the differences between two models.",
         "sample": "Generate documents from a model.",
         "review": "Find probable label errors, duplicates and outliers in documents, without changing them.",

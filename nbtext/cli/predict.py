@@ -39,13 +39,6 @@ class Predict:
         notes="`header` is a line X-Nbtext-Label for the header of each mail, for procmail and "
         "sieve; `fasttext` is a line __label__NAME.",
     )
-    rank: str | None = setting(
-        None,
-        "Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
-        "probabilities first, for active learning. Memory holds all predictions.",
-        choices=("uncertainty",),
-        metavar="NAME",
-    )
     adapt_prior: bool = setting(
         False,
         "Adapt the probabilities to the shares of the labels in SOURCE, as `nbtext prevalence` estimates them. "
@@ -78,10 +71,8 @@ class Predict:
         Excludes(
             "adapt_prior", "coverage", because="prediction sets cover only documents as in training"
         ),
-        Excludes("rank", "cluster"),
         Excludes("exit_status", "cluster"),
         Excludes("to", "add_columns", because="the rows keep the format of SOURCE"),
-        Excludes("rank", "add_columns", because="the rows keep their order"),
         Excludes("cluster", "add_columns"),
         Excludes("spreadsheet_safe", "add_columns", because="the rows keep their cells"),
     ],
@@ -94,7 +85,7 @@ def predict(given: Predict) -> int:
     --add-columns, --columns label,reason adds it to others.
     """
     from nbtext.documents.streams import STANDARD_INPUT, is_regular
-    from nbtext.model.source_prediction import predict_source, rank_by_uncertainty
+    from nbtext.model.source_prediction import predict_source
     from nbtext.report.predictions import predictions_result
 
     decisions = given.decisions
@@ -126,7 +117,7 @@ def predict(given: Predict) -> int:
     if blank and fitted.calibration.likelihoods is None:
         what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
         running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
-    is_printed = running.is_watched(output) and given.rank is None
+    is_printed = running.is_watched(output)
     run = replace(given.run, no_progress=given.run.no_progress or is_printed)
     with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (
         source,
@@ -141,17 +132,12 @@ def predict(given: Predict) -> int:
             from nbtext.documents.rows import Target
             from nbtext.report.columns import write_columns
 
-            is_terminal = running.is_watched(output)
             table = given.columns.table
             target = Target(
-                output, lambda: running.result_file(given.result, "jsonl"), is_terminal, table
+                output, lambda: running.result_file(given.result, "jsonl"), is_printed, table
             )
             write_columns(predictions, target, given.columns, decisions)
         else:
-            # all predictions as one batch, the most uncertain ones first
-            if given.rank is not None:
-                ranked = rank_by_uncertainty(predictions)
-                predictions = iter(() if ranked is None else (ranked,))
             found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
             running.write_result(found, given.result, chosen)
     return answer.status() if answer is not None else 0

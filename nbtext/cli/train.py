@@ -293,7 +293,7 @@ def _search(given: Train) -> TrainedModel:
         is_sampled=is_sampled,
     )
     if not given.run.quiet:
-        sys.stderr.write(format_screen(search_parts(found, has_intervals=False), running.screen()))
+        sys.stderr.write(format_screen(search_parts(found), running.screen()))
     if not is_sampled:
         return trained
     what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that need all documents in memory"

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Proportion
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
@@ -433,15 +433,6 @@ class CandidateResult:
     estimate: str
     seconds: float
     parts: tuple[Part, ...] = ()
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the accuracy (Clopper and Pearson); from 0 to 1 if no
-        document is scored.
-        """
-        if self.n_scored == 0:
-            return 0.0, 1.0
-        return Proportion(round(self.accuracy * self.n_scored), self.n_scored).interval(0.95)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from nbtext.bayes.settings import BEST, ModelSettings
+from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, suggest
 from nbtext.records import dataclass
@@ -78,7 +78,7 @@ class FoldSettings(Settings):
 
 
 def models_to_compare() -> tuple[str, ...]:
-    """Return the names of models that `compare --models` accepts, but `best`."""
+    """Return the names of models that `compare --models` accepts."""
     (model,) = (field for field in fields(ModelSettings) if field.name == "model")
     return choices_of(model)
 
@@ -94,16 +94,14 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 class CurveSettings(Settings):
     """Models, training set sizes and repetitions of learning curves.
 
-    models  None: the event models that need only class statistics; best alone: the candidates of a
-            model search
+    models  None: the event models that need only class statistics
     """
 
     TITLE = "Models to train"
 
     models: tuple[str, ...] | None = setting(
         None,
-        "Models to train and compare, such as multinomial,svm (see `nbtext train`), or `best` alone for all "
-        "candidates of `nbtext train --model best`.",
+        "Models to train and compare, such as multinomial,svm (see `nbtext train`).",
         parse=parse_names,
         metavar="MODEL,…",
         complete="models",
@@ -118,13 +116,8 @@ class CurveSettings(Settings):
     )
     seeds: int = setting(5, "Number of random splits.", low=1, metavar="N")
 
-    @property
-    def is_search(self) -> bool:
-        """Whether the candidates of a model search are compared, and not learning curves."""
-        return self.models == (BEST,)
-
     def check_values(self) -> None:
-        known = (*models_to_compare(), BEST)
+        known = models_to_compare()
         for name in self.models or ():
             if name not in known:
                 raise SettingsError(
@@ -132,10 +125,6 @@ class CurveSettings(Settings):
                 )
         if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
             raise SettingsError("name each model once", where="models")
-        if not self.is_search and BEST in (self.models or ()):
-            raise SettingsError(
-                "best cannot be combined with other models", where="models", hint="use it alone"
-            )
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
             raise SettingsError("each size must be at least 1", where="sizes")
 

@@ -16,8 +16,6 @@ from nbtext.records import dataclass
 Labels = tuple[str, ...]
 Label = TypeVar("Label", bound=str | int | float)
 FEW_CLASSES = 256  # so many are sorted at once
-# attributes of predictions that are not columns
-SHARED = {"task", "classes", "thresholds", "separator"}
 NO_TOKEN = "the document holds no token"
 NO_KNOWN_WORD = "the document holds no known word"
 
@@ -127,24 +125,6 @@ class Predictions:
         """Return the classes of some labels of each document."""
         places = {label: place for place, label in enumerate(self.classes)}
         return [[places[label] for label in each] for each in labels]
-
-    def entropy(self) -> Floats:
-        """Return the entropy of the labels of each document, (n_documents,), in nats; NaN if it
-        could not be read.
-
-        If labels do not exclude each other, the entropies of whether the document has each label
-        add up.
-        """
-        entropy = _sum_entropy(self.probabilities)
-        return (
-            entropy if self.thresholds is None else entropy + _sum_entropy(1 - self.probabilities)
-        )
-
-
-def _sum_entropy(probabilities: Floats) -> Floats:
-    """Return −Σ p log p of each row, (n_documents, n_labels)."""
-    logs = np.log(np.where(probabilities > 0, probabilities, 1.0))
-    return np.asarray(-(probabilities * logs).sum(axis=1))
 
 
 def most_probable(probabilities: Floats, k: int) -> list[list[int]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.predictions import SHARED, Predictions
+from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch, check_fields, label_numbered, peek_blocks
@@ -124,36 +121,4 @@ def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
         part.block(0 if number else block.size, block.n_bytes)
         for block in blocks
         for number, part in enumerate(block.batch().split(size))
-    )
-
-
-def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
-    """Return all predictions, by decreasing entropy of the labels' probabilities; None if there are
-    no batches.
-
-    Ties keep their order. Documents without a known token, and documents that could not be read,
-    come last, because the model cannot learn from them.
-
-    Source: uncertainty sampling; Lewis & Gale, A Sequential Algorithm for Training Text
-    Classifiers, 1994.
-    """
-    parts = list(batches)
-    if not parts:
-        return None
-    certainty = [
-        np.where(part.known > 0, -np.nan_to_num(part.entropy(), nan=-1.0), 1.0) for part in parts
-    ]
-    order = np.argsort(np.concatenate(certainty), kind="stable")
-
-    def arrange(columns: list[Any]) -> Any:
-        if columns[0] is None:
-            return None
-        if isinstance(columns[0], np.ndarray):
-            return np.concatenate(columns)[order]
-        values = list(chain.from_iterable(columns))
-        return [values[row] for row in order.tolist()]
-
-    names = [field.name for field in fields(parts[0]) if field.name not in SHARED]
-    return replace(
-        parts[0], **{name: arrange([getattr(part, name) for part in parts]) for name in names}
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from nbtext.artifact.reduction import Reduction
     from nbtext.bayes.smoothing import Selection
-    from nbtext.evaluation.search import Candidate, CandidateResult, Search
+    from nbtext.evaluation.search import Candidate, Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.keywords import KeywordFit
@@ -319,30 +319,6 @@ def format_choice(search: Search) -> str:
     return f"trained {model}, {features}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
 
 
-def search_result(search: Search) -> Result[Search]:
-    """Return the candidates of a search as a result; a mark is at the chosen one."""
-
-    def records(_: Search) -> list[dict[str, Any]]:
-        return [_search_record(result, search) for result in search.results]
-
-    def document(_: Search) -> dict[str, Any]:
-        names = ("n_documents", "seconds", "reading_seconds")
-        untried = [_search_names(candidate) for candidate in search.untried]
-        return {name: getattr(search, name) for name in names} | {
-            "candidates": records(search),
-            "untried": untried,
-        }
-
-    return Result(
-        [search],
-        tuple(records(search)[0]),
-        lambda _: (tuple(each.values()) for each in records(search)),
-        document,
-        layout=lambda found, _: search_parts(found),
-        records=records,
-    )
-
-
 def _search_names(candidate: Candidate) -> dict[str, Any]:
     settings = candidate.model_settings
     shortest, longest = candidate.features.ngrams
@@ -355,23 +331,7 @@ def _search_names(candidate: Candidate) -> dict[str, Any]:
     return {"model": settings.model, "weighting": candidate.weighting, "features": features}
 
 
-def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
-    is_estimated = result.n_scored > 0
-    low, high = result.interval if is_estimated and result.metric == "accuracy" else (None, None)
-    return _search_names(result.candidate) | {
-        result.metric: result.accuracy if is_estimated else None,
-        f"{result.metric}_low": low,
-        f"{result.metric}_high": high,
-        "log_loss": result.log_loss if is_estimated else None,
-        "documents": result.n_documents,
-        "estimate": result.estimate,
-        "seconds": result.seconds,
-        "parts": format_parts(result.parts),
-        "chosen": result is search.best,
-    }
-
-
-def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[RenderableType]:
+def search_parts(search: Search) -> Iterator[RenderableType]:
     """Yield the parts of a table of the candidates."""
     models = number_of(len(search.results), "model")
     documents = number_of(search.n_documents, "document")
@@ -382,10 +342,6 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
     if search.untried and len(search.results) == 1:
         yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
     is_part = [0 < result.n_documents < search.n_documents for result in search.results]
-    # it is a share of the documents
-    has_intervals = has_intervals and search.best.metric == "accuracy"
-    if has_intervals:
-        yield "± half of the 95 % interval"
     table = new_table(
         "model",
         "features",
@@ -397,10 +353,7 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
     table.columns[3].justify = table.columns[4].justify = "left"
     for result, is_of_part in zip(search.results, is_part, strict=True):
         names = _search_names(result.candidate)
-        low, high = result.interval
         accuracy = f"{result.accuracy:.{SHOWN}f}"
-        if has_intervals:
-            accuracy = f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}"
         if any(is_part):  # figures stay below each other
             accuracy += " *" if is_of_part else "  "
         part = f" of {result.n_documents:,}" if is_of_part else ""

@@ -112,7 +112,7 @@ def make_originals(folder: Path, run: Callable[..., Any]) -> None:
 
 def suffix_of(command: list[str]) -> str:
     """Return the suffix that the name of the output of a command needs."""
-    return ".html" if command[-1] in ("--report", "--html") else ""
+    return ".html" if command[-1] == "--report" else ""
 
 
 def complete(command: list[str], output: str) -> list[str]:

@@ -180,31 +180,3 @@ def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) ->
         result.err
         == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
     )
-
-
-@pytest.mark.exhaustive
-def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Each has an interval around its accuracy; the chosen one is the one that `train --model best`
-    trains.
-    """
-    nbtext("compare", str(letters / "train"), "--models", "best", "--seed", "1").refused(
-        2, "No such option"
-    )
-    nbtext("compare", str(letters / "train"), "--models", "best", "-o", "found.json").ok()
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert found["n_documents"] == 336
-    assert {each["model"] for each in found["candidates"]} == {"auto", "stacked"}
-    for each in found["candidates"]:
-        assert each["accuracy_low"] < each["accuracy"] < each["accuracy_high"]
-        standard_error = (each["accuracy"] * (1 - each["accuracy"]) / each["documents"]) ** 0.5
-        assert each["accuracy_high"] - each["accuracy_low"] == pytest.approx(
-            3.92 * standard_error, rel=0.2
-        )
-    (chosen,) = (each for each in found["candidates"] if each["chosen"])
-    trained = nbtext("train", str(letters / "train"), "--model", "best", "-o", "m")
-    (marked,) = (line for line in trained.err.splitlines() if line.rstrip().endswith("◂"))
-    assert marked.split()[:3] == [chosen["model"], chosen["weighting"], chosen["features"]]
-    table = nbtext("compare", str(letters / "train"), "--models", "best", "--to", "table").out
-    half = (chosen["accuracy_high"] - chosen["accuracy_low"]) / 2
-    assert f"{chosen['accuracy']:.3f} ± {half:.3f}" in table
-    assert sum(line.rstrip().endswith("◂") for line in table.splitlines()) == 1

@@ -44,7 +44,6 @@ def test_the_answer(nbtext: Any, folder: Path) -> None:
         ("spam.txt both.txt -m m --exit-status spam -j 2", 1),
         ("unknown.txt -m m --exit-status spam", 1),
         ("spam.txt -m m --exit-status spam --min-probability 1", 1),
-        ("spam.txt -m m --exit-status spam --rank uncertainty", 0),
         ("one.csv -m m --exit-status spam --add-columns --column-prefix p_", 1),
         ("spam.txt -m s --exit-status spam", 0),
         ("both.txt -m s --exit-status odd --threshold 0", 0),

@@ -94,10 +94,8 @@ def test_predictions_with_words(nbtext: Any, model: str) -> None:
 
 
 def test_a_page(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """--html writes one file instead of the result, the same with any number of threads and without
-    the kernel.
-    """
-    arguments = ("explain", str(letters / "test" / "trash"), "-m", model, "--html", "why.html")
+    """-o FILE.html writes one file, the same with any number of threads and without the kernel."""
+    arguments = ("explain", str(letters / "test" / "trash"), "-m", model, "-o", "why.html")
     pages = []
     for more, variables in ((["-j", "1"], {}), (["-j", "3"], {}), ([], {"NBTEXT_KERNEL": "off"})):
         result = nbtext(*arguments, *more, **variables)
@@ -108,17 +106,14 @@ def test_a_page(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     assert b'<mark class="for3">' in pages[0]
 
 
-def test_a_page_or_a_result(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Not both; and without the extra one line says how to install it, before anything is read."""
-    arguments = ("explain", str(letters / "test"), "-m", model, "--html", "why.html")
-    both = nbtext(*arguments, "--to", "json")
-    what = "nbtext: --html: cannot be combined with --to, because the page replaces the result; leave out one of them\n"
-    assert (both.status, both.err) == (2, what)
+def test_a_page_without_the_extra(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """One line says how to install it, before anything is read."""
+    arguments = ("explain", str(letters / "test"), "-m", model, "-o", "why.html")
     (tmp_path / "jinja2.py").write_text("raise ImportError")
     path = f"{tmp_path}:{Path(__file__).parents[2]}"
     missing = nbtext(*arguments, PYTHONPATH=path).refused(1)
     assert (
         missing.err
-        == "nbtext: --html needs Jinja2; install it with: pip install 'nbtext[report]'\n"
+        == "nbtext: a page of HTML needs Jinja2; install it with: pip install 'nbtext[report]'\n"
     )
     assert not (tmp_path / "why.html").exists()

@@ -229,7 +229,6 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
         ("vectorize t.csv -o x.npz.gz", "-o", ".gz"),
         ("export m --to c -o x.c.zst", "-o", ".zst"),
         ("explain t.csv -m m -o x.html.gz", "-o", ".gz"),
-        ("explain t.csv -m m --html x.html.bz2", "--html", ".bz2"),
         ("evaluate t.csv -m m --report x.html.gz", "--report", ".gz"),
         ("predict t.csv -m m --cluster local -o x.jsonl.gz", "-o", ".gz"),
     ],
@@ -372,7 +371,7 @@ def test_tab(model: str) -> None:
     assert completed("nbtext", "compare", "x", "--models", "multinomial,be") == [
         "multinomial,bernoulli"
     ]
-    assert completed("nbtext", "compare", "x", "--models", "be") == ["bernoulli", "best"]
+    assert completed("nbtext", "compare", "x", "--models", "be") == ["bernoulli"]
     assert completed("nbtext", "explain", "x", "-m", model, "--against", "t") == ["taxes", "trash"]
     assert completed("nbtext", "inspect", model, "--label", "n") == ["noise"]
     assert completed("nbtext", "inspect", "missing.joblib", "--label", "n") == []

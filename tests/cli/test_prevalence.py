@@ -84,16 +84,14 @@ def test_adapted_probabilities(nbtext: Any, spam: Path) -> None:
     assert right[1] > right[0]
 
 
-def test_adapted_columns_and_ranks(nbtext: Any, spam: Path) -> None:
-    """--add-columns and --rank take the adapted probabilities, too."""
+def test_adapted_columns(nbtext: Any, spam: Path) -> None:
+    """--add-columns takes the adapted probabilities, too."""
     ask = ("predict", "new.jsonl", "-m", "m", "--adapt-prior")
     plain = nbtext(*ask, "--to", "jsonl", cwd=spam).records
     columns = ("--add-columns", "--column-prefix", "p_")
     added = nbtext(*ask, *columns, cwd=spam).records
     assert len(added) == 1000
     assert [each["p_label"] for each in added] == [each["label"] for each in plain]
-    ranked = nbtext(*ask, "--rank", "uncertainty", "--to", "jsonl", cwd=spam).out.splitlines()
-    assert sorted(ranked) == sorted(nbtext(*ask, "--to", "jsonl", cwd=spam).out.splitlines())
 
 
 def test_labels_of_the_source_and_threads_change_nothing(

@@ -1,12 +1,8 @@
-"""`nbtext predict --top-k K`: the K most probable labels, in every output format; `--rank
-uncertainty`.
-"""
+"""`nbtext predict --top-k K`: the K most probable labels, in every output format."""
 
 import csv
 import io
 import json
-import math
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -177,41 +173,3 @@ def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
     nbtext(*command, "--to", "fasttext", "--coverage", "0.9").refused(
         2, "cannot be combined with --to fasttext, which has no prediction sets"
     )
-
-
-@pytest.mark.parametrize(
-    "extra", [(), ("--min-probability", "0.9"), ("--coverage", "0.9"), ("--explain", "2")], ids=str
-)
-def test_rank(nbtext: Any, letters: Path, model: str, extra: tuple[str, ...]) -> None:
-    """The same records, by falling entropy of the probabilities."""
-    ask = ("predict", str(letters / "test"), "-m", model, "--to", "jsonl", *extra)
-    plain, ranked = (
-        nbtext(*ask, *rank).out.splitlines() for rank in ((), ("--rank", "uncertainty", "-j", "2"))
-    )
-    assert sorted(plain) == sorted(ranked)
-    assert plain != ranked
-    found = [entropy(json.loads(line)["scores"]) for line in ranked]
-    assert all(one >= other - 1e-4 for one, other in pairwise(found))
-
-
-def entropy(scores: dict[str, float]) -> float:
-    """In nats, of probabilities that were rounded."""
-    return -sum(p * math.log(p) for p in scores.values() if p > 0)
-
-
-def test_documents_without_known_words_come_last(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Documents without a known word, and those that cannot be read, come last, in their order."""
-    (tmp_path / "a.jsonl").write_text(
-        '{"text": ""}\n{"text": \n{"text": "xyzzy"}\n{"text": "the bins, the noise"}\n'
-    )
-    records = nbtext(
-        "predict", "a.jsonl", "-m", model, "--rank", "uncertainty", "--to", "jsonl"
-    ).records
-    assert records[0]["known"] > 0
-    assert len(records) == 4
-    assert all(record["known"] == 0 for record in records[1:])
-
-
-def test_rank_of_nothing(nbtext: Any, model: str) -> None:
-    """No document, no record."""
-    assert nbtext("predict", "-", "-m", model, "--rank", "uncertainty", "--to", "jsonl").out == ""

@@ -66,7 +66,7 @@ WRONG = """
 1 merge nowhere -o missing/m => missing/m: cannot be written
 1 update nowhere letters/test -o missing/m => missing/m: cannot be written
 1 evaluate letters/nowhere --folds 2 --report missing/m => missing/m: cannot be written
-1 explain letters/nowhere -m nowhere --html missing/m => missing/m: cannot be written
+1 explain letters/nowhere -m nowhere -o missing/m.html => missing/m.html: cannot be written
 1 compare letters/nowhere --report missing/m => missing/m: cannot be written
 2 compare letters/train --models gaussian --hash-bits 30 => --hash-bits: 30 is more than 24; memory holds all
 1 train letters/train --model gaussian --hash-bits 22 -o m => gaussian model of 6 labels and 4,194,304 features is
@@ -108,7 +108,6 @@ WRONG = """
 2 evaluate letters/test -m letters.joblib -o e.html => -o: the result cannot have this format; e.html says .html
 2 evaluate letters/test -m letters.joblib --report e.pdf => --report: the page is HTML; e.pdf says .pdf; name a
 2 compare texts.tsv --report e.csv => --report: the page is HTML; e.csv says .csv; name a file that ends with .html
-2 explain texts.tsv -m letters.joblib --html e.svg => --html: the page is HTML; e.svg says .svg
 2 explain texts.tsv -m letters.joblib -o e.db => -o: the result cannot have this format; e.db says .db
 2 inspect letters.joblib -o i.npz => -o: the result cannot have this format; i.npz says .npz
 2 review texts.tsv -o r.joblib => -o: the result cannot have this format; r.joblib says .joblib
@@ -213,8 +212,6 @@ WRONG = """
     a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m c.joblib -m a.joblib
 2 train texts.tsv --model best --C 2 -o m => --C: cannot be combined with --model best, because a search chooses the
 2 evaluate texts.tsv --folds 2 --model best --values 3 => --values: cannot be combined with --model best
-2 compare texts.tsv --models best --loss logistic => --loss: cannot be combined with --models best
-2 compare letters/train --models best,bernoulli => --models: best cannot be combined with other models; use it alone
 # decisions
 2 predict letters/test -m letters.joblib --min-probability 2 =>
     --min-probability: 2 is not a valid value; give a number from 0 to 1

@@ -56,7 +56,6 @@ COMMANDS = [
     "predict letters/test -m auto.m --explain 3 --to jsonl",
     "predict letters/test -m auto.m --adapt-prior",
     "predict letters/test -m auto.m --min-probability 0.9",
-    "predict letters/test -m auto.m --rank uncertainty",
     "predict letters/test -m auto.m --threshold trash=0.3",
     "predict letters/test -m auto.m --cost costs.csv",
     "predict several.jsonl -m several.m --threshold 0.2 --at-least-one --coverage 0.9 --to jsonl",
