@@ -35,6 +35,8 @@ from nbtext.model.training import (
 )
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
     from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Budget, Candidate
@@ -117,6 +119,19 @@ class TextClassifier:
         from nbtext.export.sklearn_pipeline import from_sklearn
 
         return cls.from_model(from_sklearn(pipeline))
+
+    def to_sklearn(self) -> Pipeline:
+        """Return the fitted scikit-learn pipeline with the labels and probabilities of this model
+        without its calibration: scikit-learn has no temperature that depends on the length of a
+        text.
+
+        ImportError: scikit-learn is not installed. ModelError: no pipeline predicts as this model
+        does, such as one of several labels. A pipeline counts words of any length, nbtext those of
+        at most 65,535 bytes.
+        """
+        from nbtext.export.sklearn_pipeline import to_sklearn
+
+        return to_sklearn(self.fitted_)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TextClassifier:

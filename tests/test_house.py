@@ -55,7 +55,7 @@ LIBRARY_LAYERS = {  # the layers that may import a library
     "starlette": {"applications"},
     "uvicorn": {"applications"},
     "prometheus_client": {"applications"},
-    "sklearn": set(),
+    "sklearn": {"export", "text_classifier"},
     "pandas": set(),
     "polars": set(),
     "numpy": set(LAYERS) - {"cli"},

@@ -231,12 +231,7 @@ BERNOULLI = EventModel(
     log_prior_density=sum_log_probabilities,
     is_binary=True,
     counts_documents=True,
-    # p, from weights log(p / (1 − p))
-    sklearn=SklearnClass(
-        name="BernoulliNB",
-        feature_log_prob=lambda weights: -np.logaddexp(0.0, -weights),
-        needs_smoothing=True,
-    ),
+    sklearn=SklearnClass(name="BernoulliNB"),
 )
 CATEGORICAL = replace(  # Bernoulli's over the values of each feature
     BERNOULLI,

@@ -261,9 +261,7 @@ COMPLEMENT = EventModel(
     out_of_vocabulary=weigh_unseen,
     prior="uniform",
     is_generative=False,
-    sklearn=SklearnClass(
-        name="ComplementNB", has_prior=False, parameters={"norm": "normalize_weights"}
-    ),
+    sklearn=SklearnClass(name="ComplementNB", has_prior=False),
     options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),

@@ -7,8 +7,8 @@ Naive Bayes Text Classification, 1998).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -163,19 +163,12 @@ class Generate(Protocol):
 class SklearnClass:
     """The class of scikit-learn that is the same model.
 
-    name              of the class
-    feature_log_prob  returns its `feature_log_prob_` from the weights of the scorer, (n_classes,
-                      n_features)
-    has_prior         whether it uses the class prior
-    needs_smoothing   whether smoothing must be > 0
-    parameters        its parameters besides `alpha`: the field of ModelSettings for each name
+    name       of the class
+    has_prior  whether it uses the class prior
     """
 
     name: str
-    feature_log_prob: Callable[[Floats], Floats] = lambda weights: weights
     has_prior: bool = True
-    needs_smoothing: bool = False
-    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,15 +54,15 @@ class Export:
     rules=[Needs("documents", "max_model_bytes")],
 )
 def export(given: Export) -> None:
-    """Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets. Or make it
-    smaller.
+    """Export a model for other programs: C, JavaScript, spreadsheets. Or make it smaller.
 
     The exported model predicts the same labels and calibrated probabilities, unless it is made
-    smaller. In scikit-learn, the calibration is a separate step. Models with --hash-bits, gaussian
-    models and categorical models cannot be exported. Multi-label models can be exported as
-    sklearn-json, and those of Naive Bayes also as c and js. Models with --stem or --separate-fields
-    cannot be exported as c, js and sklearn-json; those with their own --token-pattern not as c and
-    js; those with --view not as sklearn-json.
+    smaller. Models with --hash-bits, gaussian models, categorical models and linear models of
+    several labels cannot be exported. Naive Bayes models of several labels can be exported as c and
+    js. Models with --stem, --separate-fields or their own --token-pattern cannot be exported as c
+    and js.
+
+    For scikit-learn, TextClassifier.to_sklearn() returns a fitted pipeline in Python.
     """
     from nbtext.artifact.model import load_model, save_model
     from nbtext.export import formats

@@ -48,7 +48,7 @@ COMMANDS = {
         "calibrate": "Refit smoothing and calibration of a model on labeled documents.",
     },
     "Use elsewhere": {
-        "export": "Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets.",
+        "export": "Export a model for other programs: C, JavaScript, spreadsheets.",
     },
 }
 # the module of a command, if it has another name

@@ -33,7 +33,6 @@ class Exporter:
     write     Yields the parts of the file of a model that `check` accepts.
     has_several_labels  Whether it can hold a Naive Bayes model that gives a document several
                         labels.
-    has_linear_labels   Whether it can hold a linear one, too.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Exporter:
     check: Callable[[FittedModel], None]
     write: Callable[[FittedModel], Iterator[bytes]]
     has_several_labels: bool = False
-    has_linear_labels: bool = False
 
 
 def named_features(model: FittedModel) -> Vocabulary:
@@ -92,14 +90,8 @@ def check_dense(model: FittedModel) -> None:
         )
 
 
-def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
-    """Raise ModelError if other programs cannot extract the features of the model from a text.
-
-    Parameters
-    ----------
-    has_regex : bool
-        Whether the format can hold Python's regular expressions.
-    """
+def check_analyzer(model: FittedModel) -> None:
+    """Raise ModelError if other programs cannot extract the features of the model from a text."""
     named_features(model)
     settings = model.feature_settings
     if settings.stem is not None:
@@ -109,7 +101,7 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     if settings.fields:
         what = "a model with --separate-fields cannot be exported in this format"
         raise ModelError(what, hint="train without --separate-fields")
-    if has_own_pattern(settings) and not has_regex:
+    if has_own_pattern(settings):
         what = "a model with its own --token-pattern cannot be exported in this format"
         raise ModelError(what, hint=f"train with the default --token-pattern, or {MARKS_PATTERN}")
 

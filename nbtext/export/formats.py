@@ -29,7 +29,6 @@ from nbtext.export.exporter import (
     probability_parameters,
     several_labels_parameters,
 )
-from nbtext.export.sklearn_json import SKLEARN_JSON
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.model.fitted_model import FittedModel
 from nbtext.output import atomic_output
@@ -184,7 +183,7 @@ CSV = Exporter(
     "csv", (".csv",), "A row for each feature with its weight for each label.", check_dense, table
 )
 
-EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT, SKLEARN_JSON)}
+EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT)}
 
 
 def format_of(path: str) -> str | None:
@@ -223,17 +222,13 @@ def export(
     """
     exporter = EXPORTERS[name]
     if not model.task.is_exclusive:
-        is_linear = model.model_settings.is_linear
-        able = [
-            each
-            for each in EXPORTERS.values()
-            if (each.has_several_labels and not is_linear) or each.has_linear_labels
-        ]
-        if exporter not in able:
-            what = (
-                f"a {'linear ' if is_linear else ''}multi-label model cannot be exported as {name}"
-            )
-            raise ModelError(what, hint=f"export it as {', '.join(each.name for each in able)}")
+        if model.model_settings.is_linear:
+            what = "linear models of several labels cannot be exported"
+            raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
+        able = [each.name for each in EXPORTERS.values() if each.has_several_labels]
+        if name not in able:
+            what = f"a multi-label model cannot be exported as {name}"
+            raise ModelError(what, hint=f"export it as {', '.join(able)}")
     exporter.check(model)
     with atomic_output(path) as file:
         for part in exporter.write(model):

@@ -1,11 +1,11 @@
-"""Convert a fitted scikit-learn pipeline to a model. This reads its attributes and does not import
-scikit-learn.
+"""Convert a fitted scikit-learn pipeline to a model, and a model to a pipeline. Only the latter
+imports scikit-learn.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,22 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import ModelError, in_python_terms
+from nbtext.export.exporter import check_dense, named_features
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.sklearn_compat import label_texts
+from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.sklearn_compat import label_texts, label_values
 from nbtext.model.training import train_on_counts
 
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
 SUPPORTED = "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB, ComplementNB"
+SKLEARN_TF = ("count", "binary", "log")
 
 
 @in_python_terms
@@ -199,3 +204,68 @@ def _read_statistics(
     indptr = np.searchsorted(features, np.arange(counts.shape[1] + 1)).astype(np.int64)
     occurrences = frequencies if is_binary else sums.astype(np.float64)
     return ClassStatistics(documents, indptr, classes.astype(np.int32), frequencies, occurrences)
+
+
+def to_sklearn(model: FittedModel) -> Pipeline:
+    """Return the fitted scikit-learn pipeline that predicts as a model does; see
+    `TextClassifier.to_sklearn`.
+
+    Every model is a linear scorer, so the pipeline is a TfidfVectorizer, whose weighting is that of
+    the model, and a LogisticRegression, whose weights are those of the scorer.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    _check_pipeline(model)
+    settings = model.feature_settings
+    weighting = model.weighting
+    vectorizer = TfidfVectorizer(
+        analyzer=settings.analyzer,
+        ngram_range=settings.ngrams,
+        token_pattern=settings.token_pattern or TOKEN_PATTERN,
+        lowercase=settings.lowercase,
+        strip_accents=settings.strip_accents,
+        stop_words=list(settings.stop_words) or None,
+        vocabulary=named_features(model).terms,
+        binary=weighting.tf == "binary",
+        sublinear_tf=weighting.tf == "log",
+        use_idf=weighting.idf is not None,
+        norm=None if weighting.norm == "none" else weighting.norm,
+    )
+    vectorizer.fit([""])  # its vocabulary is fixed
+    if weighting.idf is not None:
+        vectorizer.idf_ = weighting.idf
+    order = np.argsort(np.array(model.label_values), kind="stable")
+    weights = model.scorer.weights()[order]
+    bias = model.scorer.bias[order]
+    if len(order) == 2:  # LogisticRegression has one row of weights for two labels
+        weights = weights[1:] - weights[:1]
+        bias = bias[1:] - bias[:1]
+    estimator = LogisticRegression()
+    estimator.classes_ = label_values(model)
+    estimator.coef_ = weights
+    estimator.intercept_ = bias
+    estimator.n_features_in_ = weights.shape[1]
+    return make_pipeline(vectorizer, estimator)
+
+
+def _check_pipeline(model: FittedModel) -> None:
+    """Raise ModelError if no pipeline of scikit-learn predicts as the model does."""
+    model.check_takes_texts()
+    check_dense(model)
+    settings = model.feature_settings
+    is_moved = model.task.is_exclusive and model.calibration.decision_offsets is not None
+    reasons = {
+        "each of its labels has its own threshold": not model.task.is_exclusive,
+        "LogisticRegression needs two labels": len(model.labels) == 1,
+        "it has several views": bool(settings.view),
+        "it has words of separate fields": bool(settings.fields),
+        "it has stems": settings.stem is not None,
+        f"TfidfVectorizer has no tf {model.weighting.tf}": model.weighting.tf not in SKLEARN_TF,
+        "optimize or targets moved its decisions": is_moved,
+    }
+    for reason, is_true in reasons.items():
+        if is_true:
+            what = f"no pipeline of scikit-learn predicts as this model does, because {reason}"
+            raise ModelError(what, hint="predict with nbtext, or train another model")

@@ -38,15 +38,12 @@ class TermFrequency:
     is_compiled : bool
         Whether the counting kernel has the formula too. Otherwise documents are scored as a matrix,
         which is slower.
-    in_sklearn : bool
-        Whether scikit-learn's CountVectorizer and TfidfTransformer compute it.
     """
 
     formula: str
     parameters: tuple[str, ...] = ()
     is_linear: bool = False
     is_compiled: bool = False
-    in_sklearn: bool = False
 
     @property
     def needs_mean_length(self) -> bool:
@@ -55,10 +52,10 @@ class TermFrequency:
 
 
 TERM_FREQUENCIES = {
-    "count": TermFrequency(formula="count", is_linear=True, is_compiled=True, in_sklearn=True),
-    "binary": TermFrequency(formula="1", is_linear=True, is_compiled=True, in_sklearn=True),
-    "relative": TermFrequency(formula="count / length", is_compiled=True, in_sklearn=True),
-    "log": TermFrequency(formula="1 + log(count)", is_compiled=True, in_sklearn=True),
+    "count": TermFrequency(formula="count", is_linear=True, is_compiled=True),
+    "binary": TermFrequency(formula="1", is_linear=True, is_compiled=True),
+    "relative": TermFrequency(formula="count / length", is_compiled=True),
+    "log": TermFrequency(formula="1 + log(count)", is_compiled=True),
 }
 
 # expressions of `n`, the number of documents, and `df`, the number of those that have the feature

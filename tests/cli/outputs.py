@@ -46,7 +46,7 @@ WAYS = [  # further ways to write a file
     ),
     ["vectorize", "d.csv", "--to", "svmlight"],
     ["vectorize", "d.csv", "--to", "mtx"],
-    *(["export", "m", "--to", form] for form in ("c", "js", "sklearn-json")),
+    *(["export", "m", "--to", form] for form in ("c", "js")),
     ["export", "m", "--to", "joblib", "--max-model-bytes", "9KB"],
     ["review", "d.csv", "--apply", "decisions.jsonl"],
     ["review", "d.parquet", "--apply", "decisions.jsonl"],

@@ -34,10 +34,6 @@ def test_what_is_written(nbtext: Any, model: str) -> None:
         "trash",
     ]
     assert {len(row) for row in rows} == {9}
-    assert (
-        nbtext("export", model, "--to", "sklearn-json").json["steps"][-1]["class"]
-        == "MultinomialNB"
-    )
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 import subprocess
 import unicodedata
 from collections.abc import Callable
@@ -14,15 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import documents, export, exported
+from demo_models import export, exported
 
-import nbtext
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
 from nbtext.export import exporter
 from nbtext.export.exporter import check_dense, probability_parameters
 from nbtext.export.formats import EXPORTERS, javascript, table
-from nbtext.export.sklearn_json import sklearn_json
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.fitted_model import FittedModel
@@ -34,7 +31,6 @@ PERILOUS = (
     "aAbBéÉßſıİΣσςΑ \t\n\xa0\x1c\x85\u2003\ufeff_-'0½²x\u0301\u0307\u0345ﬁ漢字"
     "\U0001f600\U00010400\U0001d400\udfff:\xadΐŉǰ"
 )
-GUIDE = Path(nbtext.__file__).parent / "guides" / "python.md"
 MODELS = ("multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm")
 ASK = """
 import {{ {function} }} from "{module}";
@@ -98,24 +94,6 @@ def known_texts(classifier: TextClassifier, texts: list[str]) -> list[bool]:
     known = set(classifier.fitted_.vocabulary or ())
     analyzer = Analyzer(classifier.feature_settings)
     return [not known.isdisjoint(analyzer(text)) for text in texts]
-
-
-def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
-    """The JavaScript of the guide predicts from the JSON of a default model: equal labels,
-    probabilities to 1e-9.
-    """
-    (program,) = re.findall(
-        r"`twenty\.mjs`:\n\n```js\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL
-    )
-    assert len([line for line in program.splitlines() if line.strip()]) <= 20
-    (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
-    texts = documents("test")[0] + ["", "İstanbul ſtreet tax", "bins " * 1000]
-    classifier = TextClassifier().fit(*documents("train"))
-    export(classifier, "sklearn-json", str(tmp_path / "letters.json"))
-    answers = answered(node, tmp_path / "twenty.mjs", texts, "classify", cwd=tmp_path)
-    assert [answer["label"] for answer in answers] == classifier.predict(texts).tolist()
-    found = [answer["shares"] for answer in answers]
-    np.testing.assert_allclose(found, classifier.predict_proba(texts), rtol=0, atol=1e-9)
 
 
 def known_to(node: str, characters: list[str]) -> list[str]:
@@ -263,11 +241,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"hash_bits": 10}, " ".join(EXPORTERS)),
     ({"model": "gaussian"}, " ".join(EXPORTERS)),
     ({"model": "categorical"}, " ".join(EXPORTERS)),
-    ({"stem": "english"}, "c js sklearn-json"),
+    ({"stem": "english"}, "c js"),
     ({"token_pattern": r"\w+"}, "c js"),
-    ({"view": ("word:1", "char:2")}, "sklearn-json"),
     ({"strip_accents": "ascii"}, "c"),
-    ({"model": "bernoulli", "smoothing": 0.0}, "sklearn-json"),
 ]
 
 
@@ -295,7 +271,7 @@ def test_what_a_format_cannot_hold(
 @pytest.mark.exhaustive(every=4)
 def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
     """Exports of equal models have equal bytes in each format."""
-    forms: list[Callable[[FittedModel], Any]] = [table, javascript, sklearn_json]
+    forms: list[Callable[[FittedModel], Any]] = [table, javascript]
     for form in forms:
         assert b"".join(form(classifier.fitted_)) == b"".join(form(classifier.fitted_))
 

@@ -93,7 +93,6 @@ COMMANDS = [
     "export auto.m --to csv",
     "export auto.m --to js",
     "export auto.m --to c",
-    "export multinomial.m --to sklearn-json",
     "export several.m --to js",
 ]
 VARIABLE = re.compile(rb"seconds|elapsed|\d ms\b|\d s\b|bytes|[kM]B\b")
