@@ -64,7 +64,8 @@ def _read(module: str, name: str = "APPLICATION") -> Application:
 def own_applications() -> tuple[Application, ...]:
     """Return the applications of nbtext, by the names of their folders."""
     with os.scandir(FOLDER) as entries:
-        names = sorted(each.name for each in entries if each.name.isidentifier() and each.is_dir())
+        # others are __pycache__, and what is left of an application that was deleted
+        names = sorted(each.name for each in entries if os.path.isfile(f"{each.path}/__init__.py"))
     return tuple(_read(f"nbtext.applications.{name}") for name in names)
 
 

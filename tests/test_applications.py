@@ -101,6 +101,13 @@ def test_what_is_left_works_without_an_application(
         assert refused.stderr.startswith(f"nbtext: No such command '{name}'.")
 
 
+def test_a_folder_without_a_module_is_no_application(copied: Path, tmp_path: Path) -> None:
+    """Python writes __pycache__ beside the applications, and leaves it where one was deleted."""
+    for folder in ("__pycache__", "gone/__pycache__"):
+        (copied / "nbtext" / "applications" / folder).mkdir(parents=True)
+    assert "train" in Installation((copied,), tmp_path).ok("--help")
+
+
 def _commands_of(name: str) -> list[str]:
     """Return the commands of an application."""
     return [
