@@ -212,7 +212,6 @@ def fit_binary(
     max_iter: int,
     seed: int,
     is_rough: bool = False,
-    check: Callable[[], None] | None = None,
 ) -> tuple[float, int, Singles]:
     """Fit a class against the rest, without an intercept.
 
@@ -236,7 +235,6 @@ def fit_binary(
     max_iter : passes over the rows, at most 32,735
     seed : of the order in which rows are visited, 0 to 2^64 - 1
     is_rough : whether to trust the gap that a pass finds, and not to measure it
-    check : called after every few passes; an error that it raises ends the fit
 
     Returns
     -------

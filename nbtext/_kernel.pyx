@@ -6,6 +6,7 @@ of all others. Nothing here imports NumPy or Python code of nbtext before it is 
 """
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc cimport errno

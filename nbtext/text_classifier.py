@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
-from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
-    from nbtext.evaluation.search import Budget, Candidate
+    from nbtext.evaluation.search import Candidate
     from nbtext.model.prevalence import Prevalence
 
 
@@ -238,7 +237,7 @@ class TextClassifier:
             counts, label_type, _ = self._count(texts, y, None, features)
             return counts
 
-        model, _ = search_model(self._list_candidates(self.feature_settings), count, self._budget())
+        model, _ = search_model(self._list_candidates(self.feature_settings), count)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
         self._become(replace(model, fitted=fitted))
         size = sample_size(fitted.feature_settings, fitted.model_settings)
@@ -255,13 +254,6 @@ class TextClassifier:
         default = TextClassifier().get_params()
         given = {name for name, value in self.get_params().items() if value != default[name]}
         return list_candidates(features, self.model_settings, given)
-
-    @staticmethod
-    def _budget() -> Budget:
-        from nbtext.evaluation.search import Budget
-        from nbtext.evaluation.settings import SearchSettings
-
-        return Budget(SearchSettings().budget, monotonic)
 
     def _refuse_search(self, because: str) -> None:
         """Raise SettingsError if the model is to be searched, but there are no texts that can be
@@ -289,7 +281,7 @@ class TextClassifier:
         from nbtext.evaluation.search import search_source
 
         candidates = self._list_candidates(replace(features, fields=source.field_names))
-        return self._become(search_source(source, candidates, self._budget(), jobs=jobs)[0])
+        return self._become(search_source(source, candidates, jobs=jobs)[0])
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Fit to a matrix of documents; its settings, not those of this classifier, make features

@@ -15,7 +15,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options
 from nbtext.errors import BelowThreshold, SettingsError
 from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds, without_probabilities
-from nbtext.evaluation.settings import FoldSettings, SearchSettings
+from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import STANDARD_OUTPUT, check_output
@@ -113,7 +113,6 @@ class Evaluate:
     input: InputSettings = options.labeled_input()
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = options.trained_model("keep_sample")
-    search: SearchSettings = part(SearchSettings)
     run: options.RunSettings = options.run()
 
     @property
@@ -144,7 +143,6 @@ class Evaluate:
     rules=[
         Needs("foreign", "model_file"),
         Needs("held_out", "folds|group_field|order_field"),
-        Needs("budget", "model=best"),
         Excludes("predicted_field", "model_file"),
         Needs("probability_field", "predicted_field"),
     ],
@@ -401,15 +399,9 @@ def _search_fold(
     given: Evaluate, candidates: list[Candidate], count: Callable[[FeatureSettings], CorpusCounts]
 ) -> TrainedModel:
     """Search the model of one fold, and print which one was trained."""
-    from math import inf
-    from time import monotonic
-
-    from nbtext.evaluation.search import Budget, search_model
+    from nbtext.evaluation.search import search_model
     from nbtext.report.training import format_choice
 
-    budget = Budget(given.search.budget, monotonic)
-    trained, found = search_model(
-        candidates, count, budget, reading_seconds=inf, jobs=given.run.jobs
-    )
+    trained, found = search_model(candidates, count, jobs=given.run.jobs)
     running.say(format_choice(found), quiet=given.run.quiet)
     return trained

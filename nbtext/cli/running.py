@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import ModelInput
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Candidate, Search
-    from nbtext.evaluation.settings import SearchSettings
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
@@ -512,12 +511,11 @@ def list_searched(
     return list_candidates(features, replace(model_settings, model=AUTO), {*typed})
 
 
-def search_documents(  # noqa: PLR0913 - what is searched, among what, and how to compute
+def search_documents(
     sources: tuple[str, ...],
     input_settings: InputSettings,
     features: FeatureSettings,
     model_settings: ModelSettings,
-    searching: SearchSettings,
     run: RunSettings,
     *,
     where: str,
@@ -530,12 +528,9 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     is_sampled  whether they are a sample of so many that only models are tried that need not all of
                 them in memory
     """
-    from time import monotonic
-
-    from nbtext.evaluation.search import Budget, bound_reading_seconds, search_source
+    from nbtext.evaluation.search import search_source
     from nbtext.model.training import can_be_blocked
 
-    budget = Budget(searching.budget, monotonic)
     with open_documents(sources, input_settings, run) as (source, on_batch):
         candidates = list_searched(features, model_settings, source, where=where)
         if is_sampled:
@@ -544,15 +539,7 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
                 for each in candidates
                 if not each.is_linear or can_be_blocked(each.model_settings)
             ]
-        reading_seconds = 0.0 if is_sampled else bound_reading_seconds(source.size, source.unit)
-        return search_source(
-            source,
-            candidates,
-            budget,
-            reading_seconds=reading_seconds,
-            jobs=run.jobs,
-            on_batch=on_batch,
-        )
+        return search_source(source, candidates, jobs=run.jobs, on_batch=on_batch)
 
 
 def are_read_again(sources: tuple[str, ...]) -> bool:

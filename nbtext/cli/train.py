@@ -15,7 +15,7 @@ from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, number_of, printable
-from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES, SearchSettings
+from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
@@ -48,7 +48,6 @@ class Train:
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = options.trained_model()
     max_model_bytes: int | None = options.max_model_bytes()
-    search: SearchSettings = part(SearchSettings)
     unlabeled: tuple[str, ...] = setting(
         (),
         "Documents to train on without their labels; may be repeated. Needs --em or --keywords.",
@@ -97,7 +96,6 @@ class Train:
     "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB. --em needs "
     "20 bytes for each distinct word of each unlabeled document.",
     rules=[
-        Needs("budget", "model=best"),
         Needs("em", "unlabeled|keywords"),
         Needs("unlabeled", "em|keywords"),
         *(Excludes(name, "model=best") for name in ("unlabeled", "keywords")),
@@ -287,7 +285,6 @@ def _search(given: Train) -> TrainedModel:
         read,
         given.features,
         model_settings,
-        given.search,
         run,
         where="model",
         is_sampled=is_sampled,

@@ -2,20 +2,20 @@
 
 A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of
 words; single words are some of the columns. Short texts and texts without spaces are read again,
-for triples and character n-grams. If the budget may be too short for pairs, the text is read for
-words first, and again for pairs if there is time. The feature sets are words, pairs and triples of
-words and punctuation marks, and character n-grams.
+for triples and character n-grams. The feature sets are words, pairs and triples of words and
+punctuation marks, and character n-grams.
 
 If each document has one label, the default model is compared with a stack of Naive Bayes and linear
 models over words, pairs and, of short texts and small corpora, characters (`linear/stacking.py`).
 
-If documents have several labels, or a stack takes too long, the default model is compared with
+If documents have several labels, or each stack is too large, the default model is compared with
 Naive Bayes models of other features, which are estimated by leave-one-out, and with two linear
 models, which are estimated by cross-validation. With one label, they are the two with most
 features; with several labels, the most accurate two on a stratified subset of the documents.
 
-Each fit predicts how long the next larger one will take: none is started that will not finish
-within the budget, and a linear model that does not is given up.
+What is tried depends on the documents alone, so that a search gives the same bytes on every machine
+and under any load. A linear model is left out if it has more than MAX_WEIGHTS weights, or more than
+MAX_WORK entries times labels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,7 +40,6 @@ from nbtext.features.hashing import document_hashes, vocabulary_hashes
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_first_words
-from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
@@ -64,6 +63,10 @@ MORE = (TRIPLES, CHARACTERS, BOTH, LONG)  # those that take more time than pairs
 # options that define the features; if one of them is given, the search tries no other features
 OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
+# Entries of the matrix times classes of a linear model, which its time follows: a stack takes about
+# 0.15 s for a million (18 s of one core for 20 Newsgroups, 20 s for BANKING77), so two minutes at
+# most with folds and reading
+MAX_WORK = 1 << 29
 # mean number of words and marks in a document, up to which n-grams of higher order are tried
 SHORT = 48.0
 # Words in all documents up to which characters are counted beside words where documents are long,
@@ -79,12 +82,6 @@ LOWER = 0.95
 # the first bytes of characters of 2, 3 and 4 bytes in UTF-8
 LEADING = np.array([0xC0, 0xE0, 0xF0], dtype=np.uint8)
 N_FOLDS = 5  # of finalists
-SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
-PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
-# time of reading n-grams of higher order and fitting them, in units of the reading before
-SECOND_READING = 8.0
-# seconds for reading pairs and preparing them: several times the usual
-PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}
 # with which linear models are compared
 SUBSET_FOLDS = 3
 SUBSET_SIZE = 1024
@@ -96,10 +93,6 @@ MIN_SUBSET_SIZE = 256  # with fewer documents, the weighting of a stack is not c
 # and share had the sums 0.67 / √n and 1.06 / √n were less accurate by 0.03.
 FEW = 2.2
 FINALISTS = 2  # linear models that are fitted to all documents
-# the power of the work with which the time of a fit grows: small ones take longer in proportion
-GROWTH = 0.75
-# seconds for each entry and class of a linear model, before the first fit; usually half of it
-FIRST_RATE = 5e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +131,6 @@ class Candidate:
         """The names of the tasks that it can be trained for."""
         is_of_one = self.is_linear and not LINEAR_MODELS[self.model_settings.model].has_sets
         return ("one",) if is_of_one else ("one", "several")
-
-    def compute_work(self, corpus: CorpusCounts) -> float:
-        """Return what the time of a fit is about proportional to: entries, for linear models times
-        classes.
-        """
-        entries = float(len(corpus.sample.indices) + 1)
-        return entries * max(1, len(corpus.labels)) if self.is_linear else entries
-
-    def is_small(self, corpus: CorpusCounts) -> bool:
-        """Return whether the weights of a linear model fit into memory: MAX_WEIGHTS at most."""
-        return corpus.statistics.n_features * len(corpus.labels) <= MAX_WEIGHTS
 
 
 def list_candidates(
@@ -272,60 +254,23 @@ def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
     return replace(corpus.take(rows), sample_size=None).drop_unused_features()
 
 
-class OutOfTime(Exception):
-    """A fit did not finish within the budget."""
-
-
-class Budget:
-    """The time that a search may take, from the creation of this object on; `clock` returns
-    seconds.
-    """
-
-    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
-        self._seconds = seconds
-        self._clock = clock
-        self._start = clock()
-
-    @property
-    def elapsed(self) -> float:
-        return self._clock() - self._start
-
-    def allows(self, seconds: float) -> bool:
-        """Return whether work that is predicted to take this long will finish in time."""
-        return self.elapsed + SAFETY * seconds < self._seconds
-
-    def check(self) -> None:
-        """Raise OutOfTime if the time is over."""
-        if self.elapsed > self._seconds:
-            raise OutOfTime
-
-
-def bound_reading_seconds(size: int | None, unit: str) -> float:
-    """Return a time in which words and pairs of a source are surely read; infinity if its size is
-    unknown.
-    """
-    return PAIRS_RATES[unit] * size if HAS_KERNEL and size is not None else math.inf
-
-
 class Corpora:
-    """The corpus, counted for each feature set when a candidate needs it."""
+    """The corpus, counted for each feature set when a candidate needs it.
+
+    Pairs are read first, because their counts are those of words, too, and tell what larger sets
+    are worth.
+    """
 
     def __init__(
-        self,
-        candidates: Sequence[Candidate],
-        count: Callable[[FeatureSettings], CorpusCounts],
-        budget: Budget,
-        reading_seconds: float,
+        self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts]
     ) -> None:
         self._count = count
-        self._budget = budget
         self._corpora: dict[str, CorpusCounts] = {}
-        self._seconds: dict[str, float] = {}  # of each reading
-        self._more: tuple[str, ...] = MORE  # the promising feature sets; all, until pairs are read
+        self._more: tuple[str, ...] = ()  # the feature sets of MORE that are promising
         default = candidates[0]
-        pairs = next((each for each in candidates if each.feature_set == PAIRS), None)
-        first = pairs if pairs is not None and budget.allows(reading_seconds) else default
-        corpus = self._read(first)
+        first = next((each for each in candidates if each.feature_set == PAIRS), default)
+        corpus = count(first.features)
+        self._corpora[first.feature_set] = corpus
         self.n_documents = len(corpus.sample)
         if self.n_documents < N_FOLDS:
             found = number_of(self.n_documents, "document")
@@ -333,13 +278,10 @@ class Corpora:
             raise InputError(
                 f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint
             )
+        if first.feature_set == PAIRS:
+            self._more = find_promising(corpus, first.features)
         self.task = TASKS[corpus.task]
         self._is_selective = is_selective(default.features)
-
-    @property
-    def seconds(self) -> float:
-        """The time of all readings."""
-        return sum(self._seconds.values())
 
     @property
     def has_subset(self) -> bool:
@@ -354,23 +296,18 @@ class Corpora:
             return False
         return candidate.feature_set not in MORE or candidate.feature_set in self._more
 
-    def get(self, candidate: Candidate) -> CorpusCounts | None:
-        """Return the corpus of a candidate; None if it is not promising, or there is no time to
-        read it.
-        """
+    def get(self, candidate: Candidate) -> CorpusCounts:
+        """Return the corpus of a candidate that is promising."""
         name = candidate.feature_set
-        # only pairs tell what larger sets are worth
-        before = self._seconds.get(WORDS if name == PAIRS else PAIRS)
-        is_open = name not in self._corpora and self.is_promising(candidate)
         if name == WORDS and name not in self._corpora and PAIRS in self._corpora:
             self._corpora[name] = select_words(
                 self._corpora[PAIRS].with_class_sums(), candidate.features
             )
-        elif is_open and before is not None and self._budget.allows(SECOND_READING * before):
-            self._read(candidate)
-        if name in self._corpora and not candidate.is_stacked:
+        elif name not in self._corpora:
+            self._corpora[name] = self._count(candidate.features)
+        if not candidate.is_stacked:
             self._corpora[name] = self._corpora[name].with_class_sums()
-        return self._corpora.get(name)
+        return self._corpora[name]
 
     def free(self) -> None:
         """Free what a stack does not need, and what can be counted again: the sums by class, and
@@ -382,15 +319,6 @@ class Corpora:
             self._corpora = {
                 name: corpus.without_class_sums() for name, corpus in self._corpora.items()
             }
-
-    def _read(self, candidate: Candidate) -> CorpusCounts:
-        name = candidate.feature_set
-        before = self._budget.elapsed
-        self._corpora[name] = corpus = self._count(candidate.features)
-        self._seconds[name] = self._budget.elapsed - before
-        if name == PAIRS and self._budget.allows(PREPARATION * self._seconds[name]):
-            self._more = find_promising(corpus, candidate.features)
-        return corpus
 
     def take(self, candidate: Candidate) -> CorpusCounts:
         """Return the corpus of a candidate, and free the others."""
@@ -418,8 +346,6 @@ class CandidateResult:
         Number of documents that were predicted by a model without them.
     estimate : str
         How it was estimated.
-    seconds : float
-        Time of all fits.
     parts : tuple of Part
         The models that a stack adds up, with their weights.
     """
@@ -431,43 +357,34 @@ class CandidateResult:
     n_documents: int
     n_scored: int
     estimate: str
-    seconds: float
     parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The results of a search of a corpus of `n_documents`, in the order of the candidates, and its
-    time.
+    """The results of a search of a corpus of `n_documents`, in the order of the candidates.
 
     Attributes
     ----------
     untried : tuple of Candidate
-        Those for which there was no time, or that would need too much memory.
-    reading_seconds : float
-        The part of `seconds` that all readings took.
+        Those that are too large for this corpus.
     """
 
     results: tuple[CandidateResult, ...]
     best: CandidateResult
     untried: tuple[Candidate, ...]
     n_documents: int
-    seconds: float
-    reading_seconds: float
 
 
 def search_model(
     candidates: Sequence[Candidate],
     count: Callable[[FeatureSettings], CorpusCounts],
-    budget: Budget,
     *,
-    reading_seconds: float = 0.0,
     jobs: int = 1,
 ) -> tuple[TrainedModel, Search]:
     """Train the most accurate candidate on all documents; return it, and the results of all.
 
-    The first candidate is fitted whatever the budget is. If no candidate is left out for lack of
-    time, the result depends on the documents alone.
+    The result depends on the documents alone.
 
     Parameters
     ----------
@@ -476,9 +393,6 @@ def search_model(
     count : callable
         Reads the corpus, and retains the counts of all documents. It is called once for each
         reading.
-    reading_seconds : float
-        A time in which words and pairs are surely read. If the budget is not longer, words are read
-        first.
     jobs : int
         Number of threads.
 
@@ -487,23 +401,17 @@ def search_model(
     InputError
         There are fewer documents than folds.
     """
-    corpora = Corpora(candidates, count, budget, reading_seconds)
-    search = _Fitter(budget, jobs, corpora.task.main)
+    corpora = Corpora(candidates, count)
+    search = _Fitter(jobs, corpora.task.main)
     listed = [each for each in candidates if corpora.is_promising(each)]
-    best = search.fit(candidates[0], cast(CorpusCounts, corpora.get(candidates[0])))
-    assert best is not None  # the first candidate is read and fitted whatever the budget is
+    best = search.fit(candidates[0], corpora.get(candidates[0]))
+    assert best is not None  # the first fit raises an error, or has a result
     if best.fitted.estimate is not None:  # else there is nothing to choose by
         found = (
             [fit]
-            if (fit := _fit_stack(candidates, corpora, search))
+            if (fit := _fit_stack(listed, corpora, search))
             else _fit_others(listed, corpora, search)
         )
-        # which is known better now
-        listed = [each for each in candidates if corpora.is_promising(each)]
-        if any(fit.candidate.is_stacked for fit in found):
-            listed = [each for each in listed if each in search.results]  # others are not needed
-        elif corpora.has_subset and sum(fit.candidate.is_linear for fit in found) == FINALISTS:
-            listed = [each for each in listed if each in search.results or not each.is_linear]
         for fit in found:
             if is_better(
                 fit, best, corpora.n_documents, is_exclusive=corpora.task.task.is_exclusive
@@ -517,24 +425,19 @@ def search_model(
         counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
     if chosen.model_settings != chosen.goalless_settings:
         fitted = fit_model(counts, chosen.features, chosen.model_settings, jobs=jobs)
-    results = [search.results[each] for each in listed if each in search.results]
-    untried = [each for each in listed if each not in search.results]
+    results = [search.results[each] for each in candidates if each in search.results]
     return TrainedModel(fitted, counts.with_class_sums), Search(
         tuple(results),
         search.results[chosen],
-        tuple(untried),
+        tuple(search.too_large),
         corpora.n_documents,
-        budget.elapsed,
-        corpora.seconds,
     )
 
 
 def search_source(
     source: Source,
     candidates: Sequence[Candidate],
-    budget: Budget,
     *,
-    reading_seconds: float = 0.0,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> tuple[TrainedModel, Search]:
@@ -549,9 +452,7 @@ def search_source(
         task = CountingTask(features, None)
         return ThreadExecutor(jobs).count(source, task, next(first, None))
 
-    trained, found = search_model(
-        candidates, count, budget, reading_seconds=reading_seconds, jobs=jobs
-    )
+    trained, found = search_model(candidates, count, jobs=jobs)
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
 
 
@@ -565,45 +466,33 @@ class _Fit:
 
 
 class _Fitter:
-    """Fits candidates, remembers their results, and predicts from earlier fits how long the next
-    one will take.
-    """
+    """Fits candidates, and remembers their results, and those that are too large."""
 
-    def __init__(self, budget: Budget, jobs: int, metric: str) -> None:
-        self._budget = budget
+    def __init__(self, jobs: int, metric: str) -> None:
         self.jobs = jobs
         self._metric = metric
-        self._fits: dict[Candidate, tuple[float, float]] = {}  # seconds and work of the last fit
         self.results: dict[Candidate, CandidateResult] = {}
+        self.too_large: list[Candidate] = []
 
-    def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
-        """Return whether a fit will finish. The first one of a candidate is predicted from those of
-        others.
-
-        Goals need a further fit, after the search.
-        """
-        n_fits += candidate.model_settings != candidate.goalless_settings
-        work = candidate.compute_work(corpus)
-        known = [self._fits[candidate]] if candidate in self._fits else []
-        known = known or [
-            fit for each, fit in self._fits.items() if each.is_linear == candidate.is_linear
-        ]
-        predicted = [
-            seconds * min(work / before, max(1.0, work / before) ** GROWTH)
-            for seconds, before in known
-        ]
-        return self._budget.allows(n_fits * max(predicted, default=FIRST_RATE * work))
+    def is_small(self, candidate: Candidate, corpus: CorpusCounts) -> bool:
+        """Return whether a linear model of a corpus is worth its memory and its time."""
+        n_labels = len(corpus.labels)
+        n_weights = corpus.statistics.n_features * n_labels
+        work = len(corpus.sample.indices) * n_labels
+        if n_weights <= MAX_WEIGHTS and work <= MAX_WORK:
+            return True
+        self.too_large.append(candidate)
+        return False
 
     def fit(
         self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS
     ) -> _Fit | None:
-        """Fit a candidate to a corpus; None if that fails, is not in time, or gives no estimate
-        although others do.
+        """Fit a candidate to a corpus; None if that fails, or gives no estimate although others
+        do.
         """
         settings = candidate.goalless_settings
         if candidate.is_linear:
             settings = replace(settings, folds=folds)
-        before = self._budget.elapsed
         return_memory()  # of earlier fits
         try:
             with warnings.catch_warnings():
@@ -613,21 +502,15 @@ class _Fitter:
                     candidate.features,
                     settings,
                     jobs=self.jobs,
-                    check=self._budget.check,
                 )
-        except OutOfTime:
-            return None
         except ModelError:
             if not self.results:
                 raise
             return None  # such as a subset without any feature that is frequent enough
-        seconds = self._budget.elapsed - before
-        self._fits[candidate] = seconds, candidate.compute_work(corpus)
         if fitted.estimate is None and self.results:
             return None
         estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
         how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
-        earlier = self.results[candidate].seconds if candidate in self.results else 0.0
         self.results[candidate] = CandidateResult(
             candidate,
             self._metric,
@@ -636,7 +519,6 @@ class _Fitter:
             len(corpus.sample),
             estimate.documents,
             how,
-            earlier + seconds,
             fitted.hyperparameters.parts,
         )
         return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
@@ -674,34 +556,26 @@ def _choose_weighting(
     size = min(WEIGHTING_SIZE, len(corpus.sample) // 2)
     if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
         part = take_documents(corpus, size)
-        fits = [
-            search.fit(each, part) if search.has_time(each, part) else None for each in stacks[:2]
-        ]
+        fits = [search.fit(each, part) for each in stacks[:2]]
         if fits[0] and fits[1] and fits[1].quality[1] > LOWER * fits[0].quality[1]:
             return stacks[1]
     return stacks[0]
 
 
 def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
-    """Return the fit of the last stack, of most features, that is for these documents and ends in
-    time.
-    """
-    stacks = [each for each in candidates if each.is_stacked and corpora.is_promising(each)]
+    """Return the fit of the last stack, of most features, that is not too large."""
+    stacks = [each for each in candidates if each.is_stacked]
     for each in stacks:
-        corpora.get(each)  # pairs tell whether characters are worth their time
+        corpora.get(each)
     corpora.free()
     for feature_set in dict.fromkeys(each.feature_set for each in reversed(stacks)):
-        own = [each for each in stacks if each.feature_set == feature_set]
-        corpus = corpora.get(own[0])
-        if corpus is None or not own[0].is_small(corpus):
-            continue
-        each = _choose_weighting(own, corpus, search)
-        if not search.has_time(each, corpus) and corpora.has_subset:
-            part = take_documents(corpus, SUBSET_SIZE)  # which tells how long a fit takes
-            if search.has_time(each, part):
-                search.fit(each, part)
-        fit = search.fit(each, corpus) if search.has_time(each, corpus) else None
-        if fit is not None:
+        corpus = corpora.get(next(each for each in stacks if each.feature_set == feature_set))
+        own = [
+            each
+            for each in stacks
+            if each.feature_set == feature_set and search.is_small(each, corpus)
+        ]
+        if own and (fit := search.fit(_choose_weighting(own, corpus, search), corpus)):
             return fit
     return None
 
@@ -711,37 +585,20 @@ def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitt
     linear models.
     """
     read = {each: corpora.get(each) for each in candidates if not each.is_stacked}
-    small = {
-        each: corpus
-        for each, corpus in read.items()
-        if corpus is not None and each.is_small(corpus)
-    }
-    counting = [each for each in candidates[1:] if not each.is_linear and read[each] is not None]
-    linear = [each for each in small if each.is_linear]
-
-    def fit_subset(candidate: Candidate) -> _Fit | None:
-        part = take_documents(small[candidate], SUBSET_SIZE)
-        return (
-            search.fit(candidate, part, folds=SUBSET_FOLDS)
-            if search.has_time(candidate, part)
-            else None
-        )
-
+    counting = [each for each in read if not each.is_linear and each != candidates[0]]
+    linear = [
+        each for each, corpus in read.items() if each.is_linear and search.is_small(each, corpus)
+    ]
     if corpora.task.task.is_exclusive:  # more features are better, and subsets do not show it
         sets = list(dict.fromkeys(each.feature_set for each in linear))
         linear.sort(key=lambda each: sets.index(each.feature_set), reverse=True)
     elif corpora.has_subset:
-        fits = [fit for fit in map(fit_subset, linear) if fit is not None]
-        linear = [fit.candidate for fit in sorted(fits, key=lambda fit: fit.quality, reverse=True)]
-    found: list[_Fit] = []
-    for each in counting + linear:
-        corpus = read[each]
-        n_linear = sum(fit.candidate.is_linear for fit in found)
-        assert corpus is not None  # for the types
-        if each.is_linear and n_linear == FINALISTS and corpora.has_subset:
-            break
-        if each.is_linear and corpora.has_subset and each not in search.results:
-            fit_subset(each)  # which tells how long a fit takes
-        fit = search.fit(each, corpus) if search.has_time(each, corpus) else None
-        found += [fit] if fit is not None else []
-    return found
+        parts = {each: take_documents(read[each], SUBSET_SIZE) for each in linear}
+        fits = [search.fit(each, part, folds=SUBSET_FOLDS) for each, part in parts.items()]
+        known = [fit for fit in fits if fit is not None]
+        known.sort(key=lambda fit: fit.quality, reverse=True)
+        linear = [fit.candidate for fit in known]
+    if corpora.has_subset:
+        linear = linear[:FINALISTS]
+    found = [search.fit(each, read[each]) for each in counting + linear]
+    return [fit for fit in found if fit is not None]

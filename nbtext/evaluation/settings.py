@@ -8,7 +8,7 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, suggest
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Settings, choices_of, parse_names, parse_time, setting
+from nbtext.settings import Excludes, Settings, choices_of, parse_names, setting
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
 SHOWN = 4  # decimals of micro F1 in the table of a model search
@@ -17,7 +17,6 @@ GIVEN = "given"  # the name of a feature set, or a weighting, that the user of a
 # (IMDB). Each corpus that exceeds MAX_SIZES is sampled, because memory grows with what is searched.
 SAMPLE_SIZES = {"bytes": 1 << 25, "files": 1 << 14}
 MAX_SIZES = {"bytes": 1 << 28, "files": 1 << 17}
-SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,22 +126,3 @@ class CurveSettings(Settings):
             raise SettingsError("name each model once", where="models")
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
             raise SettingsError("each size must be at least 1", where="sizes")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSettings(Settings):
-    """Time limit of a model search, in seconds."""
-
-    TITLE = "Model"
-
-    budget: float = setting(
-        120.0,
-        "Time limit of a search for `best`, such as 30s or 5m. The default model is always fitted; nothing else "
-        "is read or fitted that would exceed the limit.",
-        parse=parse_time(SECONDS, "s", "30s or 5m"),
-        metavar="TIME",
-        default_help="2m",
-        low=0,
-        high=1e9,
-        wanted="a time, such as 30s or 5m",
-    )

@@ -519,7 +519,6 @@ class BlockedOneVsRest(OneVsRest):
         # (counts, 27 blocks)
         order = np.random.default_rng((solver.seed, n_visits)).permutation(self._n_blocks)
         for block in self._load(order.tolist()):
-            solver.check()
 
             def visit(own: list[Fit], block: Block = block) -> None:
                 for fit in own:

@@ -36,10 +36,6 @@ FOLD_MAX_ITER = 30
 STEPS_PER_PASS = 10
 
 
-def do_nothing() -> None:
-    """Let a fit continue."""
-
-
 class SolverSettings(NamedTuple):
     """The regularization of a problem, and the limits of its solver.
 
@@ -51,7 +47,6 @@ class SolverSettings(NamedTuple):
     seed       of the order in which documents are visited
     is_rough   whether to stop after `max_iter` passes, without Newton's method
     min_weight  of the largest magnitude of a class, below which weights are left out
-    check      called after every few passes; an error that it raises ends the fit
     """
 
     C: float
@@ -59,7 +54,6 @@ class SolverSettings(NamedTuple):
     max_iter: int = MAX_ITER
     seed: int = 0
     is_rough: bool = False
-    check: Callable[[], None] = do_nothing
     min_weight: float = 0.0
 
 

@@ -34,7 +34,6 @@ from nbtext.linear.data import (
     Problem,
     SolverSettings,
     TrainingData,
-    do_nothing,
     make_rough,
 )
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
@@ -60,7 +59,6 @@ def learn(
     goals: Goals,
     log_prior: Floats,
     jobs: int = 1,
-    check: Callable[[], None] = do_nothing,
 ) -> tuple[LinearScorer, Selection]:
     """Fit a linear model to all documents, and return it with its hyperparameters, calibration and
     estimate.
@@ -79,7 +77,6 @@ def learn(
     settings : of a linear model
     goals : what the decisions have to achieve
     log_prior : (n_classes,), log-probabilities of a document without a known word
-    check : called often; an error that it raises ends the fit
 
     Raises
     ------
@@ -114,10 +111,10 @@ def learn(
             held_out.folds,
             data.classes,
             lengths,
-            make_rough(SolverSettings(C, seed=settings.seed, check=check)),
+            make_rough(SolverSettings(C, seed=settings.seed)),
         )
-    solution = problem.solve(SolverSettings(C, seed=settings.seed, check=check), start)
-    rough = make_rough(SolverSettings(C, seed=settings.seed, check=check))
+    solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
+    rough = make_rough(SolverSettings(C, seed=settings.seed))
     if has_folds and scores is None:
         scores = problem.score_folds(held_out.folds, rough, solution)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0

@@ -228,7 +228,6 @@ def minimize(
     scale = 1 / np.sqrt(curvature)
 
     def evaluate(x: Floats) -> tuple[float, Floats]:
-        settings.check()
         value, gradient = objective(x.reshape(start.shape) * scale)
         gradient *= scale
         return value, gradient.ravel()

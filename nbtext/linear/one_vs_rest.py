@@ -329,7 +329,6 @@ class OneVsRest:
         """
         begin = None
         is_start = solver.is_rough and not len(scores)
-        solver.check()
         if HAS_KERNEL:
             before = None if start is None else start.classes[own_class]
             found, shared = self._descend(own_class, factors, solver, before, scores)
@@ -411,7 +410,6 @@ class OneVsRest:
                 max_iter=solver.max_iter,
                 seed=solver.seed,
                 is_rough=not is_last or (solver.is_rough and len(scores) > 0),
-                check=solver.check,
             )
             if np.isnan(gap):
                 check_finite(gap)
@@ -584,7 +582,6 @@ def minimize_binary(
         """Return the objective, its gradient, and the second derivative of the loss of each
         document.
         """
-        settings.check()
         margins = own * (matrix @ w)
         slope = slopes(margins)
         loss = dot(shares, np.logaddexp(0, -margins) if is_logistic else slope**2 / 4)

@@ -4,7 +4,7 @@
 # time. Every visit also gives the document's part of the duality gap. No part is negative, so their sum bounds the distance
 # from the optimum: it decides when to stop. `one_vs_rest.pxi` holds the passes.
 
-PASSES = 4  # between two calls of `check`
+PASSES = 4  # after which signals are handled
 MAX_PASSES = 2**15 - 1 - 2 * MAX_WAIT
 
 
@@ -73,7 +73,7 @@ def log_count_ratios(CheckedMatrix matrix, rows, totals, absent, *, factor, pseu
 
 def fit_binary(
     CheckedMatrix matrix, strengths, scales, diagonal, dual, margins, scores, *,
-    is_logistic, tolerance, max_iter, seed, is_rough=False, check=None
+    is_logistic, tolerance, max_iter, seed, is_rough=False
 ):
     """Fit a class against the rest; `_kernel.pyi` has the documentation."""
     cdef const float[::1] feature_scales = scales, row_diagonal = diagonal
@@ -113,8 +113,7 @@ def fit_binary(
     while n_iter < most and not is_done:
         with nogil:
             is_done = make_passes(&p, wanted, &n_iter, min(most, n_iter + step), rough)
-        if check is not None:
-            check()
+        PyErr_CheckSignals()
     with nogil:
         if not is_done and not rough:
             measure_gap(&p)

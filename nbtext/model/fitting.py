@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see count_unseen
 
 
-def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute
+def fit_model(
     counts: CorpusCounts,
     features: FeatureSettings,
     model_settings: ModelSettings,
@@ -60,7 +60,6 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     selection: Selection | MultilabelFit | None = None,
     is_new: NDArray[np.bool_] | None = None,
     is_model_selected: bool = False,
-    check: Callable[[], None] | None = None,
 ) -> FittedModel:
     """Fit a model to counts.
 
@@ -69,7 +68,6 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
     is_model_selected  whether an earlier selection chose the event model; the model is calibrated
                        as after one
-    check      called often by a linear model; an error that it raises ends the fit
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit
                the model
     """
@@ -136,9 +134,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         selected = _select_event_model(counts, features, model_settings, goals, leave_out)
         features, model_settings, corpus, smoothing = selected
     if is_linear:
-        return _fit_linear_model(
-            counts, columns, features, model_settings, n_hapax, jobs, check, goals
-        )
+        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, goals)
     if is_combined and _has_binary(counts, features):  # it is at least as accurate as counts
         features = replace(features, tf="binary")
     weighting = _weighting(counts, features, model_settings)
@@ -262,25 +258,23 @@ def _fit_several_labels(
     )
 
 
-def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known of it, and how to compute
+def _fit_linear_model(
     counts: CorpusCounts,
     columns: NDArray[np.int64] | None,
     features: FeatureSettings,
     model_settings: ModelSettings,
     n_hapax: NDArray[np.float64] | None,
     jobs: int,
-    check: Callable[[], None] | None = None,
     goals: Goals = NO_GOALS,
 ) -> FittedModel:
     """Fit a discriminative model to all documents.
 
     n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no
              such tokens
-    check    called often; an error that it raises ends the fit
     goals    what the decisions have to achieve, if a document has one label
     """
     from nbtext.linear.blocks import BlockedData
-    from nbtext.linear.data import TrainingData, do_nothing
+    from nbtext.linear.data import TrainingData
 
     labels = counts.labels
     statistics = counts.statistics
@@ -323,7 +317,6 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
             goals=goals,
             log_prior=log_priors,
             jobs=jobs,
-            check=check or do_nothing,
         )
         task = OneLabel.of(
             labels, log_priors, class_documents, model_settings, calibration, estimate

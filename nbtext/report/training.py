@@ -335,22 +335,22 @@ def search_parts(search: Search) -> Iterator[RenderableType]:
     """Yield the parts of a table of the candidates."""
     models = number_of(len(search.results), "model")
     documents = number_of(search.n_documents, "document")
-    untried = (
-        f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
-    )
-    yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
-    if search.untried and len(search.results) == 1:
-        yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
+    yield f"tried {models} on {documents}"
+    if search.untried:
+        left_out = [
+            "{model} {weighting} of {features}".format_map(_search_names(each))
+            for each in search.untried
+        ]
+        yield f"left out, because the documents and labels are too many: {'; '.join(left_out)}"
     is_part = [0 < result.n_documents < search.n_documents for result in search.results]
     table = new_table(
         "model",
         "features",
         search.best.metric.replace("_f1", " F1"),
         "estimate",
-        "time",
         texts=(0, 1),
     )
-    table.columns[3].justify = table.columns[4].justify = "left"
+    table.columns[3].justify = "left"
     for result, is_of_part in zip(search.results, is_part, strict=True):
         names = _search_names(result.candidate)
         accuracy = f"{result.accuracy:.{SHOWN}f}"
@@ -361,8 +361,7 @@ def search_parts(search: Search) -> Iterator[RenderableType]:
             f"{names['model']} {names['weighting']}",
             names["features"],
             accuracy if result.n_scored else "–",
-            f"{result.estimate}{part}",
-            f"{result.seconds:.1f} s {'◂' if result is search.best else ''}",
+            f"{result.estimate}{part} {'◂' if result is search.best else ''}".rstrip(),
         )
     yield table
     if any(is_part):

@@ -24,7 +24,6 @@ Published: "W&M" is Wang and Manning, Baselines and Bigrams, 2012; "M" is Mesnil
 """
 
 import argparse
-import math
 import os
 import sys
 import time
@@ -68,7 +67,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.curves import Ranking
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
-from nbtext.evaluation.search import Budget, Search, list_candidates, search_model
+from nbtext.evaluation.search import Search, list_candidates, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
@@ -257,7 +256,7 @@ def search_rows() -> Iterator[Row]:
 
 
 def search(split: Split) -> Search:
-    """Search a model by the training documents, without a time limit."""
+    """Search a model by the training documents."""
 
     def count(features: FeatureSettings) -> CorpusCounts:
         texts, labels = split.training
@@ -266,9 +265,7 @@ def search(split: Split) -> Search:
         return counter.finish()
 
     candidates = list_candidates(FeatureSettings(), ModelSettings(), ())
-    return search_model(
-        candidates, count, Budget(math.inf, time.monotonic), jobs=os.cpu_count() or 1
-    )[1]
+    return search_model(candidates, count, jobs=os.cpu_count() or 1)[1]
 
 
 def train(split: Split, options: Options) -> TextClassifier:

@@ -39,7 +39,6 @@ VALUES = {  # of options, by what stands for a value in the help
     "DIR": "folder",
 }
 OWN_VALUES = {  # of options, by their names
-    "budget": "30s",
     "cost": "costs.csv",
     "keywords": "words.toml",
     "html": "page.html",

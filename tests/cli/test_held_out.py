@@ -100,7 +100,7 @@ def test_each_way_to_split_and_to_train(nbtext: Any, tmp_path: Path) -> None:
     for options, n_rows, n_folds in (
         ("--group-field author", 60, 4),
         ("--order-field year --folds 4", 48, 4),
-        ("--folds 2 --model best --budget 0s", 60, 2),
+        ("--folds 2 --model best", 60, 2),
         ("--folds 2 --model combined", 60, 2),
         ("--folds 2 --min-probability 0.9", 60, 2),
     ):

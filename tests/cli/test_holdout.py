@@ -27,9 +27,7 @@ def parts(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("--model", "svm"), ("--model", "best", "--budget", "1s"), ("-j", "3")]
-)
+@pytest.mark.parametrize("options", [(), ("--model", "svm"), ("--model", "best"), ("-j", "3")])
 def test_it_is_training_and_evaluating(
     nbtext: Any, letters: Path, parts: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:

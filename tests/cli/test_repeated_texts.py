@@ -53,7 +53,7 @@ def test_folds_by_a_search_and_of_several_labels(nbtext: Any, tmp_path: Path) ->
     """Each says how many texts repeat."""
     texts, labels = three_texts(6, 120)
     source = write(tmp_path / "t.csv", texts, labels)
-    options = ["--folds", "3", "--model", "best", "--budget", "1s", "--to", "json", "-q"]
+    options = ["--folds", "3", "--model", "best", "--to", "json", "-q"]
     assert nbtext("evaluate", source, *options).json["duplicates"] == 117
     lines = [
         json.dumps({"text": text, "label": [label, "card"]})

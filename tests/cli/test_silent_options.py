@@ -22,10 +22,10 @@ SEVERAL = "several.csv --label-separator ;"
 # of each command, the modes: what is typed beside the option that is tried
 MODES = f"""
 train: d.csv -o x --model multinomial | folder -o x | d.jsonl -o x --model complement | d.csv -o x --model svm
-train: {SEVERAL} -o x | {SEVERAL} -o x --model svm | one -o x | d.npz -o x | d.csv -o x --model best --budget 0s
+train: {SEVERAL} -o x | {SEVERAL} -o x --model svm | one -o x | d.npz -o x | d.csv -o x --model best
 train: d.csv -o x --keywords words.toml | d.csv -o x --unlabeled other.csv --em 2 | d.csv -o x --model combined
 evaluate: d.csv -m one | several.csv -m several --threshold 0.999 | d.npz -m one | d.csv --folds 2 --model multinomial
-evaluate: {SEVERAL} --folds 2 --threshold 0.999 | d.csv --folds 2 --model best --budget 0s
+evaluate: {SEVERAL} --folds 2 --threshold 0.999 | d.csv --folds 2 --model best
 evaluate: d.csv --group-field author --folds 2 | d.csv --order-field year
 evaluate: d.csv --predictions one.jsonl | {SEVERAL} --predictions several.jsonl
 evaluate: d.csv --label-field label --predicted-field kind
@@ -285,11 +285,11 @@ def test_no_option_is_ignored(
     ("command", "message"),
     [
         (
-            "evaluate d.csv --folds 2 --model best --budget 0s --at-least-one",
+            "evaluate d.csv --folds 2 --model best --at-least-one",
             "--at-least-one: cannot be used with",
         ),
         (
-            "evaluate d.csv --folds 2 --model best --budget 0s --threshold 0.5",
+            "evaluate d.csv --folds 2 --model best --threshold 0.5",
             "--threshold: cannot be used with",
         ),
         ("review d.csv --min-df 9", "--min-df"),

@@ -130,14 +130,12 @@ WRONG = """
 2 vectorize four.csv --min-df 3 --max-df 2 -o m =>
     --max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise --max-df, or lower --min-df
 # options without effect on this command line
-2 train texts.tsv --budget 5s -o m => --budget: needs --model best; add --model best, or leave out this option
 2 train texts.tsv --cluster local --model svm -o m =>
     --cluster: cannot be combined with --model svm, because workers count for one Naive Bayes model, and this one is
     trained on one machine; leave out one of them
 2 predict texts.tsv -m letters.joblib --explain 3 --cluster local => --explain: needs the output format jsonl or json
 2 train letters.joblib --cluster local -o m =>
     --cluster: does not apply: SOURCE is a model, whose features are already extracted
-2 train letters.joblib --budget 5s -o m => --budget: needs --model best; add --model best, or leave out this option
 2 train matrix.npz --text-field body -o m =>
     --text-field: does not apply: SOURCE is a matrix, whose documents are already counted
 2 train matrix.npz --cluster local -o m =>
@@ -194,8 +192,6 @@ WRONG = """
 # searches
 2 train matrix.npz --input-format matrix --model best -o m =>
     --model: best needs texts, but SOURCE is a matrix; give texts
-2 train texts.tsv --budget soon --model best -o m => Invalid value for '--budget': 'soon' is not a time; write 30s or 5m
-2 train texts.tsv --budget -3s --model best -o m => --budget: -3 is not a valid value; give a time, such as 30s or 5m
 2 compare letters/test -m letters.joblib => needs at least two models
 1 compare letters/test -m letters.joblib -m complement.jobli => did you mean complement.joblib?
 2 compare letters/test -m letters.joblib -m complement.joblib --sizes 10 =>

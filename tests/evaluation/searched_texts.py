@@ -1,11 +1,11 @@
-"""Small corpora for model searches, functions that count them, and a clock."""
+"""Small corpora for model searches, and functions that count them."""
 
 from collections.abc import Callable
 from random import Random
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.search import Budget, Candidate, Search, list_candidates, search_model
+from nbtext.evaluation.search import Candidate, Search, list_candidates, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
@@ -47,23 +47,11 @@ def raced(
     return [each for each in usual(*given, features=features, model=model) if not each.is_stacked]
 
 
-class Clock:
-    """A clock that a search moves: each look at it takes a second."""
-
-    def __init__(self, step: float = 1.0) -> None:
-        self.now = 0.0
-        self.step = step
-
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
-
-
 def found(
     texts: list[str], labels: list[str], *, jobs: int = 1, candidates: list[Candidate] | None = None
 ) -> tuple[TrainedModel, Search]:
     candidates = usual() if candidates is None else candidates
-    return search_model(candidates, counting(texts, labels), Budget(1e9, Clock()), jobs=jobs)
+    return search_model(candidates, counting(texts, labels), jobs=jobs)
 
 
 def made_corpus(n: int, n_words: int, seed: int = 1) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searched_texts import LABELS, MARKS, TEXTS, Clock, counting, found, made_corpus, raced, usual
+from searched_texts import LABELS, MARKS, TEXTS, counting, found, made_corpus, raced, usual
 
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -26,7 +26,6 @@ from nbtext.evaluation.search import (
     PAIRS,
     TRIPLES,
     WORDS,
-    Budget,
     Candidate,
     find_promising,
     search_model,
@@ -69,7 +68,7 @@ def test_given_features_are_kept(features: FeatureSettings, given: str) -> None:
         features
     }
     readings: list[FeatureSettings] = []
-    search_model(listed, counting(TEXTS, LABELS, readings), Budget(1e9, Clock()))
+    search_model(listed, counting(TEXTS, LABELS, readings))
     assert len(readings) == 1
 
 
@@ -127,9 +126,7 @@ def test_long_texts_are_read_once() -> None:
         (10, raced(), 3),
     ):
         readings: list[FeatureSettings] = []
-        search_model(
-            candidates, counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock())
-        )
+        search_model(candidates, counting(*made_corpus(60, n_words), readings))
         assert len(readings) == n_readings
 
 
@@ -231,31 +228,25 @@ def test_goals_are_met_by_the_winner() -> None:
     """Decision offsets are fitted to the chosen model only."""
     candidates = usual(model=ModelSettings(optimize="macro_f1"))
     texts, labels = made_corpus(120, 5)
-    trained, _ = search_model(
-        candidates, counting(texts, labels[60:] + labels[1:61]), Budget(1e9, Clock())
-    )
+    trained, _ = search_model(candidates, counting(texts, labels[60:] + labels[1:61]))
     assert trained.fitted.model_settings.optimize == "macro_f1"
     assert trained.fitted.estimate is not None
     assert trained.fitted.estimate.optimized is not None
 
 
 @pytest.mark.exhaustive
-def test_the_result_does_not_depend_on_threads_or_time() -> None:
-    """The results and the model are the same each time, whatever the fits take."""
+def test_the_result_does_not_depend_on_threads() -> None:
+    """The results and the model are the same each time."""
     texts, labels = made_corpus(700, 30)
     one, search = found(texts, labels)
     other, again = found(texts, labels, jobs=3)
-    slow, also = search_model(usual(), counting(texts, labels), Budget(1e12, Clock(step=77.0)))
-    for model, results in ((other, again), (slow, also)):
-        np.testing.assert_array_equal(one.fitted.scorer.deltas, model.fitted.scorer.deltas)
-        assert [replace(each, seconds=0) for each in search.results] == [
-            replace(each, seconds=0) for each in results.results
-        ]
+    np.testing.assert_array_equal(one.fitted.scorer.deltas, other.fitted.scorer.deltas)
+    assert search == again
 
 
 @pytest.mark.exhaustive(plain=2)
 def test_the_linear_models_of_most_features_are_fitted() -> None:
-    """Without a stack, two of them, after a fit to a subset that tells how long each takes."""
+    """Without a stack, two of them."""
     texts, labels = made_corpus(2100, 60)
     _, search = found(texts, labels, candidates=raced())
     linear = [each for each in search.results if each.candidate.is_linear]
@@ -276,18 +267,33 @@ def test_linear_models_of_several_labels_are_compared_on_a_subset() -> None:
         counter.add(batch)
         return counter.finish()
 
-    _, search = search_model(usual(), count, Budget(1e9, Clock()))
+    _, search = search_model(usual(), count)
     linear = [each.n_documents for each in search.results if each.candidate.is_linear]
     assert sorted(linear) == [1024] * (len(linear) - 2) + [2100] * 2
     assert len(linear) >= 4
 
 
-def test_wide_linear_models_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their weights would need more memory than the guide promises."""
-    monkeypatch.setattr("nbtext.evaluation.search.MAX_WEIGHTS", 10)
+@pytest.mark.parametrize("bound", ["MAX_WEIGHTS", "MAX_WORK"])
+def test_large_linear_models_are_not_tried(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their weights would need more memory than the guide promises, or their fit more time."""
+    monkeypatch.setattr(f"nbtext.evaluation.search.{bound}", 10)
     _, search = found(TEXTS, LABELS)
     assert {each.candidate.is_linear for each in search.results} == {False}
+    assert {each for each in usual() if each.feature_set in (PAIRS, BOTH) and each.is_stacked} <= {
+        *search.untried
+    }
     assert {each.is_linear for each in search.untried} == {True}
+
+
+def test_a_stack_of_fewer_features_is_tried_if_one_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is too large is said."""
+    pairs = counting(TEXTS, LABELS)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
+    monkeypatch.setattr("nbtext.evaluation.search.MAX_WORK", 2 * len(pairs.sample.indices))
+    _, search = found(TEXTS, LABELS)
+    assert [each.candidate.feature_set for each in search.results] == [WORDS, PAIRS]
+    assert [(each.feature_set, each.is_stacked) for each in search.untried] == [(BOTH, True)]
 
 
 def test_one_of_each_label() -> None:
@@ -320,7 +326,7 @@ def test_documents_with_several_labels() -> None:
         counter.add(batch)
         return counter.finish()
 
-    model, found = search_model(usual(), count, Budget(1e9, Clock()))
+    model, found = search_model(usual(), count)
     assert model.fitted.task.name == "several"
     models = {result.candidate.model_settings.model for result in found.results}
     assert {"auto", "nbsvm"} <= models
@@ -363,7 +369,7 @@ def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: flo
         counter.add(batch)
         return counter.finish()
 
-    _, search = search_model(usual("ngrams"), count, Budget(1e9, Clock()))
+    _, search = search_model(usual("ngrams"), count)
     highest = max(round(each.accuracy, 4) for each in search.results)
     equal = [each for each in search.results if round(each.accuracy, 4) == highest]
     assert search.best is min(equal, key=lambda each: each.log_loss)
