@@ -413,25 +413,22 @@ def _check_counts(key: str, found: NDArray[Any], n_expected: int) -> None:
 
 
 CHECKS: dict[str, Callable[[Any, str, int], None]] = {  # by the name of the class
-    check_fields.__annotations__["found"]: check_fields
-    for check_fields in (
-        _check_names,
-        _check_lists,
-        _check_task,
-        _check_temperature,
-        _check_quantiles,
-        _check_mean_posteriors,
-        _check_estimate,
-        _check_proportion,
-        _check_multilabel_estimate,
-        _check_multilabel_fit,
-        _check_part,
-        _check_unlabeled,
-        _check_input,
-        _check_weighting,
-        _check_statistics,
-        _check_totals,
-    )
+    "Names": _check_names,
+    "Lists": _check_lists,
+    "OneLabel": _check_task,
+    "TemperatureScaling": _check_temperature,
+    "Quantiles": _check_quantiles,
+    "MeanPosteriors": _check_mean_posteriors,
+    "LeaveOneOutEstimate": _check_estimate,
+    "Proportion": _check_proportion,
+    "MultilabelEstimate": _check_multilabel_estimate,
+    "MultilabelFit": _check_multilabel_fit,
+    "Part": _check_part,
+    "Unlabeled": _check_unlabeled,
+    "ModelInput": _check_input,
+    "Weighting": _check_weighting,
+    "ClassStatistics": _check_statistics,
+    "Totals": _check_totals,
 }
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtext.bayes.settings import BEST, ModelSettings
-from nbtext.cli.command import refuse_settings
-from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings
-from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import available_cpus
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
@@ -187,18 +184,6 @@ def report(notes: str = "") -> Any:
         None,
         f"Write an HTML page with charts, too. {notes}Needs the extra nbtext[report].",
         file="output",
-    )
-
-
-def refuse_for_counts(what: str) -> None:
-    """Raise SettingsError if settings of texts, or of a cluster that counts them, were given for
-    counts.
-
-    what  what SOURCE is, such as "a matrix"
-    """
-    because = f"SOURCE is {what}, whose features are already extracted"
-    refuse_settings(
-        FeatureSettings, InputSettings, ClusterSettings, because=because, but=("input_format",)
     )
 
 

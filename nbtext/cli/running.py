@@ -23,7 +23,7 @@ from nbtext.cli.command import (
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
-from nbtext.documents.settings import OF_FIELDS, InputSettings
+from nbtext.documents.settings import OF_FIELDS, InputSettings, already_counted
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import (
@@ -338,9 +338,7 @@ def open_documents(
     settings_of_model = _read_as_trained(settings, trained_on)
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
-        refuse_settings(
-            FeatureSettings, because="SOURCE is a matrix, whose features are already extracted"
-        )
+        refuse_settings(FeatureSettings, because=already_counted())
     _check_places(source, sources)
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_id: str | None = None

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, BEST, COMBINED, ModelSettings
 from nbtext.cli import options, running
-from nbtext.cli.command import command
+from nbtext.cli.command import command, refuse_settings
 from nbtext.cluster.settings import ClusterSettings
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import InputSettings, already_counted
 from nbtext.errors import SettingsError, number_of, printable
 from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.features.settings import FeatureSettings
@@ -176,7 +176,13 @@ def train(given: Train) -> None:
 def _train(given: Train) -> TrainedModel:
     is_model = running.is_model_alone(given.sources, given.input)
     if is_model:
-        options.refuse_for_counts("a model")
+        refuse_settings(
+            FeatureSettings,
+            InputSettings,
+            ClusterSettings,
+            because=already_counted("a model"),
+            but=("input_format",),
+        )
         for name in ("unlabeled", "keywords", "holdout"):
             if getattr(given, name):
                 raise refuse(name, "SOURCE holds only counts, and no documents")
@@ -221,7 +227,7 @@ def _fit(given: Train) -> TrainedModel:
         running.open_workers(given.sources, given.cluster, given.run) as workers,
     ):
         if workers is not None and source.first_matrix() is not None:
-            raise refuse("cluster", "SOURCE is a matrix, whose features are already counted")
+            raise refuse("cluster", already_counted())
         # it imports NumPy: the documents are read first
         from nbtext.features.stored_documents import Spill, scratch_folder
 

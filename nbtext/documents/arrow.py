@@ -59,7 +59,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     MissingExtra
         pyarrow is not installed.
     """
-    with _open_table(stream) as file, convert_errors(stream.path):
+    with _open_table(stream) as file, convert_arrow_errors(stream.path):
         from pyarrow.parquet import ParquetFile
 
         if file is None:
@@ -91,7 +91,7 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         pyarrow is not installed.
     """
     is_file = stream.head(len(FILE_MAGIC)).startswith(FILE_MAGIC)
-    with _open_table(stream) as file, convert_errors(stream.path):
+    with _open_table(stream) as file, convert_arrow_errors(stream.path):
         import pyarrow as pa
 
         if file is None or not is_file:
@@ -301,7 +301,7 @@ class ArrowRows:
 
     def fields(self, row: int) -> dict[str, Any]:
         """Return the values of all columns of a row."""
-        with convert_errors(self.path):
+        with convert_arrow_errors(self.path):
             found: dict[str, Any] = self.table.slice(row, 1).to_pylist()[0]
         return found
 
@@ -340,7 +340,7 @@ class ArrowDocuments:
         table = self.rows.table
         builder = BatchBuilder(settings)
         builder.batch.names = tuple(table.schema.names)
-        with convert_errors(self.rows.path):
+        with convert_arrow_errors(self.rows.path):
             if settings.keeps_rows:
                 table.validate(full=True)
             columns = [self._texts(column, builder) for column in self.columns.texts]
@@ -490,7 +490,7 @@ def _without_nanoseconds(array: Any) -> Any:
 
 
 @contextmanager
-def convert_errors(path: str) -> Iterator[None]:
+def convert_arrow_errors(path: str) -> Iterator[None]:
     """Convert any error of pyarrow into an InputError of one line."""
     import pyarrow as pa
 
@@ -523,7 +523,7 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
     codec = "snappy"
     # their rows were read: pyarrow ends the process for columns that are broken
     if first.metadata.num_row_groups:
-        with convert_errors(first.path):
+        with convert_arrow_errors(first.path):
             codec = (
                 first.metadata.row_group(0)
                 .column(0)

@@ -259,3 +259,8 @@ class InputSettings(Settings):
 
 
 PARAMETERS.update(each.name for each in fields(InputSettings))
+
+
+def already_counted(what: str = "a matrix") -> str:
+    """Return why a setting of texts does not apply to a SOURCE that holds counts."""
+    return f"SOURCE is {what}, whose documents are already counted"

@@ -43,6 +43,7 @@ from nbtext.documents.settings import (
     UNKNOWN_INPUT,
     InputSettings,
     ModelInput,
+    already_counted,
 )
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.settings import list_options, refuse
@@ -383,7 +384,7 @@ def open_source(
         raise InputError(
             "no SOURCE is given", hint="name a directory or a file, or - for standard input"
         )
-    check_settings(settings)
+    check_input(settings)
     files = list[Shard]()
     skipped = Counter[str]()
     ahead = ahead or ReadAhead()
@@ -421,7 +422,7 @@ def open_shard(shard: Shard, settings: InputSettings) -> Source:
     return Source([shard], Counter(), settings)
 
 
-def check_settings(settings: InputSettings) -> None:
+def check_input(settings: InputSettings) -> None:
     """Raise SettingsError if a setting is invalid."""
     encoding_of(settings)
     label = settings.label
@@ -519,7 +520,7 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
 
 def _check_matrix_settings(settings: InputSettings) -> None:
     """Raise SettingsError if settings say how texts are read, and SOURCE is a matrix."""
-    because = "SOURCE is a matrix, whose documents are already counted"
+    because = already_counted()
     default = InputSettings()
     if settings.split_field is not None:
         raise refuse(settings.split_option, f"{because}, without other fields")

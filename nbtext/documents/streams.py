@@ -316,7 +316,7 @@ def _url_stream(url: str, offset: int) -> ByteStream:
             file.seek(offset)
 
     def read() -> bytes:
-        with convert_errors(url):
+        with convert_url_errors(url):
             return file.read(RAW_BYTES)
 
     return ByteStream(url, read, size=size, close=file.close)
@@ -402,7 +402,7 @@ def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
         from fsspec.core import url_to_fs
     except ImportError:
         raise MissingExtra(f"reading {scheme}:// URLs", library="fsspec", extra="url") from None
-    with convert_errors(url):
+    with convert_url_errors(url):
         try:
             system, path = url_to_fs(url)
         except ImportError as error:
@@ -477,7 +477,7 @@ def read_url(url: str, limit: int) -> bytes | int:
 
 
 @contextmanager
-def convert_errors(url: str) -> Iterator[None]:
+def convert_url_errors(url: str) -> Iterator[None]:
     """Convert any error of a file system into an InputError of one line, without credentials."""
     try:
         yield

@@ -346,7 +346,7 @@ def are_columns(labels: Iterable[str], n_columns: int) -> bool:
     return are_labels_of("int", labels) and all(0 <= int(label) < n_columns for label in labels)
 
 
-def check_settings(one: TrainedModel, other: TrainedModel) -> None:
+def check_same_settings(one: TrainedModel, other: TrainedModel) -> None:
     """Raise ModelError, which names the setting, unless both models have the same settings and
     types of labels.
     """

@@ -33,7 +33,7 @@ from nbtext.model.fitted_model import (
     TrainedModel,
     are_columns,
     are_labels_of,
-    check_settings,
+    check_same_settings,
     make_trained_model,
     parts_fitted_to_documents,
 )
@@ -150,7 +150,7 @@ def merge(
         return first
     for number, other in enumerate(others, 1):
         with locate_error(" and ".join((names[0], names[number])) if names else ""):
-            check_settings(first, other)
+            check_same_settings(first, other)
     for number, model in enumerate(models):
         with locate_error(names[number] if names else ""):
             check_growth(model)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label
+from nbtext.documents.settings import already_counted
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.matrix_counter import matrix_features
@@ -171,14 +172,14 @@ def source_features(source: Source, features: FeatureSettings) -> FeatureSetting
     """Return the settings of the features of a source: those given, with its text fields; of a
     matrix, its own.
 
-    raises  SettingsError: settings are given for a matrix, whose features are already extracted
+    raises  SettingsError: settings are given for a matrix, whose documents are already counted
     """
     matrix = source.first_matrix()
     if matrix is None:
         return replace(features, fields=source.field_names)
     for each in fields(FeatureSettings):
         if getattr(features, each.name) != each.default:
-            raise refuse(each.name, "SOURCE is a matrix, whose features are already extracted")
+            raise refuse(each.name, already_counted())
     return matrix_features(matrix)
 
 

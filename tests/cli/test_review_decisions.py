@@ -203,7 +203,7 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).ok()
     assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
     nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder).refused(
-        2, "SOURCE is a model, whose features are already extracted"
+        2, "SOURCE is a model, whose documents are already counted"
     )
 
 

@@ -135,13 +135,13 @@ WRONG = """
     trained on one machine; leave out one of them
 2 predict texts.tsv -m letters.joblib --explain 3 --cluster local => --explain: needs the output format jsonl or json
 2 train letters.joblib --cluster local -o m =>
-    --cluster: does not apply: SOURCE is a model, whose features are already extracted
+    --cluster: does not apply: SOURCE is a model, whose documents are already counted
 2 train matrix.npz --text-field body -o m =>
     --text-field: does not apply: SOURCE is a matrix, whose documents are already counted
 2 train matrix.npz --cluster local -o m =>
-    --cluster: does not apply: SOURCE is a matrix, whose features are already counted
+    --cluster: does not apply: SOURCE is a matrix, whose documents are already counted
 2 train matrix.npz --weighting tfidf -o m =>
-    --weighting: does not apply: SOURCE is a matrix, whose features are already extracted
+    --weighting: does not apply: SOURCE is a matrix, whose documents are already counted
 2 compare matrix.npz --label-field topic =>
     --label-field: does not apply: SOURCE is a matrix, whose documents are already counted
 2 compare texts.tsv -m letters.joblib -m letters.joblib --C 3 =>
@@ -176,11 +176,11 @@ WRONG = """
     nbsvm needs the counts of each document, which the model file does not hold; train
 1 train letters.joblib --model categorical -o m => categorical needs the counts of each document
 2 train letters.joblib --ngrams 1,2 -o m =>
-    --ngrams: does not apply: SOURCE is a model, whose features are already extracted
+    --ngrams: does not apply: SOURCE is a model, whose documents are already counted
 2 train letters.joblib --weighting binary -o m =>
-    --weighting: does not apply: SOURCE is a model, whose features are already extracted
+    --weighting: does not apply: SOURCE is a model, whose documents are already counted
 2 train letters.joblib --text-field body -o m =>
-    --text-field: does not apply: SOURCE is a model, whose features are already extracted
+    --text-field: does not apply: SOURCE is a model, whose documents are already counted
 1 train letters.joblib --optimize macro_f1 -o m =>
     --optimize: needs retained documents, and the model has none; train with
 2 train letters.joblib --smoothing -1 -o m =>
