@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from nbtext.records import dataclass
 
 MAX_PAIRS = 20  # pairs of confused labels that are kept
-METHODS = ("em",)  # of training on unlabeled documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ class Hyperparameters:
 class Unlabeled:
     """How a model was trained on unlabeled documents.
 
-    method           one of METHODS
+    method           em
     documents        number of unlabeled documents
     weight           λ, the weight of an unlabeled document relative to a labeled one
     log_prior        (n_classes,), the class log priors, which the counts of labeled documents do

@@ -204,8 +204,6 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
         )
         for key, wrong in (
             ("task.estimate.confused", 3),
-            ("task.estimate.confused", (pair(0, 1), pair(0, 1))),
-            ("task.estimate.confused", (pair(0, 1, documents=7),)),
             ("task.estimate.confused", (pair(2, 3),)),
             ("task.estimate.confused", (pair(1, 1),)),
             ("task.estimate.confused", (pair(0, 3),)),
