@@ -95,21 +95,6 @@ def scan(
         The lines are not valid UTF-8.
     """
 
-def join_records(
-    names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]
-) -> str | None:
-    """Return a line for each document: id, label and probability with six decimals, with tabs
-    between them.
-
-    Return None if this cannot be done so simply: the ids are not a `Column`, a label is missing, a
-    field holds a character that TSV escapes, or a probability is not in [0, 1].
-
-    Raises
-    ------
-    UnicodeEncodeError
-        A label or id has a lone surrogate.
-    """
-
 def Counter(  # noqa: N802  a class, whose constructor this is
     *,
     analyzer: str = "word",

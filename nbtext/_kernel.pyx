@@ -36,13 +36,14 @@ cdef class Later:
 
 np = Later("numpy")
 document_counts, vocabularies = Later("nbtext.features.document_counts"), Later("nbtext.features.vocabulary")
+csr = Later("nbtext.features.csr")
 plain_bayes = Later("nbtext.bayes.plain")
 
 include "features/kernel/memory.pxi"  # compiler built-ins, vectors, growable buffers
 
 include "documents/files.pxi"
 include "documents/scanner.pxi"  # JSON values
-include "documents/lines.pxi"  # flat JSON objects, and lines of predictions
+include "documents/lines.pxi"  # flat JSON objects
 
 include "features/kernel/hashes.pxi"
 include "features/kernel/ngrams.pxi"

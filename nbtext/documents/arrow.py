@@ -465,13 +465,11 @@ def _spelling(kind: Any) -> Callable[[Any], Any]:
     """Return the function that spells a value of a type as Python does: 0.1 of 32 bits, too, is
     0.1.
     """
-    import numpy as np
     import pyarrow as pa
 
-    if kind == pa.float32():
-        return lambda value: None if value is None else text_of(float(str(np.float32(value))))
-    if kind == pa.float16():
-        return lambda value: None if value is None else text_of(float(str(np.float16(value))))
+    if kind in (pa.float16(), pa.float32()):
+        short = kind.to_pandas_dtype()
+        return lambda value: None if value is None else text_of(float(str(short(value))))
     return lambda value: value if isinstance(value, NESTED) else text_of(value)
 
 
@@ -480,13 +478,14 @@ def _without_nanoseconds(array: Any) -> Any:
     import pyarrow as pa
 
     kind = array.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return array.cast(pa.timestamp("us", kind.tz), safe=False)
-    if kind == pa.time64("ns"):
-        return array.cast(pa.time64("us"), safe=False)
-    if kind == pa.duration("ns"):
-        return array.cast(pa.duration("us"), safe=False)
-    return array
+    if getattr(kind, "unit", None) != "ns":
+        return array
+    microseconds = pa.time64("us")
+    if pa.types.is_timestamp(kind):
+        microseconds = pa.timestamp("us", kind.tz)
+    elif pa.types.is_duration(kind):
+        microseconds = pa.duration("us")
+    return array.cast(microseconds, safe=False)
 
 
 @contextmanager

@@ -7,41 +7,7 @@
 # reports: nested objects, lists that hold lists or objects, blank lines, escapes in keys, lone surrogates, and invalid
 # JSON.
 
-cdef extern from *:
-    """
-    /* Write a probability with six decimals, as Python does: its binary value, rounded half to even. Return whether it
-       is in [0, 1], and not -0. */
-    static int nb_write_probability(double probability, char *digits) {
-    #ifdef __SIZEOF_INT128__
-        unsigned __int128 product, rest, half;
-        uint64_t bits, millionths = 0;
-        int i, shift;
-        memcpy(&bits, &probability, 8);
-        if (!(probability >= 0 && probability <= 1) || bits >> 63)
-            return 0;
-        shift = bits >> 52 ? 1075 - (int)(bits >> 52) : 1074;
-        bits = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(bits >> 52 != 0) << 52;
-        if (shift < 120) {
-            product = (unsigned __int128)bits * 1000000;
-            half = (unsigned __int128)1 << (shift - 1);
-            rest = product & (2 * half - 1);
-            millionths = (uint64_t)(product >> shift);
-            millionths += rest > half || (rest == half && (millionths & 1));
-        }
-        for (i = 7; i >= 2; i--, millionths /= 10)
-            digits[i] = (char)('0' + millionths % 10);
-        digits[0] = (char)('0' + millionths);
-        digits[1] = '.';
-        return 1;
-    #else
-        return 0;
-    #endif
-    }
-    """
-    bint nb_write_probability(double probability, char* digits) noexcept
-
 cdef extern from "Python.h":
-    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
 
 cdef enum:
@@ -331,55 +297,3 @@ def scan(bytes data, text_names, str id_name, other_names, str origin, size_t fi
     others = [lines.labels(i) for i in range(n_texts + 1, lines.n_names)]
     is_unusual = ids is None or any(values is None for values in (*texts, *others))
     return None if is_unusual else (texts, ids, others)
-
-
-cdef uint8_t* append_text(uint8_t* place, text) except NULL:
-    """Copy a text as UTF-8; return the place behind it."""
-    cdef Py_ssize_t size = 0
-    cdef const char* letters = PyUnicode_AsUTF8AndSize(text, &size)
-    memcpy(place, letters, size)
-    return place + size
-
-
-def join_records(names, list labels, const double[::1] probabilities):
-    """Return lines of id, label and probability; see `_kernel.pyi`."""
-    cdef size_t row, n_bytes = 0
-    cdef Py_ssize_t size = 0
-    cdef Column ids
-    cdef dict others = {}  # ids that are not ASCII letters of the block
-    cdef uint8_t* place
-    if not isinstance(names, Column):
-        return None
-    ids = names
-    if <size_t> len(labels) != ids.n_rows or <size_t> probabilities.shape[0] != ids.n_rows:
-        raise ValueError(f"{len(labels)} labels and {probabilities.shape[0]} probabilities of {ids.n_rows} ids")
-    for row in range(ids.n_rows):
-        if labels[row] is None:
-            return None
-        PyUnicode_AsUTF8AndSize(labels[row], &size)
-        n_bytes += size + 11  # two tabs, a line feed and eight digits
-        if ids.spans[row].letters == NULL or ids.spans[row].length == 0:
-            others[row] = ids.text(row)
-            PyUnicode_AsUTF8AndSize(others[row], &size)
-            n_bytes += size
-        else:
-            n_bytes += ids.spans[row].length
-    cdef bytes lines = PyBytes_FromStringAndSize(NULL, n_bytes)
-    place = <uint8_t*> PyBytes_AS_STRING(lines)
-    for row in range(ids.n_rows):
-        if ids.spans[row].letters == NULL or ids.spans[row].length == 0:
-            place = append_text(place, others[row])
-        else:
-            memcpy(place, ids.spans[row].letters, ids.spans[row].length)
-            place += ids.spans[row].length
-        place[0] = c'\t'
-        place = append_text(place + 1, labels[row])
-        place[0] = c'\t'
-        if not nb_write_probability(probabilities[row], <char*> place + 1):
-            return None
-        place[9] = c'\n'
-        place += 10
-    has_escapes = b"\\" in lines or b"\r" in lines
-    if has_escapes or lines.count(b"\t") != 2 * ids.n_rows or lines.count(b"\n") != ids.n_rows:
-        return None
-    return lines.decode()

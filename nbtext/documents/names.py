@@ -118,4 +118,3 @@ def find_terms(
 
 
 are_ascending = choose_version(are_ascending)
-find_terms = choose_version(find_terms)

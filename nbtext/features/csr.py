@@ -48,7 +48,9 @@ def entries_of(
     """
     lengths = np.diff(indptr)[rows]
     bounds = running_sums(lengths)
-    return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])
+    positions = np.arange(bounds[-1])
+    positions += np.repeat(indptr[rows] - bounds[:-1], lengths)
+    return bounds, positions
 
 
 def join_bounds(bounds: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
@@ -79,9 +81,10 @@ def arrange_rows(
     """
     indices = columns[indices]
     is_kept = indices >= 0
-    indptr = running_sums(is_kept)[indptr]
-    indices = indices[is_kept]
-    counts = counts[is_kept]
+    if not is_kept.all():
+        indptr = running_sums(is_kept)[indptr]
+        indices = indices[is_kept]
+        counts = counts[is_kept]
     order = np.argsort(row_keys(indptr, indices))
     return indptr, indices[order], counts[order]
 
@@ -96,12 +99,12 @@ def take_rows(
 
     columns  for each part, the new column of each feature; empty: features keep their columns
     """
-    indices = np.concatenate(
-        [columns[k][part[1]] if columns else part[1] for k, part in enumerate(parts)]
-    )
-    counts = np.concatenate([part[2] for part in parts])
+    indices = [part[1] for part in parts]
+    if columns:
+        indices = [own[old] for own, old in zip(columns, indices, strict=True)]
     bounds, entries = entries_of(join_bounds(part[0] for part in parts), selected)
-    return bounds, indices[entries], counts[entries]
+    counts = [part[2] for part in parts]
+    return bounds, np.concatenate(indices)[entries], np.concatenate(counts)[entries]
 
 
 def join_columns(
@@ -169,8 +172,6 @@ def entry_positions(
     return positions
 
 
-arrange_rows = choose_version(arrange_rows)
-take_rows = choose_version(take_rows)
 entry_positions = choose_version(entry_positions)
 
 

@@ -203,9 +203,8 @@ class DocumentCounts:
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
-        return self._select(
-            documents, *csr.take_rows([(self.indptr, self.indices, self.counts)], documents)
-        )
+        indptr, entries = csr.entries_of(self.indptr, documents)
+        return self._select(documents, indptr, self.indices[entries], self.counts[entries])
 
     def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the documents for which `is_kept`, (n_documents,), is true."""

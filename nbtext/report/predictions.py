@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -14,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import SettingsError, printable
-from nbtext.kernel import choose_version
 from nbtext.model.predictions import Predictions
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, join_labels
-from nbtext.report.result import Result, format_rows
+from nbtext.report.result import Result, format_rows, has_no_escapes
 
 if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
@@ -66,16 +64,6 @@ FORMS = {
 }
 
 
-def join_records(
-    names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]
-) -> str | None:
-    """Return None: the lines are formatted in plain Python."""
-    return None
-
-
-join_records = choose_version(join_records)
-
-
 def predictions_result(
     predictions: Iterable[Predictions],
     *,
@@ -119,13 +107,17 @@ def predictions_result(
 
 
 def _short_lines(batch: Predictions, form: Form) -> str:
-    """Format the columns `SHORT_COLUMNS` as TSV."""
-    lines = None
-    with suppress(UnicodeEncodeError):
-        lines = join_records(
-            batch.ids, [labels[0] if labels else None for labels in batch.labels], batch.best
-        )
-    return lines if lines is not None else format_rows(_rows(batch, form, None), "tsv")
+    """Format the columns `SHORT_COLUMNS` as TSV, of many documents without an escape."""
+    rows = zip(batch.ids, batch.labels, batch.best.tolist(), strict=True)
+    text = "".join(
+        [
+            f"{identity}\t{labels[0]}\t{share:.{DIGITS}f}\n" if labels else f"{identity}\t\t\n"
+            for identity, labels, share in rows
+        ]
+    )
+    if has_no_escapes(text, n_rows=len(batch), n_tabs=2 * len(batch)):
+        return text
+    return format_rows(_rows(batch, form, None), "tsv")
 
 
 def top_columns(top_k: int | None) -> list[str]:

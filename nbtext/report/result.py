@@ -140,6 +140,18 @@ def _format_head(columns: Sequence[str], output_format: str) -> str:
     )
 
 
+def has_no_escapes(text: str, *, n_rows: int, n_tabs: int) -> bool:
+    """Return whether no field of a table in TSV needs an escape; much faster than a look at each
+    field.
+    """
+    return (
+        text.count("\n") == n_rows
+        and text.count("\t") == n_tabs
+        and "\\" not in text
+        and "\r" not in text
+    )
+
+
 def format_rows(rows: Iterable[Row], output_format: str) -> str:
     """Format rows as tsv, csv or markdown."""
     texts: list[Any] = list(rows)
@@ -156,11 +168,6 @@ def format_rows(rows: Iterable[Row], output_format: str) -> str:
         return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)
     text = "\n".join([*map("\t".join, texts), ""])
     n_tabs = sum(map(len, texts)) - len(texts)
-    if (
-        text.count("\n") == len(texts)
-        and text.count("\t") == n_tabs
-        and "\\" not in text
-        and "\r" not in text
-    ):
-        return text  # no field needs an escape: this check is much faster than one for each field
+    if has_no_escapes(text, n_rows=len(texts), n_tabs=n_tabs):
+        return text
     return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.features import csr
 from nbtext.features.analyzer import MARKS_PATTERN, TOKEN_PATTERN, Analyzer
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter as best_counter
@@ -25,7 +26,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
-from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
+from nbtext.kernel import HAS_KERNEL
 
 murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
 kernel = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
@@ -108,7 +109,7 @@ def arrays_of(rows: DocumentCounts) -> list[Any]:
 
 def arrange_plainly(rows: DocumentCounts, columns: Any) -> list[Any]:
     """The arrays of rows that are arranged by plain Python."""
-    arranged = PLAIN_VERSIONS["arrange_rows"](rows.indptr, rows.indices, rows.counts, columns)
+    arranged = csr.arrange_rows(rows.indptr, rows.indices, rows.counts, columns)
     return [*arranged, *arrays_of(rows)[3:]]  # type: ignore[misc]
 
 

@@ -55,28 +55,6 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[N
             ),
             ValueError,
         ),
-        (
-            lambda: kernel.take_rows(
-                [no_rows([0, 1], [1], [1])], np.zeros(1, np.int64), [np.zeros(1, np.int32)]
-            ),
-            ValueError,
-        ),
-        (lambda: kernel.take_rows([no_rows([0, 1], [1], [])], np.zeros(1, np.int64)), ValueError),
-        (lambda: kernel.take_rows([no_rows([0, 1], [1], [1])], np.ones(1, np.int64)), ValueError),
-        (
-            lambda: kernel.arrange_rows(*no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)),
-            ValueError,
-        ),
-        (
-            lambda: kernel.arrange_rows(*no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)),
-            ValueError,
-        ),
-        (
-            lambda: kernel.arrange_rows(*no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)),
-            ValueError,
-        ),
-        (lambda: kernel.arrange_rows(*no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.arrange_rows(*no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
     ],
 )
 def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:

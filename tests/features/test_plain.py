@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import nbtext.features.counting  # noqa: F401  where versions are chosen
+from nbtext.features import csr
 from nbtext.features.csr import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
@@ -61,7 +62,7 @@ def test_merged_vocabularies_are_their_union(
     dropped=st.sets(st.integers(0, 9)),
 )
 def test_arranged_rows_are_in_their_columns(
-    functions: Any, documents: list[dict[int, int]], columns: list[int], dropped: set[int]
+    documents: list[dict[int, int]], columns: list[int], dropped: set[int]
 ) -> None:
     """Renumbered, sorted, and without what has no column."""
     places = np.array([-1 if column in dropped else column for column in columns], dtype=np.int32)
@@ -70,7 +71,7 @@ def test_arranged_rows_are_in_their_columns(
         np.array([j for document in documents for j in document], dtype=np.int32),
         np.array([n for document in documents for n in document.values()], dtype=np.int32),
     )
-    indptr, indices, counts = functions.arrange_rows(*rows, places)
+    indptr, indices, counts = csr.arrange_rows(*rows, places)
     expected = [
         sorted((columns[j], n) for j, n in d.items() if columns[j] not in dropped)
         for d in documents
@@ -127,7 +128,7 @@ def rows_of(
 
 @given(matrix=matrices, data=st.data(), dtype=st.sampled_from([np.int32, np.float64]))
 def test_rows_are_taken_in_any_order(
-    functions: Any, matrix: NDArray[np.int64], data: st.DataObject, dtype: type
+    matrix: NDArray[np.int64], data: st.DataObject, dtype: type
 ) -> None:
     """The rows taken are those of the matrix, repeated and reordered as asked, however it is cut
     into parts.
@@ -146,7 +147,7 @@ def test_rows_are_taken_in_any_order(
         for (indptr, indices, counts), order in zip(parts, orders, strict=True)
     ]
     columns = [np.argsort(order).astype(np.int32) for order in orders]
-    found = functions.take_rows(
+    found = csr.take_rows(
         *data.draw(st.sampled_from([(parts, picked), (renumbered, picked, columns)]))
     )
     for mine, theirs in zip(found, expected, strict=True):

@@ -89,16 +89,6 @@ def test_records_of_json_lines_are_those_of_any_documents(
     assert written("tsv", replace(plain, ids=ids)) == written("tsv", plain)
 
 
-@given(st.lists(PROBABILITY.filter(lambda each: 0 <= each <= 1), min_size=1, max_size=20))
-def test_probabilities_are_rounded_as_python_rounds_them(probabilities: list[float]) -> None:
-    """Six decimals of the binary value, half to even."""
-    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
-    n = len(probabilities)
-    _, ids, _ = scanner.scan(b'{"text": ""}\n' * n, ("text",), "id", (), "", 1)
-    lines = "".join(f"{row + 1}\tyes\t{each:.6f}\n" for row, each in enumerate(probabilities))
-    assert scanner.join_records(ids, ["yes"] * n, np.array(probabilities)) == lines
-
-
 @pytest.mark.parametrize("form", ["tsv", "csv", "markdown", "header"])
 def test_a_probability_is_rounded_once(form: str) -> None:
     """The binary value of 0.2001185 is above that number. Rounded by NumPy before it is formatted,

@@ -271,7 +271,7 @@ cdef class Counter:
                     starts_view[n_kept] = s.n_done
         back = np.argsort(kept[:n_kept])
         indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
-        rows, documents = take_rows([(starts[: n_kept + 1], indices, counts)], back), kept[back]
+        rows, documents = csr.take_rows([(starts[: n_kept + 1], indices, counts)], back), kept[back]
         self.give_back(memory)
         return document_counts.DocumentCounts(
             *rows, classes[documents], hashes[back], groups[documents] if groups is not None else None

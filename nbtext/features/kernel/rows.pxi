@@ -106,30 +106,6 @@ def are_ascending(blob, offsets):
     return True
 
 
-def find_terms(blob, offsets, wanted_blob, wanted_offsets):
-    """Return the place of each wanted term among sorted terms; −1 if it is not there."""
-    check_terms(blob, offsets)
-    check_terms(wanted_blob, wanted_offsets)
-    cdef const uint8_t[::1] text = blob, wanted_text = wanted_blob
-    cdef const int64_t[::1] bounds = offsets, wanted_bounds = wanted_offsets
-    cdef Terms terms = Terms(&text[0], &bounds[0], len(offsets) - 1)
-    cdef Terms wanted = Terms(&wanted_text[0], &wanted_bounds[0], len(wanted_offsets) - 1)
-    cdef size_t i, low, high, middle
-    places = np.full(wanted.count, -1, dtype=np.int64)
-    cdef int64_t[::1] found = places
-    for i in range(wanted.count):
-        low, high = 0, terms.count
-        while low < high:
-            middle = (low + high) // 2
-            if compare_terms(&terms, middle, &wanted, i) < 0:
-                low = middle + 1
-            else:
-                high = middle
-        if low < terms.count and compare_terms(&terms, low, &wanted, i) == 0:
-            found[i] = low
-    return places
-
-
 cdef size_t merge_terms(
     const Terms* a, const Terms* b, uint8_t* blob, int64_t* offsets, int32_t* columns_a, int32_t* columns_b
 ) noexcept nogil:
@@ -177,47 +153,6 @@ def merge_sorted(blob_a, offsets_a, blob_b, offsets_b):
     return blob[: offsets[count]].copy(), offsets[: count + 1].copy(), columns_a[: a.count], columns_b[: b.count]
 
 
-def arrange_rows(indptr, indices, counts, columns):
-    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr, indices, counts)."""
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] features = indices, numbers = counts, places = columns
-    cdef size_t row, i, start, n_left, n_done = 0, n_rows = len(indptr) - 1, n_entries = len(indices)
-    cdef Buffer entries = Buffer(NULL, 0)
-    cdef Buffer spare = Buffer(NULL, 0)
-    cdef uint64_t* arranged
-    cdef bint is_valid = True
-    if <size_t> len(counts) != n_entries or not is_indptr(starts, n_entries):
-        raise ValueError("the arrays of the rows do not fit each other")
-    arranged_indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    arranged_indices, arranged_counts = np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.int32)
-    cdef int64_t[::1] ends = arranged_indptr
-    cdef int32_t[::1] to_indices = arranged_indices, to_counts = arranged_counts
-    try:
-        with nogil:
-            for row in range(n_rows):
-                start, n_left = starts[row], 0
-                reserve(&entries, starts[row + 1] - start, sizeof(uint64_t))
-                arranged = <uint64_t*> entries.data
-                for i in range(start, starts[row + 1]):
-                    if not 0 <= features[i] < places.shape[0]:
-                        is_valid = False
-                    elif places[features[i]] >= 0:
-                        arranged[n_left] = <uint64_t> places[features[i]] << 32 | <uint32_t> numbers[i]
-                        n_left += 1
-                sort_entries(arranged, n_left, &spare)
-                for i in range(n_left):
-                    to_indices[n_done + i], to_counts[n_done + i] = <int32_t> feature_of(arranged[i]), <int32_t> count_of(arranged[i])
-                n_done += n_left
-                ends[row + 1] = n_done
-    finally:
-        release_all([&entries, &spare, NULL])
-    if not is_valid:
-        raise ValueError("a row has more features than there are columns")
-    if n_done < n_entries:  # a copy releases the memory of removed entries
-        arranged_indices, arranged_counts = arranged_indices[:n_done].copy(), arranged_counts[:n_done].copy()
-    return arranged_indptr, arranged_indices, arranged_counts
-
-
 cdef bint score_all(
     const Scorer* scorer, const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values, double[:, ::1] scores
 ) noexcept nogil:
@@ -247,70 +182,6 @@ def score_rows(indptr, indices, values, scorer):
     if not is_sound_scorer:
         raise ValueError("rows and scorer do not fit each other")
     return scores
-
-
-cdef bint copy_rows(
-    const int64_t[::1] starts, const int32_t[::1] indices, const uint8_t[::1] counts, size_t item_size,
-    const int32_t[::1] columns, const int64_t[::1] rows, const int64_t[::1] places, const int64_t[::1] bounds,
-    int32_t[::1] to_indices, uint8_t[::1] to_counts
-) noexcept nogil:
-    """Copy rows of one part to their places among the selected rows; return False if an index is out of range.
-
-    counts  the bytes of numbers of `item_size` bytes each
-    """
-    cdef Py_ssize_t i
-    cdef int64_t start, goal, length, k
-    for i in range(rows.shape[0]):
-        start, goal, length = starts[rows[i]], bounds[places[i]], bounds[places[i] + 1] - bounds[places[i]]
-        if length:
-            if columns is None:
-                memcpy(&to_indices[goal], &indices[start], length * sizeof(int32_t))
-            else:
-                for k in range(length):
-                    if not 0 <= indices[start + k] < columns.shape[0]:
-                        return False
-                    to_indices[goal + k] = columns[indices[start + k]]
-            memcpy(&to_counts[goal * item_size], &counts[start * item_size], length * item_size)
-    return True
-
-
-def take_rows(parts, selected, columns=()):
-    """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts)."""
-    cdef const int64_t[::1] starts, rows, places, bounds
-    cdef const int32_t[::1] features, goals = None
-    cdef const uint8_t[::1] numbers
-    cdef bint is_valid = True
-    cdef int32_t[::1] to_indices
-    cdef uint8_t[::1] to_counts
-    cdef size_t item_size
-    for indptr, indices, counts in parts:
-        if len(indices) != len(counts) or not is_indptr(indptr, len(indices)):
-            raise ValueError("the arrays of the rows do not fit each other")
-    lengths = np.concatenate([np.diff(part[0]) for part in parts])
-    if len(selected) and not 0 <= selected.min() <= selected.max() < len(lengths):
-        raise ValueError("the number of a row is out of range")
-    ends = np.zeros(len(selected) + 1, dtype=np.int64)
-    np.cumsum(lengths[selected], out=ends[1:])
-    first_rows = np.cumsum([0, *(len(part[0]) - 1 for part in parts)])
-    owners = np.searchsorted(first_rows, selected, side="right") - 1
-    order = np.argsort(owners, kind="stable")
-    first_places = np.searchsorted(owners[order], np.arange(len(parts) + 1))
-    dtype = np.result_type(*(part[2] for part in parts))
-    taken_indices, taken_counts = np.empty(ends[len(selected)], dtype=np.int32), np.empty(ends[len(selected)], dtype=dtype)
-    bounds, to_indices, to_counts, item_size = ends, taken_indices, taken_counts.view(np.uint8), dtype.itemsize
-    for k, (indptr, indices, counts) in enumerate(parts):
-        here = order[first_places[k] : first_places[k + 1]]
-        starts, features, places, rows = indptr, indices, here, selected[here] - first_rows[k]
-        numbers = counts.astype(dtype, copy=False).view(np.uint8)
-        if columns:
-            goals = columns[k]
-        with nogil:
-            is_valid &= copy_rows(
-                starts, features, numbers, item_size, goals, rows, places, bounds, to_indices, to_counts
-            )
-    if not is_valid:
-        raise ValueError("a feature has no column")
-    return ends, taken_indices, taken_counts
 
 
 cdef inline int64_t entry_of(const int32_t* classes, int64_t low, int64_t high, int32_t wanted) noexcept nogil:
