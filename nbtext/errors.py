@@ -15,22 +15,14 @@ The message of each is one line: the place, what is wrong, and what to do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from typing import Any, ParamSpec, Self, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar
 
 # in messages of errors
 OUT_OF_MEMORY = ("failed to map segment", "can't start new thread", "Cannot allocate memory")
 T = TypeVar("T", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
-# names and values of the user
-QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)\"(?:[^\"\\]|\\.)*\"(?!\w)|`[^`]*`"
-OPTION = r"(?<![\w/-])--(?P<negation>no-)?(?P<name>[A-Za-z][a-z\d-]*)(?!\w)"
-GIVEN = "\ufdd0"  # not a character; stands between the dashes of a name that the user gave
-# fields of settings, and options of requests: errors of the library name these
-PARAMETERS: set[str] = set()
 
 
 def find_memory_limit() -> int | None:
@@ -79,13 +71,6 @@ def list_some(names: Iterable[str], most: int = 10) -> str:
     return ", ".join([*found[:most], *(["…"] if len(found) > most else [])])
 
 
-def named(name: str) -> str:
-    """Return a name that the user gave, such as a label, so that a message that shows it without
-    quotes keeps it.
-    """
-    return re.sub("-(?=-)", f"-{GIVEN}", name)
-
-
 def suggest(name: str, names: Sequence[str]) -> str:
     """Return the hint of an error about a name that does not exist: the most similar one, or those
     that there are.
@@ -93,11 +78,7 @@ def suggest(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     nearest = get_close_matches(name, names, n=1, cutoff=0.5)
-    return (
-        f"did you mean {named(nearest[0])}?"
-        if nearest
-        else f"there are {list_some(map(named, names))}"
-    )
+    return f"did you mean {nearest[0]}?" if nearest else f"there are {list_some(names)}"
 
 
 class NbtextError(Exception):
@@ -108,14 +89,13 @@ class NbtextError(Exception):
     what : str
         What is wrong, and what was expected.
     where : str
-        The file, with the line if it is known (`path:17`), or the option; "" if there is none.
+        The file, with the line if it is known (`path:17`), or the setting; "" if there is none. The
+        command line prints the option of a setting, and Python and HTTP its name.
     hint : str
         What to do; "" if `what` says it.
     """
 
     exit_code = 1
-    # whether the message names parameters of the library in place of options
-    names_parameters = False
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -129,66 +109,8 @@ class NbtextError(Exception):
         return self
 
     def __str__(self) -> str:
-        where = self.where
-        what = self.what
-        hint = self.hint
-        if self.names_parameters:
-            # it may be the path of a file
-            where = name_parameters(where) if where.startswith("--") else where
-            what = name_parameters(what)
-            hint = name_parameters(hint)
-        located = f"{where}: {what}" if where else what
-        message = f"{located}; {hint}" if hint else located
-        return printable(message.replace(GIVEN, ""))
-
-
-def name_parameters(text: str) -> str:
-    """Return the text with the parameters of the library in place of options: `min_df` for
-    `--min-df`.
-
-    Other words with dashes stay, and so does what the user gave: it is in quotes or backticks, or
-    it is `named`.
-    """
-
-    def rename(found: re.Match[str]) -> str:
-        name = (found["name"] or "").replace("-", "_")
-        return (
-            found[0] if name not in PARAMETERS else f"{name}=False" if found["negation"] else name
-        )
-
-    return re.sub(f"{QUOTED}|{OPTION}", rename, text)
-
-
-def in_python_terms(item: T) -> T:
-    """Decorate a class or a function so that its errors name parameters, not options of the command
-    line.
-
-    Of a class, these are the errors of its public methods and properties.
-    """
-    if not isinstance(item, type):
-        return cast("T", _rename_options(item))
-    for name, member in list(vars(item).items()):
-        if name.startswith("_") and name != "__init__":
-            continue
-        if isinstance(member, classmethod):
-            setattr(item, name, classmethod(_rename_options(member.__func__)))
-        elif isinstance(member, property) and member.fget is not None:
-            setattr(item, name, member.getter(_rename_options(member.fget)))
-        elif callable(member):
-            setattr(item, name, _rename_options(member))
-    return item
-
-
-def _rename_options(function: Callable[P, R]) -> Callable[P, R]:
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except NbtextError as error:
-            error.names_parameters = True
-            raise
-
-    return call
+        located = f"{self.where}: {self.what}" if self.where else self.what
+        return printable(f"{located}; {self.hint}" if self.hint else located)
 
 
 class InputError(NbtextError):
@@ -221,10 +143,7 @@ class MissingExtra(NbtextError):
 
 
 class SettingsError(NbtextError):
-    """Options that are wrong, alone or together.
-
-    `where` may be a field of a settings record: the command line prints the option that sets it.
-    """
+    """Options that are wrong, alone or together."""
 
     exit_code = 2
 

@@ -247,15 +247,15 @@ def check_rules(
     """Raise SettingsError if the given settings break a rule.
 
     given  the values of the settings that are not the default, by name
-    flags  the options of settings, by name, where they are not --NAME
+    flags  the options of settings, by name, for the command line; None: settings have their names
     """
 
     def flag_of(condition: str) -> str:
-        """Return the option of a setting, or of a condition such as `model=best`."""
+        """Return the name of a setting, or of a condition such as `model=best`."""
         name, has_value, value = condition.partition("=")
-        return (flags or {}).get(name, f"--{name.replace('_', '-')}") + (
-            f" {value}" if has_value else ""
-        )
+        if flags is None:
+            return condition
+        return f"{flags.get(name, name)} {value}" if has_value else flags.get(name, name)
 
     for rule in rules:
         if rule.name not in given:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import ModelInput
-from nbtext.errors import AssumptionWarning, SettingsError, in_python_terms
+from nbtext.errors import AssumptionWarning, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.word_lists import describe_unmatched
 from nbtext.model import growth, sklearn_compat
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from nbtext.model.prevalence import Prevalence
 
 
-@in_python_terms
 class TextClassifier:
     """A classifier of texts, by Naive Bayes or a linear model.
 

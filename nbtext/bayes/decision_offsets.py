@@ -23,7 +23,7 @@ from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import SettingsError, named, number_of, suggest
+from nbtext.errors import SettingsError, number_of, suggest
 from nbtext.records import dataclass
 
 PARTS = 5  # folds of the documents; each evaluates the offsets that are fitted to the others
@@ -344,7 +344,7 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
     for metric, label, minimum in settings.targets:
         if label not in labels:
             raise SettingsError(
-                f"there is no label {named(label)}",
+                f"there is no label {label}",
                 where=f"min_{metric}",
                 hint=suggest(label, labels),
             )
@@ -408,7 +408,7 @@ def fit_targets(
     )
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
-            what = f"{target.metric} {target.minimum:g} of {named(target.label)} cannot be reached"
+            what = f"{target.metric} {target.minimum:g} of {target.label} cannot be reached"
             hint = f"together it is {proportion.value:.4f}; lower one of the targets"
             raise SettingsError(
                 f"{what} together with the other targets", where=f"min_{target.metric}", hint=hint
@@ -446,7 +446,7 @@ def _find_recall_step(
     margins = np.sort(_margins(scores, target.number)[classes == target.number])
     margins = np.append(np.full(n_unanswered, -np.inf), margins)
     n = len(margins)
-    label = named(target.label)
+    label = target.label
     n_missed = _max_errors(n, target)
     goal = f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence"
     if n_missed < 0:
@@ -498,11 +498,11 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
         found, level = (size, level) if bound >= target.minimum else (found, 0.0)
     if not found:
         first = _least_documents(target, (1 - target.confidence) / 2)
-        what = f"it needs at least {number_of(first, 'prediction')} of {named(target.label)}; found {len(order):,}"
+        what = f"it needs at least {number_of(first, 'prediction')} of {target.label}; found {len(order):,}"
         if len(order) >= first:
             n = len(order)
             what = f"correct predictions: {n_correct[-1]:,} of {n:,}, so that at most {best:.4f} can be assured"
-        goal = f"precision {target.minimum:g} of {named(target.label)} cannot be assured"
+        goal = f"precision {target.minimum:g} of {target.label} cannot be assured"
         hint = "lower the target or the confidence, or train on more documents"
         what = f"{goal} with {target.confidence:.4g} confidence: {what}"
         raise SettingsError(what, where="min_precision", hint=hint)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
-from nbtext.errors import PARAMETERS, SettingsError, list_some, named
+from nbtext.errors import SettingsError, list_some
 from nbtext.records import dataclass
 from nbtext.settings import (
     Excludes,
@@ -264,16 +264,14 @@ class ModelSettings(LinearSettings):
         for label, weight in self.class_weight if isinstance(self.class_weight, tuple) else ():
             require(
                 SMALLEST <= weight <= LARGEST,
-                f"{named(label)}: {weight:g}",
+                f"{label}: {weight:g}",
                 "a weight above 0",
                 "class_weight",
             )
         for name in ("min_recall", "min_precision"):
             targets = getattr(self, name)
             for label, minimum in targets:
-                require(
-                    0 < minimum < 1, f"{named(label)}={minimum:g}", "a number between 0 and 1", name
-                )
+                require(0 < minimum < 1, f"{label}={minimum:g}", "a number between 0 and 1", name)
             if len({label for label, _ in targets}) < len(targets):
                 raise SettingsError("a label has two targets", where=name, hint="keep one of them")
         require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
@@ -370,11 +368,6 @@ class ModelSettings(LinearSettings):
             return [sum(n_documents) / (len(labels) * max(1, n)) for n in n_documents]
         weights = dict(self.class_weight)
         if unknown := sorted(weights.keys() - set(labels)):
-            hint = f"there are {list_some(map(named, labels))}"
-            raise SettingsError(
-                f"there is no label {named(unknown[0])}", where="class_weight", hint=hint
-            )
+            hint = f"there are {list_some(labels)}"
+            raise SettingsError(f"there is no label {unknown[0]}", where="class_weight", hint=hint)
         return [weights.get(label, 1.0) for label in labels]
-
-
-PARAMETERS.update(each.name for each in fields(ModelSettings))

@@ -647,9 +647,7 @@ class Command(click.Command):
                 raise click.UsageError("Missing argument 'MODEL'", ctx)
         given = {name: value for name, value in ctx.params.items() if value not in (None, ())}
         flags = {each.name or "": each.flag for each in self.params if isinstance(each, Option)}
-        of_parts = (
-            getattr(each.record, "RULES", ()) for _, each in list_parts(self.record) if each.is_open
-        )
+        of_parts = (getattr(each.record, "RULES", ()) for _, each in list_parts(self.record))
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
         check_settings(made)

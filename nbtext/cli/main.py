@@ -254,7 +254,6 @@ def _run(arguments: list[str], given: set[str]) -> tuple[int, bool]:
 def _describe(error: Exception) -> tuple[str, int]:
     """Return the message of an error, and the exit status."""
     if isinstance(error, NbtextError):
-        error.names_parameters = False
         return str(error), error.exit_code
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
-from nbtext.errors import InputError, SettingsError, list_some, named, number_of
+from nbtext.errors import InputError, SettingsError, list_some, number_of
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
 from nbtext.records import dataclass
@@ -151,10 +151,8 @@ class Answer:
 
     def __init__(self, label: str, labels: Sequence[str]) -> None:
         if label not in labels:
-            hint = f"its labels are {list_some(map(named, labels))}"
-            raise SettingsError(
-                f"the model has no label {named(label)}", where="exit_status", hint=hint
-            )
+            hint = f"its labels are {list_some(labels)}"
+            raise SettingsError(f"the model has no label {label}", where="exit_status", hint=hint)
         self._label = label
         self._n_documents = self._n_with = self._n_unread = 0
 

@@ -13,7 +13,7 @@ from nbtext.documents.blocks import cut
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Label, format_names, several_labels
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, named
+from nbtext.errors import InputError
 from nbtext.records import dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
@@ -600,7 +600,7 @@ def check_label(label: str, *, where: str = "") -> None:
     characters.
     """
     if len(label) > MAX_LABEL_CHARACTERS:
-        what = f"the label {named(label[:20])}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
+        what = f"the label {label[:20]}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
         raise InputError(
             what, where=where, hint="check which column or key holds the labels: --label-field"
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, SettingsError, list_some, named, number_of
+from nbtext.errors import InputError, SettingsError, list_some, number_of
 
 # one label; several, or none, in a list; None if the source gives no label
 Label = str | tuple[str, ...] | None
@@ -328,4 +328,4 @@ def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:
     readable length.
     """
     short = (name if len(name) <= MAX_CHARACTERS else f"{name[:MAX_CHARACTERS]}…" for name in names)
-    return list_some(map(named, short), most) or "none"
+    return list_some(short, most) or "none"

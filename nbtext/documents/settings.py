@@ -4,10 +4,10 @@ each line.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from nbtext.documents.formats import FORMAT_NAMES
-from nbtext.errors import PARAMETERS, InputError
+from nbtext.errors import InputError
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, Settings, parse_names, setting
 
@@ -256,9 +256,6 @@ class InputSettings(Settings):
                 settings, label_field=DEFAULT_LABEL, label_separator=None, label_fields=()
             )
         return replace(settings, fields_of=None)
-
-
-PARAMETERS.update(each.name for each in fields(InputSettings))
 
 
 def already_counted(what: str = "a matrix") -> str:

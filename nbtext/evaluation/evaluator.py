@@ -20,7 +20,7 @@ import numpy as np
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import BelowThreshold, InputError, SettingsError, named, suggest
+from nbtext.errors import BelowThreshold, InputError, SettingsError, suggest
 from nbtext.evaluation.curves import N_BINS, Reliability, ReliabilityBin
 from nbtext.evaluation.metrics import (
     ALL_METRICS,
@@ -514,5 +514,5 @@ def _find_value(evaluation: Evaluation, name: str) -> float:
     scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
     if label not in scores:
         hint = suggest(name, [f"{kind}:{join_list([each])}" for each in scores])
-        raise SettingsError(f"there is no label {named(label)}", where="--fail-under", hint=hint)
+        raise SettingsError(f"there is no label {label}", where="--fail-under", hint=hint)
     return float(getattr(scores[label], kind))

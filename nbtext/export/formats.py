@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtext.errors import ModelError, in_python_terms
+from nbtext.errors import ModelError
 from nbtext.export.c_source import C_SOURCE
 from nbtext.export.exporter import (
     Exporter,
@@ -198,7 +198,6 @@ def format_of(path: str) -> str | None:
     )
 
 
-@in_python_terms
 def export(
     model: FittedModel, name: str, path: str, *, escape: Callable[[bytes], bytes] | None = None
 ) -> None:

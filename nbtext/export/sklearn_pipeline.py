@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import ModelError, in_python_terms
+from nbtext.errors import ModelError
 from nbtext.export.exporter import check_dense, named_features
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.features.document_counts import concatenate
@@ -32,7 +32,6 @@ SUPPORTED = "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, th
 SKLEARN_TF = ("count", "binary", "log")
 
 
-@in_python_terms
 def from_sklearn(pipeline: Any) -> TrainedModel:
     """Return the model that is equivalent to a fitted scikit-learn pipeline of Naive Bayes over
     texts.

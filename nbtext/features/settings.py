@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from nbtext.documents.settings import read_words
-from nbtext.errors import PARAMETERS, SettingsError
+from nbtext.errors import SettingsError
 from nbtext.features.formulas import (
     INVERSE_DOCUMENT_FREQUENCIES,
     NORMS,
@@ -332,9 +332,6 @@ class FeatureSettings(Settings):
         return all(
             TERM_FREQUENCIES[each.tf].is_linear and each.norm == "none" for each in self.of_views
         )
-
-
-PARAMETERS.update(each.name for each in fields(FeatureSettings))
 
 
 class ParameterError(SettingsError, ValueError):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
-from nbtext.errors import InputError, ModelError, in_python_terms, number_of
+from nbtext.errors import InputError, ModelError, number_of
 from nbtext.features.analyzer import refuse_long_texts
 from nbtext.features.counting import ClassCounter, Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -28,7 +28,6 @@ Documents = Iterable[str] | Iterable[Sequence[str]] | Iterable[Batch]
 AT_ONCE = 1024  # texts that are counted together
 
 
-@in_python_terms
 class Vectorizer:
     """Fits the features to a corpus, and transforms documents to a sparse matrix.
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from nbtext.errors import InputError, SettingsError, list_some, named
+from nbtext.errors import InputError, SettingsError, list_some
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, Settings, parse_label_share, setting
 
@@ -66,7 +66,7 @@ class Costs:
         for (true, predicted), line in self.lines.items():
             for label in (true, predicted or true):
                 if label not in known:
-                    hint = f"its labels are {list_some(map(named, sorted(known)))}"
+                    hint = f"its labels are {list_some(sorted(known))}"
                     raise InputError(
                         f"the model has no label {label!r}", where=f"{self.path}:{line}", hint=hint
                     )
@@ -225,7 +225,7 @@ class DecisionSettings(Settings):
             *(("", each) for each in self.threshold if isinstance(each, int | float)),
         ):
             if not 0 <= minimum <= 1:
-                shown = f"{named(name)}={minimum:g}" if name else f"{minimum:g}"
+                shown = f"{name}={minimum:g}" if name else f"{minimum:g}"
                 hint = "give a number from 0 to 1"
                 raise SettingsError(f"{shown} is not a probability", where="threshold", hint=hint)
         if len(dict(pairs)) < len(pairs):
@@ -277,7 +277,7 @@ class DecisionSettings(Settings):
             self.cost.check(known)
         for label in self.label_thresholds:
             if label not in known:
-                hint = f"its labels are {list_some(map(named, sorted(known)))}"
+                hint = f"its labels are {list_some(sorted(known))}"
                 raise SettingsError(
                     f"the model has no label {label!r}", where="threshold", hint=hint
                 )

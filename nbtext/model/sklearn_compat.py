@@ -17,7 +17,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import name_of, text_of
-from nbtext.errors import InputError, NbtextError, SettingsError, name_parameters, number_of
+from nbtext.errors import InputError, NbtextError, SettingsError, number_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import count_matrix, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings, convert_parameters
@@ -209,7 +209,7 @@ def document_parameters(kind: type, *records: type) -> None:
                 inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
             )
             lines += [f"{field.name} : {field.type}, default {field.default!r}"]
-            text = name_parameters(found.in_python or found.help)
+            text = found.in_python or found.help
             lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
             if found.choices:
                 text = f"One of {', '.join(found.choices)}."

@@ -150,12 +150,14 @@ def test_the_first_broken_rule_is_named() -> None:
     )
     check_rules(rules, {"threshold": ("a", 0.5)})
     check_rules(rules, {"period": 1.0, "since": 2.0})
-    with pytest.raises(SettingsError, match=r"^period: needs --since; add --since"):
+    with pytest.raises(SettingsError, match=r"^period: needs since; add since"):
         check_rules(rules, {"period": 1.0, "cost": 1, "threshold": 1})
     with pytest.raises(
-        SettingsError, match=r"^cost: cannot be combined with --threshold, because both decide"
+        SettingsError, match=r"^cost: cannot be combined with threshold, because both decide"
     ):
         check_rules(rules, {"cost": 1, "threshold": 1})
+    with pytest.raises(SettingsError, match=r"^period: needs -s; add -s"):
+        check_rules(rules, {"period": 1.0}, {"since": "-s"})
 
 
 def test_a_value_outside_its_bounds() -> None:

@@ -257,7 +257,7 @@ def test_errors_of_labels_name_their_types() -> None:
 
 
 def test_labels_that_look_like_options_stay() -> None:
-    """Errors name parameters in place of options, and labels as they are."""
+    """Errors name labels as they are."""
     classifier = TextClassifier().fit(TEXTS, ["--no-idea", "--idea", "--No"] * 2)
     for label, shown in (("--no-ide", "--no-idea"), ("--min-df", "'--min-df'")):
         with pytest.raises(NbtextError) as caught:
@@ -328,11 +328,11 @@ def test_best_is_a_parameter_like_others() -> None:
     with pytest.raises(NbtextError, match="model: best needs texts, but X is a matrix"):
         TextClassifier(model="best").fit(np.eye(4), ["a", "b", "a", "b"])
     with pytest.raises(
-        NbtextError, match="C: cannot be combined with model best, because a search"
+        NbtextError, match="C: cannot be combined with model=best, because a search"
     ):
         TextClassifier(model="best", C=2)
     with pytest.raises(
-        NbtextError, match="values: cannot be combined with model best, because a search"
+        NbtextError, match="values: cannot be combined with model=best, because a search"
     ):
         TextClassifier(model="best").set_params(values=3)
     several = TextClassifier(model="best").fit(TEXTS * 2, [[label, 1] for label in labels])

@@ -236,9 +236,9 @@ def test_nothing_left() -> None:
 UNLIKE: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"ngrams": (1, 2)}, {}, r"ngrams is \(1, 2\) and \(1, 1\)"),
     ({"model": "bernoulli"}, {}, "model is bernoulli and auto"),
-    ({"max_df": 1.0}, {"max_df": 5}, "max_df is 1.0 and 5"),
-    ({"min_df": 1}, {"min_df": 1.0, "max_df": 1.0}, "min_df is 1 and 1.0"),
-    ({"keep_sample": 5}, {}, "keep_sample is 5 and not given"),
+    ({"max_df": 1.0}, {"max_df": 5}, "--max-df is 1.0 and 5"),
+    ({"min_df": 1}, {"min_df": 1.0, "max_df": 1.0}, "--min-df is 1 and 1.0"),
+    ({"keep_sample": 5}, {}, "--keep-sample is 5 and not given"),
 ]
 
 
@@ -267,7 +267,7 @@ def test_weights_of_whole_documents() -> None:
     options = {"idf": "smooth", "norm": "l2"}
     for keep in (None, 3):
         classifier = loaded(trained(FRUIT, options | {"keep_sample": keep}))
-        with pytest.raises(ModelError, match=r"needs the counts of each document.*keep_sample"):
+        with pytest.raises(ModelError, match=r"needs the counts of each document.*--keep-sample"):
             classifier.partial_fit(["red"], ["apple"])
 
 

@@ -494,7 +494,6 @@ def in_http_terms(error: NbtextError) -> NbtextError:
     them.
     """
     error.hint = "" if "--" in error.hint else error.hint
-    error.names_parameters = True
     return error
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from nbtext import __version__
 from nbtext.applications.serve.requests import JSON, JSONL, TEXT, ExplainOptions, PredictOptions
-from nbtext.errors import name_parameters
 from nbtext.settings import list_all_settings
 
 Schema = dict[str, Any]
@@ -89,7 +88,7 @@ def _parameters(record: type[Any]) -> list[Schema]:
         if kind in ("int", "float"):
             bounds = {"minimum": each.low, "maximum": each.high}
             schema |= {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
-        description = name_parameters(re.split(r"(?<=[.])\s+", each.help)[0])
+        description = re.split(r"(?<=[.])\s+", each.help)[0]
         found.append(
             {"name": field.name, "in": "query", "description": description, "schema": schema}
         )

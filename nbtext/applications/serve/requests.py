@@ -27,7 +27,7 @@ from nbtext.documents.fields import name_of
 from nbtext.documents.jsonl import TEXT_HINT, add_record, has_more_values, parse_jsonl, spell_float
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import PARAMETERS, InputError, NbtextError
+from nbtext.errors import InputError, NbtextError
 from nbtext.model.settings import DecisionSettings
 from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
@@ -94,11 +94,6 @@ class ExplainOptions:
 
 
 Options = TypeVar("Options", bound=PredictOptions | ExplainOptions)
-PARAMETERS.update(
-    field.name
-    for record in (PredictOptions, ExplainOptions)
-    for field, _ in list_all_settings(record)
-)
 
 
 @lru_cache(maxsize=256)
