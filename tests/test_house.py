@@ -33,7 +33,6 @@ LAYERS = (  # a layer may import the layers before it
     "bayes",
     "linear",
     "model",
-    "labeling",
     "export",
     "artifact",
     "evaluation",
@@ -46,7 +45,7 @@ LAYERS = (  # a layer may import the layers before it
 )
 LIBRARY_LAYERS = {  # the layers that may import a library
     "click": {"cli"},
-    "rich": {"cli", "report"},
+    "rich": {"cli", "report", "applications"},
     "joblib": set(),
     "jinja2": {"report"},
     "vl_convert": {"report"},
@@ -86,10 +85,10 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 334_503
-MAX_APPLICATION_TOKENS = {"serve": 16_386}
+MAX_CORE_TOKENS = 324_595
+MAX_APPLICATION_TOKENS = {"label": 9_956, "serve": 16_345}
 MAX_CYTHON_TOKENS = 40_561
-MAX_TEST_TOKENS = 528_734
+MAX_TEST_TOKENS = 527_215
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

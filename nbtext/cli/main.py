@@ -30,7 +30,6 @@ COMMANDS = {
         "evaluate": "Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.",
         "prevalence": "Estimate the share of each label among unlabeled documents.",
         "vectorize": "Convert documents to a sparse matrix, and save it.",
-        "label": "Label documents in the terminal, starting with those from which the model learns most.",
         "demo": "Write a small corpus of labeled texts, to try the commands on.",
     },
     "Inspect and compare": {

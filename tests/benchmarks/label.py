@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from protocols import newsgroups
 from review import count
 
-from nbtext.labeling.ranking import Ranking
+from nbtext.applications.label.ranking import Ranking
 from nbtext.text_classifier import TextClassifier
 
 GOALS = (0.50, 0.60, 0.70)

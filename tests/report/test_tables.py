@@ -12,7 +12,6 @@ from rich.cells import cell_len
 
 from nbtext.cli.main import cli
 from nbtext.errors import list_some
-from nbtext.report.labeling import View, draw
 from nbtext.report.terminal import Screen, format_screen, new_table
 
 LABELS = (
@@ -135,17 +134,6 @@ def test_figures_that_do_not_fit_stay() -> None:
     shown = format_screen([table], Screen(30))
     assert all(f"{n}.000000" in shown for n in range(6))
     assert "a long …" in shown
-
-
-def test_labels_to_choose_from_are_cut() -> None:
-    """The keys of `nbtext label` stay, and their labels end in a mark."""
-    choices = tuple((str(n), label, False) for n, label in enumerate(LABELS))
-    for width in (80, 100):
-        lines = draw(View("", (), (), "", choices, ""), Screen(width), 24).lines
-        assert max(map(cell_len, lines)) <= width
-        shown = "\n".join(lines)
-        assert all(f"{n} {label[:10]}" in shown for n, label in enumerate(LABELS))
-        assert shown.count("…") == 3
 
 
 def test_a_list_that_is_cut_says_so() -> None:

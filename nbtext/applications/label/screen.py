@@ -12,18 +12,25 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from nbtext.cli import keyboard
-from nbtext.cli.keyboard import Keyboard
+from nbtext.applications.label import keyboard
+from nbtext.applications.label.drawing import (
+    HELP,
+    Drawing,
+    View,
+    draw,
+    format_prediction,
+    mark_document,
+)
+from nbtext.applications.label.keyboard import Keyboard
 from nbtext.errors import NbtextError, number_of
 from nbtext.interrupts import interrupts_raise
-from nbtext.report.labeling import HELP, Drawing, View, draw, format_prediction, mark_document
 from nbtext.report.terminal import Screen
 
 if TYPE_CHECKING:
     from types import FrameType
 
+    from nbtext.applications.label.session import Session
     from nbtext.features.analyzer import Locator
-    from nbtext.labeling.session import Session
 
 COMMANDS = "nqsu"  # letters that are not keys of labels
 KEYS = (

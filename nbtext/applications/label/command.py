@@ -96,12 +96,12 @@ def label(given: Label) -> None:
     Each answer is on the disk before the next document is shown. Run the same command again to
     continue. `nbtext train` reads the file of answers as it is; skipped documents are not in it.
     """
+    from nbtext.applications.label.pool import AnswerFile, read_pool
+    from nbtext.applications.label.screen import LabelingScreen
+    from nbtext.applications.label.session import Learner, Session
     from nbtext.artifact.model import load_model
     from nbtext.bayes.settings import ModelSettings
-    from nbtext.cli.labeling_screen import LabelingScreen
     from nbtext.features.analyzer import Locator
-    from nbtext.labeling.pool import AnswerFile, read_pool
-    from nbtext.labeling.session import Learner, Session
     from nbtext.model.growth import check_growth, locate_error
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import read_batches

@@ -11,6 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.applications.label.pool import AnswerFile, Pool, PoolDocument
+from nbtext.applications.label.ranking import SMOOTHING, Ranking, length_temperature
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
@@ -21,8 +23,6 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.errors import InputError
 from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings
-from nbtext.labeling.pool import AnswerFile, Pool, PoolDocument
-from nbtext.labeling.ranking import SMOOTHING, Ranking, length_temperature
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts, unite_vocabularies
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel

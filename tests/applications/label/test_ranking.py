@@ -5,10 +5,10 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.naive_bayes import ComplementNB
 
+from nbtext.applications.label import ranking as ranking_module
+from nbtext.applications.label.pool import PoolDocument, count_documents
+from nbtext.applications.label.ranking import Ranking, project
 from nbtext.features.settings import FeatureSettings
-from nbtext.labeling import ranking as ranking_module
-from nbtext.labeling.pool import PoolDocument, count_documents
-from nbtext.labeling.ranking import Ranking, project
 from nbtext.model.corpus_counts import CorpusCounts
 
 TOPICS = (

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbtext.applications.label.pool import AnswerFile, Pool, PoolDocument, read_pool
+from nbtext.applications.label.session import Learner, Session
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, OutputError
 from nbtext.features.settings import FeatureSettings
-from nbtext.labeling.pool import AnswerFile, Pool, PoolDocument, read_pool
-from nbtext.labeling.session import Learner, Session
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.growth import update
