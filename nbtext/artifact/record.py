@@ -29,7 +29,9 @@ from nbtext.features.vocabulary import Vocabulary
 
 T = TypeVar("T")
 # fields that records had, and the only values that files of version 3 may have in them
-REMOVED: dict[str, dict[str, Any]] = {"ModelSettings": {"duplicates": "together"}}
+REMOVED: dict[str, dict[str, Any]] = {
+    "ModelSettings": {"duplicates": "together", "interpolation": 1.0, "ratio_smoothing": 1.0}
+}
 LONG = 1_000  # values of a tuple that are stored in the header; more are stored as an array
 TYPES = {
     dict: "a section",

@@ -33,8 +33,6 @@ OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record n
     "smoothing",
     "prior",
     "loss",
-    "interpolation",
-    "ratio_smoothing",
     "values",
     "normalize_weights",
 )
@@ -73,9 +71,7 @@ def _parse_prior(text: str) -> str | tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearSettings(Settings):
-    """The settings of linear models: regularization, loss, and the Naive Bayes weights of
-    NB-SVM.
-    """
+    """The settings of linear models: regularization, loss, and folds."""
 
     C: float | str = setting(
         1.0,
@@ -89,22 +85,6 @@ class LinearSettings(Settings):
     )
     loss: str = setting(
         "squared-hinge", "Loss function. Only with --model nbsvm.", choices=LOSSES, metavar="NAME"
-    )
-    interpolation: float = setting(
-        1.0,
-        "Weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning (2012) "
-        "recommend 0.25. Only with --model nbsvm.",
-        low=0,
-        high=1,
-        metavar="N",
-        flags=("--interpolation", "--beta"),
-    )
-    ratio_smoothing: float = setting(
-        1.0,
-        "Additive smoothing of the log-count ratios. Only with --model nbsvm.",
-        low=SMALLEST,
-        high=LARGEST,
-        metavar="N",
     )
     # not options, because `evaluate` has options of these names for its own cross-validation
     folds: int = setting(

@@ -597,7 +597,7 @@ class BlockedNbSvm(BlockedOneVsRest):
             shared, single = self._bounds[block.number]
             n_entries += dot(np.diff(shared + single), weights)
         total += float(totals.sum())
-        pseudo_count = self._settings.ratio_smoothing * total / (n_entries or 1.0)
+        pseudo_count = total / (n_entries or 1.0)
         documents = self._make_documents(fitted, 3, pseudo_count)
         n_features = int((totals > 0).sum()) + n_single
         return BlockFactors(fitted, documents, totals[0], total, n_features, pseudo_count)

@@ -117,9 +117,8 @@ def learn(
     rough = make_rough(SolverSettings(C, seed=settings.seed))
     if has_folds and scores is None:
         scores = problem.score_folds(held_out.folds, rough, solution)
-    smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     parts = problem.parts if isinstance(problem, Stack) else ()
-    uncalibrated = Selection(Hyperparameters(smoothing, C, parts=parts))
+    uncalibrated = Selection(Hyperparameters(0.0, C, parts=parts))
 
     def estimate_from(scores: Floats | None) -> Selection:
         """Calibrate scores of held-out documents, and estimate how good predictions are."""
@@ -380,9 +379,8 @@ def learn_labels(
         weights += solution.weights()
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
-    smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     scorer = problem.compile(weights)
-    hyperparameters = Hyperparameters(smoothing, C, is_converged)
+    hyperparameters = Hyperparameters(0.0, C, is_converged)
     if not len(held_out):
         scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
         thresholds = np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)

@@ -165,7 +165,7 @@ class OneVsRest:
 
     @cached_property
     def _compact(self) -> CompactMatrix:
-        is_splitting = HAS_KERNEL and self._settings.interpolation == 1 and len(self._data) > 1
+        is_splitting = HAS_KERNEL and len(self._data) > 1
         return CompactMatrix.of(
             self._data, is_splitting=is_splitting, has_constant=self._has_intercept
         )
@@ -332,16 +332,12 @@ class OneVsRest:
         if HAS_KERNEL:
             before = None if start is None else start.classes[own_class]
             found, shared = self._descend(own_class, factors, solver, before, scores)
-            has_scores = (
-                (found.is_converged or solver.is_rough)
-                and len(scores)
-                and self._settings.interpolation == 1
-            )
-            if is_start or has_scores:
+            is_done = found.is_converged or solver.is_rough
+            if is_start or (is_done and len(scores)):
                 return found, None
             begin = self._weigh(own_class, factors, found, shared, solver.C)
-            if found.is_converged or solver.is_rough:
-                return found, self._interpolate(own_class, factors, begin)
+            if is_done:
+                return found, begin
         weights, dual, is_converged = minimize_binary(
             self._all_data,
             self._strengths(own_class, factors),
@@ -352,7 +348,7 @@ class OneVsRest:
         )
         documents = np.flatnonzero(dual).astype(np.int32)
         solution = ClassSolution(documents, dual[documents], None, is_converged)
-        return solution, None if is_start else self._interpolate(own_class, factors, weights)
+        return solution, None if is_start else weights
 
     def _strengths(self, own_class: int, factors: Factors) -> Floats:
         """Return the weight of each document, > 0 in the class and < 0 outside of it; 0 in the
@@ -445,21 +441,6 @@ class OneVsRest:
             own = by_entry[is_used] * factors.of_single(own_class, single) ** 2
             weights[compact.single_columns[single]] = own * compact.single_values[single]
         return weights
-
-    def _interpolate(self, own_class: int, factors: Factors, weights: Floats) -> Floats:
-        """Return weights (n_features,) that are interpolated with the factors, if the settings say
-        so.
-        """
-        beta = self._settings.interpolation
-        if beta == 1:
-            return weights
-        words = slice(0, self._n_features - self._has_intercept)
-        ratios = factors.of_all(own_class, self._all_data)[words]
-        own = weights[words]
-        mean = np.abs(np.divide(own, ratios, out=np.zeros_like(own), where=ratios != 0)).mean()
-        mixed = weights.copy()
-        mixed[words] = (1 - beta) * mean * ratios + beta * own
-        return mixed
 
     def _make_weights(
         self, own_class: int, weights: Floats, max_weights: int | None, min_weight: float = 0.0

@@ -258,8 +258,6 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
     options = {
         "--C": ("1e3", ("logistic", "nbsvm", "svm")),
         "--loss": ("logistic", ("nbsvm",)),
-        "--interpolation": ("0.5", ("nbsvm",)),
-        "--ratio-smoothing": ("0.5", ("nbsvm",)),
         "--normalize-weights": (None, ("complement",)),
         "--values": ("3", ("categorical",)),
         "--smoothing": ("0.5", NAIVE_BAYES),

@@ -16,7 +16,7 @@ from nbtext.kernel import HAS_KERNEL
 LINEAR = [
     ("nbsvm", "--weighting", "tfidf"),
     ("svm", "--weighting", "tfidf"),
-    ("nbsvm", "--loss", "logistic", "--beta", "0.25", "--ratio-smoothing", "0.5"),
+    ("nbsvm", "--loss", "logistic"),
     ("logistic", "--C", "10", "--weighting", "binary"),
 ]
 

@@ -37,9 +37,8 @@ MODELS = {
     "`--model nbsvm --tf log --idf smooth --norm l2 --ngrams 1,2`": "nbsvm, log TF-IDF, pairs",
 }
 NBSVM = {  # NB-SVM of single rows, by corpus
-    "IMDB": ("nbsvm, log TF-IDF, pairs, marks", "nbsvm, log TF-IDF, triples, marks"),
-    "short reviews (RT-s)": ("nbsvm, binary, pairs, β = 0.25",),
-    "long reviews (RT-2k)": ("nbsvm, binary, pairs, β = 0.25",),
+    "short reviews (RT-s)": ("nbsvm, binary, pairs",),
+    "long reviews (RT-2k)": ("nbsvm, binary, pairs",),
 }
 CORPORA = {
     "20 Newsgroups by date": "20 Newsgroups by date",

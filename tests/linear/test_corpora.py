@@ -10,7 +10,6 @@ import pytest
 from made_rows import Floats, binary_objective, fit, softmax_objective, texts_of, training_data
 
 from nbtext import TextClassifier
-from nbtext.bayes.settings import LinearSettings
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear.data import SolverSettings, TrainingData
@@ -106,7 +105,6 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
     from scipy.sparse import csr_matrix
     from sklearn.svm import LinearSVC
 
-    settings = LinearSettings()
     is_own = pairs.training.classes == 5
     data = training_data(pairs.matrix, is_own.astype(np.int32))
     scorer, _ = fit("nbsvm", data, SolverSettings(1.0))
@@ -115,9 +113,7 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
         np.asarray(pairs.matrix[is_positive].sum(axis=0)).ravel()
         for is_positive in (is_own, ~is_own)
     ]
-    ratios = log_count_ratios(
-        *sums, pseudo_count=settings.ratio_smoothing * pairs.matrix.sum() / pairs.matrix.nnz
-    )
+    ratios = log_count_ratios(*sums, pseudo_count=pairs.matrix.sum() / pairs.matrix.nnz)
     signs: Floats = np.where(is_own, 1.0, -1.0)
     scaled = csr_matrix(pairs.matrix.multiply(ratios[None, :]))
     scaled.indices = scaled.indices.astype(np.int32)

@@ -78,10 +78,9 @@ def test_weights_do_not_depend_on_the_unit_of_smoothing() -> None:
 
 
 def test_a_feature_that_occurs_nowhere_has_no_weight() -> None:
-    """Its ratio is 0, and so is its weight, whatever the interpolation."""
+    """Its ratio is 0, and so is its weight."""
     data = training_data([[1, 0, 0], [0, 1, 0], [0, 1, 0]], [0, 1, 1])
-    for interpolation in (0.0, 0.25, 1.0):
-        assert (nbsvm_weights(data, interpolation=interpolation)[:, 2] == 0).all()
+    assert (nbsvm_weights(data)[:, 2] == 0).all()
 
 
 def test_documents_without_any_weight() -> None:
@@ -98,19 +97,6 @@ def test_negative_weights() -> None:
     data = separable()
     mirrored = training_data(-data.matrix, data.classes)
     np.testing.assert_allclose(nbsvm_weights(mirrored), -nbsvm_weights(data), rtol=1e-9)
-
-
-def test_interpolation_leads_to_the_ratios() -> None:
-    """With β = 0 the weights are the ratios times the mean magnitude of the SVM's weights; there is
-    no bias.
-    """
-    data = separable()
-    machine = nbsvm_weights(data)
-    mixed = nbsvm_weights(data, interpolation=0.25)
-    for k in range(3):
-        ratios = ratios_of(data, k, smoothing=LinearSettings().ratio_smoothing)
-        mean = np.abs(machine[k] / ratios).mean()
-        np.testing.assert_allclose(mixed[k], 0.75 * mean * ratios + 0.25 * machine[k], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +178,7 @@ def test_folds_are_scored_by_models_that_never_saw_them(
 
 @pytest.mark.exhaustive(plain=4)
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
-@pytest.mark.parametrize("interpolation", [1.0, 0.25])
-def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> None:
+def test_threads_change_nothing_in_folds(loss: str) -> None:
     """The weights of many classes, and scores of folds, have the same bytes for any number of
     threads.
     """
@@ -204,9 +189,7 @@ def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> Non
     folds = (np.arange(150) // 15 % 3).astype(np.int32)
     found = []
     for jobs in (1, 2, 5):
-        problem = nbsvm.NbSvm(
-            data, LinearSettings(loss=loss, interpolation=interpolation), jobs=jobs
-        )
+        problem = nbsvm.NbSvm(data, LinearSettings(loss=loss), jobs=jobs)
         solution = problem.solve(SolverSettings(100.0))
         scores = score_folds(
             problem, folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution
@@ -497,8 +480,6 @@ def test_strengths_that_are_hardly_numbers(model: str) -> None:
         {"C": math.inf},
         {"C": math.nan},
         {"loss": "hinge"},
-        {"interpolation": 1.5},
-        {"ratio_smoothing": 0.0},
         {"folds": 1},
         {"seed": -1},
     ],

@@ -52,11 +52,9 @@ def peer_weights(matrix: Any, signs: Any, C: float) -> tuple[Floats, float]:
     return peer.coef_[0], float(peer.intercept_[0])
 
 
-@pytest.mark.parametrize(
-    ("model", "options"), [("svm", {}), ("nbsvm", {}), ("nbsvm", {"interpolation": 0.5})]
-)
+@pytest.mark.parametrize("model", ["svm", "nbsvm"])
 def test_factors_of_features_multiply_the_values(
-    monkeypatch: pytest.MonkeyPatch, model: str, options: dict[str, float]
+    monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     """Some documents at a time are multiplied by them: the weights have the bits of a fit to the
     products.
@@ -66,8 +64,7 @@ def test_factors_of_features_multiply_the_values(
     factors = np.random.default_rng(1).uniform(0.5, 3, 30)
     multiplied = replace(data, values=factors[data.indices] * data.values)
     found, wanted = (
-        fit(model, each, SHARP, **options)[0]
-        for each in (replace(data, factors=factors), multiplied)
+        fit(model, each, SHARP)[0] for each in (replace(data, factors=factors), multiplied)
     )
     np.testing.assert_array_equal(found.weights(), wanted.weights())
     np.testing.assert_array_equal(found.bias, wanted.bias)
@@ -126,17 +123,14 @@ def test_nbsvm_of_several_labels_is_linear_svc_over_ratios() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("interpolation", [1.0, 0.25])
-def test_nbsvm_of_several_labels_without_the_kernel(
-    interpolation: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nbsvm_of_several_labels_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """SciPy's L-BFGS gives the same scores."""
     matrix, indicator = made(seed=4)
     data = of_sets(matrix, indicator)
     found = []
     for has_kernel in (True, False):
         switch_kernel(monkeypatch, has_kernel)
-        found.append(scores_of(fit("nbsvm", data, SHARP, interpolation=interpolation)[0], data))
+        found.append(scores_of(fit("nbsvm", data, SHARP)[0], data))
     np.testing.assert_allclose(found[0], found[1], atol=5e-3 * np.abs(found[0]).max())
 
 
@@ -211,14 +205,13 @@ def test_rough_solutions_have_no_weights(
     """Nobody uses them: no weights are computed, and a scorer of such a solution is an error."""
     monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
     computed: list[int] = []
-    for name in ("_weigh", "_interpolate"):
-        original = getattr(OneVsRest, name)
+    original = OneVsRest._make_weights
 
-        def count(self: OneVsRest, *arguments: Any, original: Any = original) -> Any:
-            computed.append(arguments[0])
-            return original(self, *arguments)
+    def count(self: OneVsRest, *arguments: Any) -> Any:
+        computed.append(arguments[0])
+        return original(self, *arguments)
 
-        monkeypatch.setattr(OneVsRest, name, count)
+    monkeypatch.setattr(OneVsRest, "_make_weights", count)
     random = np.random.default_rng(2)
     data = training_data(random.poisson(0.4, (60, 12)).astype(float), np.arange(60) % 3)
     binary = record.problem(data, LinearSettings())

@@ -46,8 +46,6 @@ VALUES: list[dict[str, Any]] = [
     {"norm": "l2"},
     {"C": 3.0, "model": "svm"},
     {"loss": "hinge", "model": "svm"},
-    {"interpolation": 0.5, "model": "nbsvm"},
-    {"ratio_smoothing": 0.3, "model": "nbsvm"},
     {"folds": 3, "model": "svm"},
     {"seed": 7, "model": "logistic"},
     {"smoothing": 0.3},
