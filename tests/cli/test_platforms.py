@@ -1,7 +1,8 @@
 """Systems without what Linux has: the same commands give the same bytes when those names are taken
-away.
+away. Paths with drive letters, line ends and code pages of Windows.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,26 @@ COMMANDS = [
 ]
 
 
+# taken away alone, with the kernel
+ALONE = [
+    *("fcntl", "resource", "termios", "tty", "pwd", "grp"),
+    *("os.fork", "os.O_TMPFILE", "os.O_NOFOLLOW", "os.O_NONBLOCK", "os.O_CLOEXEC", "os.fchmod"),
+    *("os.sched_getaffinity", "os.statvfs", "os.preadv", "os.posix_fallocate", "select.poll"),
+    *("signal.SIGPIPE", "signal.SIGHUP", "signal.setitimer", "signal.pthread_sigmask"),
+]
+WITHOUT = """
+import importlib, sys
+place, _, name = sys.argv.pop(1).rpartition(".")
+if place:
+    delattr(importlib.import_module(place), name)
+else:
+    sys.modules[name] = None
+from nbtext.__main__ import main
+sys.argv[0] = "nbtext"
+main()
+"""
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: tmp_path_factory.mktemp(name) for name in ("linux", "elsewhere")}
@@ -88,3 +109,83 @@ def test_a_command_without_what_linux_has(
         texts = [text.replace(str(folder), "") for text in (out, err)]
         results.append((status, texts, {path.name: path.read_bytes() for path in folder.iterdir()}))
     assert results[0] == results[1]
+
+
+def run_main_job(folder: Path, letters: Path, *program: str) -> dict[str, bytes]:
+    """Train, predict and evaluate; return what is written."""
+    folder.mkdir()
+    for command in (
+        ("train", str(letters / "test"), "-o", "m"),
+        ("predict", str(letters / "test"), "-m", "m", "-o", "predictions.tsv"),
+        ("evaluate", str(letters / "test"), "-m", "m", "-o", "evaluation.json"),
+    ):
+        done = subprocess.run(
+            [sys.executable, *program, *command], cwd=folder, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[str, bytes]:
+    """What the main job writes here."""
+    return run_main_job(tmp_path_factory.mktemp("job") / "here", letters, "-m", "nbtext")
+
+
+@pytest.mark.exhaustive(every=5)
+@pytest.mark.parametrize("name", ALONE)
+def test_a_name_that_is_missing_alone(
+    written: dict[str, bytes], tmp_path: Path, letters: Path, name: str
+) -> None:
+    """Training, predicting and evaluating write what they write with it."""
+    assert run_main_job(tmp_path / "without", letters, "-c", WITHOUT, name) == written
+
+
+TABLE = 'text,label\n"the bins\nagain",trash\nthe park,parking\nbins late,trash\npark now,parking\n'
+
+
+def test_paths_with_drive_letters_and_line_ends_of_windows(
+    nbtext: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`C:\\x.csv` is a file: neither a URL, nor a name with a part."""
+    monkeypatch.chdir(tmp_path)
+    table = "C:\\x.csv"
+    model = "D:\\models\\m"
+    Path(table).write_bytes(TABLE.replace("\n", "\r\n").encode())
+    Path("plain.csv").write_text(TABLE)
+    for source, name in ((table, model), ("plain.csv", "m")):
+        assert nbtext("train", source, "-o", name).status == 0
+    assert Path(model).read_bytes() == Path("m").read_bytes()
+    rows = nbtext("predict", table, "-m", model, "--to", "jsonl").records
+    assert [row["id"] for row in rows] == [f"{table}:{line}" for line in (2, 4, 5, 6)]
+    assert [row["label"] for row in rows] == ["trash", "parking"] * 2
+    changed = "E:\\out.csv"
+    options = ("--add-columns", "--column-prefix", "predicted_", "-o", changed)
+    assert nbtext("predict", table, "-m", model, *options).status == 0
+    assert Path(changed).read_bytes().count(b"\r\n") == TABLE.count("\n")
+    assert nbtext("evaluate", table, "-m", model).status == 0
+    wrong = nbtext("predict", "F:\\missing.csv", "-m", model)
+    assert (wrong.status, wrong.err.count("\n")) == (1, 1)
+    assert "cannot be read" in wrong.err
+
+
+@pytest.mark.parametrize("code_page", ["cp1252", "cp437", "ascii"])
+def test_what_a_code_page_lacks(tmp_path: Path, code_page: str) -> None:
+    """Results are UTF-8, whatever the code page; messages escape what it lacks."""
+    (tmp_path / "x.jsonl").write_text(
+        '{"text": "the b\u00fcns", "label": "\u4e2d"}\n{"text": "park", "label": "parking"}\n',
+        encoding="utf-8",
+    )
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "nbtext", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONIOENCODING": code_page},
+            capture_output=True,
+            check=True,
+        )
+
+    assert b"only one document: parking, \\u4e2d" in run("train", "x.jsonl", "-o", "m").stderr
+    lines = run("predict", "x.jsonl", "-m", "m").stdout.decode("utf-8").splitlines()
+    assert [line.split("\t")[1] for line in lines] == ["\u4e2d", "parking"]
