@@ -271,6 +271,26 @@ def _find_number(
     return low
 
 
+def _invert(idf: Floats, n_documents: int, name: str) -> Floats:
+    """Return the document frequencies with the nearest inverse document frequencies.
+
+    They fall with the frequency, so the interval of each frequency is halved until it is known: the
+    number of documents is that of a file, and no array is as long.
+    """
+    low = np.ones(len(idf), dtype=np.int64)
+    high = np.full(len(idf), n_documents)
+    while (low < high).any():
+        middle = (low + high) // 2
+        values = [
+            inverse_document_frequencies(each, n_documents=n_documents, idf=name)
+            for each in (middle, middle + 1)
+        ]
+        is_above = (idf <= np.mean(values, axis=0)) & (low < high)
+        low = np.where(is_above, middle + 1, low)
+        high = np.where(is_above, high, middle)
+    return low.astype(np.float64)
+
+
 def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -> Floats:
     """Return the number of documents that have each feature of a model: by its counts, its idf, or
     other documents.
@@ -281,16 +301,10 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
     n_features = model.fitted.scorer.n_features
     if model.load_counts is not None:
         return used_statistics(model).document_frequencies.astype(np.float64)
-    idf = fitted.weighting.idf
-    n_documents = model.statistics.n_documents
-    if idf is not None:
-        by_frequency = inverse_document_frequencies(
-            np.arange(1, n_documents + 1),
-            n_documents=int(n_documents),
-            idf=fitted.feature_settings.idf,
-        )[::-1]  # ascending
-        middles = (by_frequency[1:] + by_frequency[:-1]) / 2
-        return np.asarray(n_documents - np.searchsorted(middles, idf), dtype=np.float64)
+    if fitted.weighting.idf is not None:
+        return _invert(
+            fitted.weighting.idf, int(model.statistics.n_documents), fitted.feature_settings.idf
+        )
     found = np.ones(n_features)
     if documents is not None:
         aligned = align_documents(documents.sample, documents.vocabulary, fitted.vocabulary)

@@ -103,19 +103,20 @@ def explain(given: Explain) -> None:
         )
         explanations = _check_ids(explanations, given.id)
         locate = Locator(fitted.feature_settings)
-        n_features = given.features
         if chosen == "html":
             from nbtext.report.explanation import render_explanation_page
             from nbtext.report.page.rendering import write_page
 
-            names = ", ".join(given.sources)
             page = render_explanation_page(
-                explanations, subject=names, locate=locate, n_features=n_features
+                explanations,
+                subject=", ".join(given.sources),
+                locate=locate,
+                n_features=given.features,
             )
             write_page(output, page)
             return
         found = explanations_result(
-            explanations, output_format=chosen, n_features=n_features, locate=locate
+            explanations, output_format=chosen, n_features=given.features, locate=locate
         )
         running.write_result(found, given.result, chosen)
 

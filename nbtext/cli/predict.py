@@ -132,9 +132,11 @@ def predict(given: Predict) -> int:
             from nbtext.documents.rows import Target
             from nbtext.report.columns import write_columns
 
-            table = given.columns.table
             target = Target(
-                output, lambda: running.result_file(given.result, "jsonl"), is_printed, table
+                output,
+                lambda: running.result_file(given.result, "jsonl"),
+                is_printed,
+                given.columns.table,
             )
             write_columns(predictions, target, given.columns, decisions)
         else:

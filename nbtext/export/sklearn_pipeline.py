@@ -258,8 +258,8 @@ def _check_pipeline(model: FittedModel) -> None:
     reasons = {
         "each of its labels has its own threshold": not model.task.is_exclusive,
         "LogisticRegression needs two labels": len(model.labels) == 1,
-        "it has several views": bool(settings.view),
-        "it has words of separate fields": bool(settings.fields),
+        "it has several views": settings.view,
+        "it has words of separate fields": settings.fields,
         "it has stems": settings.stem is not None,
         f"TfidfVectorizer has no tf {model.weighting.tf}": model.weighting.tf not in SKLEARN_TF,
         "optimize or targets moved its decisions": is_moved,

@@ -95,11 +95,11 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
     low, high = (limit if isinstance(limit, int) else limit * n_documents for limit in limits)
     if high < low and low > n_documents:
         what = f"{settings.min_df:,} is more than the number of documents, {n_documents:,}"
-        raise SettingsError(what, where="--min-df")
+        raise SettingsError(what, where="min_df")
     if high < low:
         what = f"{settings.max_df} allows {number_of(high, 'document')} of {n_documents:,}"
         what += f", but --min-df {settings.min_df} needs {low:,g}"
-        raise SettingsError(what, where="--max-df", hint="raise --max-df, or lower --min-df")
+        raise SettingsError(what, where="max_df", hint="raise --max-df, or lower --min-df")
     return low, high
 
 

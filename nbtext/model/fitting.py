@@ -45,7 +45,6 @@ from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
 from nbtext.model.task import OneLabel, Task
 
 if TYPE_CHECKING:
-    from nbtext.bayes.binary_relevance import RelevanceLeaveOneOut
     from nbtext.bayes.label_calibration import MultilabelFit
 
 Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see count_unseen
@@ -222,7 +221,7 @@ def _fit_several_labels(
             selected by leave-one-out
     raises  ModelError: no document has a label, or the counts are of a matrix
     """
-    from nbtext.bayes.binary_relevance import compile_relevance
+    from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut, compile_relevance
     from nbtext.bayes.label_calibration import DEFAULT, select_multilabel
     from nbtext.model.several_labels import SeveralLabels
 
@@ -238,7 +237,9 @@ def _fit_several_labels(
         return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs)
     weighting = Weighting("binary" if features.tf == "binary" else "count")
     if fit is None:
-        corpus = leave_out_labels(counts, weighting, n_hapax)
+        weighted = counts.weigh(weighting)
+        sets = LabelSets.of(counts.sets, counts.labels)
+        corpus = RelevanceLeaveOneOut(LabelCounts.of(weighted[0]), weighted[1], sets, n_hapax)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
     smoothing = fit.smoothing or DEFAULT
@@ -513,32 +514,6 @@ def compute_sufficient_statistics(
     return statistics, sample
 
 
-def leave_out_labels(
-    counts: CorpusCounts, weighting: Weighting, n_hapax: NDArray[np.float64] | None
-) -> RelevanceLeaveOneOut:
-    """Return the retained documents of counts over the features of a model, to be left out."""
-    from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut
-
-    statistics, sample = counts.weigh(weighting)
-    sets = LabelSets.of(counts.sets, counts.labels)
-    return RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax)
-
-
-def make_left_out(fitted: FittedModel, counts: CorpusCounts, *, jobs: int = 1) -> LeaveOneOut:
-    """Return the retained documents of the counts of an event model, to be left out of it.
-
-    counts  over all features
-    """
-    features = fitted.feature_settings
-    settings = fitted.model_settings
-    counts, _ = select_features(counts, features)
-    weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
-    n_hapax, _ = count_unseen(counts, features)
-    prior = settings.prior_of(counts.labels)
-    model = _event_model(features, settings, fitted.hyperparameters, counts)
-    return LeaveOneOut(*weighted, n_hapax, model, prior, jobs)
-
-
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
     """Return the rows of retained documents that can be left out, and their probabilities, (n_rows,
     n_classes).
@@ -560,7 +535,14 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    judged = make_left_out(fitted, counts).complete().drop_single_documents()
+    features = fitted.feature_settings
+    counts, _ = select_features(counts, features)
+    weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
+    n_hapax, _ = count_unseen(counts, features)
+    prior = settings.prior_of(counts.labels)
+    event_model = _event_model(features, settings, fitted.hyperparameters, counts)
+    corpus = LeaveOneOut(*weighted, n_hapax, event_model, prior)
+    judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
         return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))

@@ -475,3 +475,13 @@ def test_unpacking_is_bounded() -> None:
         with pytest.raises(ArtifactError, match="cannot be decompressed"):
             storage._unpack(stored, n_bytes)
     assert len(storage._unpack(bomb, 1 << 24)) == 1 << 24
+
+
+def test_a_file_that_claims_many_documents(tmp_path: Path) -> None:
+    """The number of documents of a file is not the length of an array."""
+    model = TextClassifier(model="svm", **TFIDF).fit(*letters("train"))
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model").model_
+    numbers = replace(loaded.fitted.documents, total=2**53)
+    many = make_trained_model(replace(loaded.fitted, documents=numbers), None)
+    assert limit_size(many, 30_000).n_bytes <= 30_000
