@@ -490,11 +490,7 @@ def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> N
 
 
 def list_searched(
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    source: Source,
-    *,
-    where: str = "model",
+    features: FeatureSettings, model_settings: ModelSettings, source: Source
 ) -> list[Candidate]:
     """Return the candidates of a model search for the documents of a source; typed settings are
     those of all.
@@ -503,7 +499,7 @@ def list_searched(
 
     if source.first_matrix() is not None:
         hint = "give texts, or choose one model"
-        raise SettingsError("best needs texts, but SOURCE is a matrix", where=where, hint=hint)
+        raise SettingsError("best needs texts, but SOURCE is a matrix", where="model", hint=hint)
     typed = typed_settings(FeatureSettings, ModelSettings)
     features = replace(features, fields=source.field_names)
     return list_candidates(features, replace(model_settings, model=AUTO), {*typed})
@@ -516,13 +512,11 @@ def search_documents(
     model_settings: ModelSettings,
     run: RunSettings,
     *,
-    where: str,
-    is_sampled: bool = False,
+    is_sampled: bool,
 ) -> tuple[TrainedModel, Search]:
     """Search the most accurate model for labeled documents; return it, and the results of all
     candidates.
 
-    where       the setting that asks for the search, for messages
     is_sampled  whether they are a sample of so many that only models are tried that need not all of
                 them in memory
     """
@@ -530,7 +524,7 @@ def search_documents(
     from nbtext.model.training import can_be_blocked
 
     with open_documents(sources, input_settings, run) as (source, on_batch):
-        candidates = list_searched(features, model_settings, source, where=where)
+        candidates = list_searched(features, model_settings, source)
         if is_sampled:
             candidates = [
                 each

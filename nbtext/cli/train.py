@@ -292,7 +292,6 @@ def _search(given: Train) -> TrainedModel:
         given.features,
         model_settings,
         run,
-        where="model",
         is_sampled=is_sampled,
     )
     if not given.run.quiet:
