@@ -46,7 +46,7 @@ class Serve:
     notes="POST /v1/predict takes JSON, JSON lines or plain text. GET /openapi.json describes all requests. A model is "
     "loaded again when its file is replaced. SIGTERM ends the service when the requests in progress are answered. "
     "Standard error gets a JSON object for each request, without texts; -q turns it off.\n\n"
-    "Memory holds the models, and at most --max-total-body-bytes of requests in progress.",
+    "Memory holds the models, and the bodies of at most --max-requests requests, each of at most --max-body-bytes.",
 )
 def serve(given: Serve) -> None:
     """Serve models over HTTP: predictions, explanations, and a page to try them.

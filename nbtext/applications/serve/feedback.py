@@ -18,7 +18,6 @@ from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import name_labels
-from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
 from nbtext.output import convert_errors
 
@@ -28,9 +27,7 @@ TIME = "time"
 HINT = "name another --feedback-dir"
 
 
-def feedback_lines(
-    batch: Batch, model: ServedModel, settings: InputSettings, *, new_labels: bool
-) -> bytes:
+def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> bytes:
     """Return labeled documents as JSON lines that `nbtext update` reads: with the keys of the
     model's rows.
 
@@ -41,6 +38,7 @@ def feedback_lines(
     HTTPException
         400: a document has no text or no label, or the model does not know the label.
     """
+    settings = model.input_settings
     time = datetime.now(UTC).isoformat(timespec="seconds")
     stored = replace(settings, label_fields=model.input.label_fields)
     first = settings.text_field[0]
@@ -95,8 +93,7 @@ def check_line(line: bytes, where: str) -> None:
 class FeedbackFile:
     """A file of JSON lines to which one service at a time appends; see AppendedFile.
 
-    Lines of several requests are written and flushed to the disk together. If another program moves
-    the file away, a new one is made.
+    If another program moves the file away, a new one is made.
 
     Raises
     ------
@@ -107,39 +104,14 @@ class FeedbackFile:
     def __init__(self, path: str) -> None:
         self._file = AppendedFile(path, check_line, hint=HINT)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="feedback")
-        self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
-        self._is_writing = False
 
     async def append(self, lines: bytes) -> None:
         """Append lines, and return when they are on the disk; OutputError if they cannot be
         written.
         """
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._pending.append((lines, done))
-        if not self._is_writing:
-            self._is_writing = True
-            # kept, or it could be collected
-            self._writer = asyncio.create_task(self._write_pending())
-        await done
+        with convert_errors(self._file.path):
+            await asyncio.get_running_loop().run_in_executor(self._pool, self._file.append, lines)
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)
         self._file.close()
-
-    async def _write_pending(self) -> None:
-        while self._pending:
-            pending = self._pending
-            self._pending = []
-            data = b"".join(lines for lines, _ in pending)
-            error = None
-            try:
-                with convert_errors(self._file.path):
-                    await asyncio.get_running_loop().run_in_executor(
-                        self._pool, self._file.append, data
-                    )
-            except OutputError as problem:
-                error = problem
-            for _, done in pending:
-                if not done.done():
-                    done.set_result(None) if error is None else done.set_exception(error)
-        self._is_writing = False

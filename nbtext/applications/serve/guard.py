@@ -1,4 +1,4 @@
-"""What every request passes: checks of its host, origin, token and size, its limits, and the log
+"""What every request passes: checks of its host, origin and token, its limits, and the log
 and the metrics.
 """
 
@@ -13,10 +13,10 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from typing import Any, TextIO
 
@@ -30,9 +30,10 @@ from prometheus_client import (
 )
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import Route, Router
+from starlette.types import Message, Receive, Scope, Send
 
-from nbtext.applications.serve.settings import LOCAL_HOSTS, ServeSettings
+from nbtext.applications.serve.settings import LOCAL_HOSTS, ServeSettings, read_tokens
 from nbtext.errors import NbtextError, printable
 from nbtext.report.records import format_json
 
@@ -51,14 +52,14 @@ SINGLE_HEADERS = (
     b"sec-fetch-site",
 )
 SAFE_METHODS = ("GET", "HEAD")
+HEALTH_PATHS = ("/healthz", "/readyz")
+FREE_PATHS = (*HEALTH_PATHS, "/metrics")  # answered even under overload
 USAGE = "nbtext.usage"  # the key of a request's Usage in its scope
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-SECONDS_BETWEEN_SWEEPS = 0.25
-SECONDS_BETWEEN_TRIES = 0.01  # of a stream that waits for memory
 # of an answer that are sent at once; the time of a request begins again when they are read
 SENT_BYTES = 1 << 16
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
@@ -71,96 +72,20 @@ class Closed(Exception):
     """The client has closed the connection."""
 
 
-class BodyMemory:
-    """The memory for the bodies and answers of all requests in progress.
-
-    limit, used  bytes
-    """
-
-    __slots__ = ("limit", "lock", "used")
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.used = 0
-        self.lock = threading.Lock()
-
-
-class Lease:
-    """The part of the memory that one request uses. Bytes of its body count when they arrive.
-
-    A client that announces a large body and sends nothing takes no memory from others. The bytes
-    count until the request and every thread that works for it have ended, also if the request was
-    given up before.
-    """
-
-    __slots__ = ("_memory", "_n_users", "_size")
-
-    def __init__(self, memory: BodyMemory) -> None:
-        self._memory = memory
-        self._size = 0
-        self._n_users = 1
-
-    def begin(self) -> None:
-        """Record that a thread begins to work for the request."""
-        with self._memory.lock:
-            self._n_users += 1
-
-    def end(self) -> None:
-        """Record that the request, or a thread that works for it, has ended; any thread may call
-        this.
-        """
-        with self._memory.lock:
-            self._n_users -= 1
-            if not self._n_users:
-                self._memory.used -= self._size
-                self._size = 0
-
-    def add(self, size: int) -> None:
-        """Reserve `size` more bytes; HTTPException 503 if the memory is used up."""
-        if size and self._memory.used + size > self._memory.limit:
-            what = "the requests in progress use up the memory for bodies; try again, or send less at once"
-            # the rest is read and dropped, so that the client sees it
-            raise HTTPException(503, what, RETRY_AFTER)
-        self.keep(self._size + size)
-
-    async def wait_and_add(self, size: int) -> None:
-        """Reserve `size` more bytes, which have arrived already; wait until there is memory for
-        them.
-        """
-        while self._memory.used - self._size >= self._memory.limit:
-            await asyncio.sleep(SECONDS_BETWEEN_TRIES)
-        self.keep(self._size + size)
-
-    def release(self, size: int) -> None:
-        """Release `size` bytes."""
-        self.keep(self._size - size)
-
-    def keep(self, size: int) -> None:
-        """Reserve `size` bytes in all."""
-        with self._memory.lock:
-            self._memory.used += size - self._size
-            self._size = size
-
-
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Usage:
     """What one request uses, and the time at which it is given up.
 
-    seconds      in which it is given up, unless it makes progress
-    task         which is cancelled then
-    is_late      it is given up
-    route        the path of its endpoint; "" if there is none
+    timeout      gives it up, unless it makes progress in so many seconds
+    status       of its answer; 0: it has not begun
     model        the name of its model; "" if it has none
     n_documents  documents that were predicted, explained or stored
     bytes_in, bytes_out  sizes of the bodies
     """
 
-    lease: Lease
     seconds: float
-    end: float
-    task: Any
-    is_late: bool = False
-    route: str = ""
+    timeout: asyncio.Timeout
+    status: int = 0
     model: str = ""
     n_documents: int = 0
     bytes_in: int = 0
@@ -168,7 +93,7 @@ class Usage:
 
     def extend(self) -> None:
         """Start the time again: the request has made progress."""
-        self.end = time.monotonic() + self.seconds
+        self.timeout.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
 
 class Metrics:
@@ -201,11 +126,6 @@ class Metrics:
         self.active = Gauge(
             "nbtext_requests_in_progress", "Requests in progress.", registry=registry
         )
-        self.body_bytes = Gauge(
-            "nbtext_body_bytes_in_progress",
-            "Memory that the bodies of requests in progress use.",
-            registry=registry,
-        )
         self.loaded = Gauge(
             "nbtext_model_loaded_timestamp_seconds",
             "When the model was loaded.",
@@ -221,13 +141,13 @@ class Metrics:
         )
         self._of_model = cache(self.documents.labels)
 
-    def count_request(self, usage: Usage, status: int, seconds: float) -> None:
+    def count_request(self, route: str, usage: Usage, seconds: float) -> None:
         """Count a request that has been answered."""
-        requests, times = self._of_route(usage.route, str(status))
+        requests, times = self._of_route(route, str(usage.status))
         requests.inc()
         times.observe(seconds)
         if usage.n_documents:
-            self._of_model(usage.route, usage.model).inc(usage.n_documents)
+            self._of_model(route, usage.model).inc(usage.n_documents)
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
@@ -260,22 +180,6 @@ class Log:
                 json.dumps({"time": now, "event": event, **details}, ensure_ascii=False)
             )
 
-    def write_request(self, scope: Scope, status: int, seconds: float, usage: Usage) -> None:
-        """Add the line of a request; it has no path, because anything may be written there."""
-        client = (scope.get("client") or ("",))[0]
-        self.write(
-            "request",
-            client=client,
-            method=scope["method"],
-            route=usage.route,
-            status=status,
-            seconds=round(seconds, 6),
-            model=usage.model,
-            documents=usage.n_documents,
-            bytes_in=usage.bytes_in,
-            bytes_out=usage.bytes_out,
-        )
-
     def stop(self) -> None:
         """Write the lines that are left."""
         self._stopped.set()
@@ -296,145 +200,88 @@ class Log:
 
 
 class Guard:
-    """An ASGI application that checks the requests of another one.
+    """An ASGI application that checks requests, and passes them to routes.
 
     Parameters
     ----------
-    app
-        The application that answers.
-    direct
-        Applications of the paths that are called most: they are found without the routing of `app`.
-    routes
-        The path of each endpoint of `app`.
-    open_paths, free_paths
-        Paths that need no token, and those that are answered even under overload.
-    tokens
-        The bearer tokens; empty: requests need none.
-
-    Attributes
-    ----------
-    memory : BodyMemory
-    active : set of Usage
-        The requests in progress.
+    open_paths
+        Paths that need no token.
     """
 
-    def __init__(  # noqa: PLR0913 - what differs between paths, and what all requests share
+    def __init__(
         self,
-        app: ASGIApp,
+        routes: Sequence[Route],
         settings: ServeSettings,
         *,
-        direct: Mapping[str, ASGIApp],
-        routes: Mapping[Any, str],
-        open_paths: frozenset[str],
-        free_paths: frozenset[str],
-        tokens: Sequence[bytes],
+        open_paths: Collection[str],
         metrics: Metrics,
         log: Log,
     ) -> None:
-        self._app = app
+        self._router = Router(routes)
+        self._paths: dict[Any, str] = {route.endpoint: route.path for route in routes}
         self._settings = settings
-        self._direct = direct
-        self._routes = routes
         self._open_paths = open_paths
-        self._free_paths = free_paths
+        tokens = read_tokens(settings.token_file) if settings.token_file is not None else ()
         self._digests = [sha256(token).digest() for token in tokens]
         self._metrics = metrics
         self._log = log
         self._hosts = frozenset(host.lower() for host in (*settings.allowed_hosts, *LOCAL_HOSTS))
         self._checks_host = settings.is_local or bool(settings.allowed_hosts)
-        self.memory = BodyMemory(settings.max_total_body_bytes)
-        self.active = set[Usage]()
+        self._n_active = 0
+        metrics.active.set_function(lambda: self._n_active)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
         started = time.perf_counter()
-        status = 500
-        is_started = False
-        path = scope["path"]
-        timeout = self._settings.timeout
-        usage = scope[USAGE] = Usage(
-            Lease(self.memory), timeout, time.monotonic() + timeout, asyncio.current_task()
-        )
-
-        async def count_and_send(message: Message) -> None:
-            nonlocal status, is_started
-            if message["type"] == "http.response.start":
-                is_started = True
-                status = message["status"]
-                message["headers"] = [*message["headers"], *SECURITY_HEADERS]
-                await send(message)
-                return
-            body = message.get("body", b"")
-            # a client that reads slowly slows this down
-            for start in range(0, len(body) or 1, SENT_BYTES):
-                part = body[start : start + SENT_BYTES]
-                has_more = start + SENT_BYTES < len(body)
-                await send(
-                    {
-                        **message,
-                        "body": part,
-                        "more_body": has_more or message.get("more_body", False),
-                    }
-                )
-                usage.bytes_out += len(part)
-                usage.extend()
-
-        async def refuse(error: HTTPException) -> None:
-            """Answer with an error; a response that has begun is cut, which the client can see."""
-            if is_started:
-                raise ConnectionAbortedError(error.detail)
-            await error_response(error.status_code, error.detail, error.headers)(
-                scope, receive, count_and_send
-            )
-
+        timeout = asyncio.timeout(self._settings.timeout)
+        usage = scope[USAGE] = Usage(self._settings.timeout, timeout)
+        scope["app"] = self  # routes then raise HTTPException, in place of an answer in HTML
+        is_counted = scope["path"] not in FREE_PATHS
+        self._n_active += is_counted
+        answer = partial(_send, usage, send)
+        problem = None
         try:
-            self._check(scope, path)
-            if path not in self._free_paths:
-                if len(self.active) >= self._settings.max_requests:
-                    raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
-                self.active.add(usage)
-            await self._direct.get(path, self._app)(scope, receive, count_and_send)
+            self._check(scope)
+            if is_counted and self._n_active > self._settings.max_requests:
+                raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
+            async with timeout:
+                await self._router(scope, receive, answer)
         except Closed:
-            status = CLIENT_CLOSED
+            usage.status = CLIENT_CLOSED
         except HTTPException as error:
-            await refuse(error)
+            problem = error
         except NbtextError as error:
-            await refuse(HTTPException(400, str(in_http_terms(error))))
-        except asyncio.CancelledError:
-            if not usage.is_late:
-                raise
-            await refuse(
-                HTTPException(
-                    503, "the request took too long", {**RETRY_AFTER, "Connection": "close"}
-                )
-            )
+            problem = HTTPException(400, str(in_http_terms(error)))
+        except TimeoutError:
+            headers = {**RETRY_AFTER, "Connection": "close"}
+            problem = HTTPException(503, "the request took too long", headers)
         except Exception as error:
             self._log.write("error", error=type(error).__name__, place=_place(error))
-            if not is_started:
-                await refuse(HTTPException(500, "internal error"))
-        finally:
-            self.active.discard(usage)
-            usage.lease.end()
-            usage.route = (
-                path if path in self._direct else self._routes.get(scope.get("endpoint"), "")
-            )
-            elapsed = time.perf_counter() - started
-            self._metrics.count_request(usage, status, elapsed)
-            self._log.write_request(scope, status, elapsed, usage)
+            problem = HTTPException(500, "internal error")
+        # Uvicorn cuts an answer that has begun, which the client can see
+        if problem is not None and not usage.status:
+            body = {"error": problem.detail}
+            await json_response(body, problem.status_code, problem.headers)(scope, receive, answer)
+        self._n_active -= is_counted
+        self._record(scope, usage, time.perf_counter() - started)
 
-    async def sweep(self) -> None:
-        """Give up requests whose time is over, until this is cancelled. A timer for each would cost
-        each 10 µs.
-        """
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
-            now = time.monotonic()
-            for usage in [each for each in self.active if each.end < now]:
-                usage.is_late = True
-                usage.task.cancel()
+    def _record(self, scope: Scope, usage: Usage, seconds: float) -> None:
+        """Count a request, and log it, without its path, because anything may be written there."""
+        route = self._paths.get(scope.get("endpoint"), "")
+        self._metrics.count_request(route, usage, seconds)
+        self._log.write(
+            "request",
+            client=(scope["client"] or ("",))[0],
+            method=scope["method"],
+            route=route,
+            status=usage.status,
+            seconds=round(seconds, 6),
+            model=usage.model,
+            documents=usage.n_documents,
+            bytes_in=usage.bytes_in,
+            bytes_out=usage.bytes_out,
+        )
 
-    def _check(self, scope: Scope, path: str) -> None:
+    def _check(self, scope: Scope) -> None:
         """Raise HTTPException unless the request may be answered.
 
         A page of another site can make a browser on this machine send requests, under a name that
@@ -460,7 +307,7 @@ class Guard:
             "method"
         ] not in SAFE_METHODS:
             raise HTTPException(403, "the request comes from a page of another origin")
-        if self._digests and path not in self._open_paths:
+        if self._digests and scope["path"] not in self._open_paths:
             kind, _, given = headers.get(b"authorization", b"").partition(b" ")
             digest = sha256(given.strip()).digest()
             matches = [hmac.compare_digest(digest, known) for known in self._digests]
@@ -474,6 +321,25 @@ class Guard:
             raise HTTPException(
                 415, "the body has a content encoding; send it as it is", PLAIN_BODIES
             )
+
+
+async def _send(usage: Usage, send: Send, message: Message) -> None:
+    """Send a message in parts, each of which begins the time of the request again when it is read:
+    a client that reads slowly slows this down.
+    """
+    if message["type"] == "http.response.start":
+        usage.status = message["status"]
+        message["headers"] = [*message["headers"], *SECURITY_HEADERS]
+        await send(message)
+        return
+    body = message["body"]
+    for start in range(0, len(body) or 1, SENT_BYTES):
+        has_more = start + SENT_BYTES < len(body) or message.get("more_body", False)
+        part = body[start : start + SENT_BYTES]
+        await send({"type": "http.response.body", "body": part, "more_body": has_more})
+        usage.bytes_out += len(part)
+        if has_more:
+            usage.extend()
 
 
 def _place(error: BaseException) -> str:
@@ -495,11 +361,6 @@ def in_http_terms(error: NbtextError) -> NbtextError:
     """
     error.hint = "" if "--" in error.hint else error.hint
     return error
-
-
-def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a JSON object with one line about the error."""
-    return json_response({"error": message}, status, headers)
 
 
 def json_response(

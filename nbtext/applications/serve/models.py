@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from functools import cached_property, partialmethod
+from functools import cached_property
 from multiprocessing import get_context, parent_process
 from typing import Any
 
+from nbtext.applications.serve.guard import dumps
 from nbtext.applications.serve.settings import ModelFile
 from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
@@ -31,6 +32,7 @@ from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
+from nbtext.report.predictions import prediction_records
 from nbtext.settings import setting
 
 MAX_FEATURES = 1000  # of an explanation
@@ -64,6 +66,9 @@ class ExplanationSettings:
     marks: bool = setting(False, "Whether to add the text in runs, each with its weight.")
 
 
+Answers = DecisionSettings | ExplanationSettings  # what is computed
+
+
 class LocalEngine:
     """Computes with a model in the thread that calls it; several threads may share it.
 
@@ -80,16 +85,21 @@ class LocalEngine:
         fitted.check_takes_texts()
         self._predictor = Predictor(fitted)
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
-        """Return the predictions for a batch, with explanations if the decisions ask for them."""
+    def answer(self, batch: Batch, settings: Answers) -> list[bytes]:
+        """Return the encoded prediction of each document of a batch, or its explanation."""
+        if isinstance(settings, ExplanationSettings):
+            return list(map(dumps, self._explain(batch, settings)))
+        found = self._predict(batch, settings)
+        return list(map(dumps, prediction_records(found, settings.top_k)))
+
+    def _predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
         self._fitted.task.check(decisions, self._fitted.labels)
         if decisions.explain is None:
             return self._predictor.predict_batch(batch, decisions)
         batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "explain")
         return self._explainer.predict_batch(batch, decisions)
 
-    def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
-        """Return the explanation of each document as plain data."""
+    def _explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
         if settings.marks:
             batch = _refuse_long_texts(batch, MAX_MARKED_CHARACTERS, "marks", "marks")
         else:
@@ -146,18 +156,16 @@ class ProcessEngine:
         self.pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1, thread_name_prefix="wait")
         weakref.finalize(self, self.pool.shutdown, wait=False)
 
-    def _call(self, method: str, *arguments: Any) -> Any:
+    def answer(self, batch: Batch, settings: Answers) -> list[bytes]:
+        """Return what LocalEngine.answer returns."""
         process = self._process
         try:
-            return process.submit(_compute, method, *arguments).result()
+            return process.submit(_answer, batch, settings).result()
         except BrokenProcessPool:
             # killed, such as by a lack of memory; the next call finds a new process
             if self._process is process:
                 self._process = self._start()
             raise
-
-    predict = partialmethod(_call, "predict")
-    explain = partialmethod(_call, "explain")
 
     def _start(self) -> ProcessPoolExecutor:
         context = get_context("spawn")
@@ -206,8 +214,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _compute(method: str, *arguments: Any) -> Any:
-    return getattr(_engine, method)(*arguments)
+def _answer(batch: Batch, settings: Answers) -> list[bytes]:
+    return _engine.answer(batch, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,9 +230,9 @@ class ServedModel:
         Seconds since the epoch.
     """
 
-    name: str
     fitted: FittedModel
     engine: LocalEngine | ProcessEngine
+    max_document_bytes: int
     loaded_at: float
 
     @property
@@ -238,9 +246,10 @@ class ServedModel:
         has_numbers = any(name.isdecimal() for name in (*known.text_field, known.label_field))
         return known if known.unit == "row" and not has_numbers else ModelInput()
 
-    def input_settings(self, max_document_bytes: int) -> InputSettings:
-        """Return how documents are read for this model: by the keys of `input`; several labels are
-        one list.
+    @cached_property
+    def input_settings(self) -> InputSettings:
+        """How documents are read for this model: by the keys of `input`; several labels are one
+        list.
         """
         known = self.input
         fields = self.fitted.feature_settings.fields
@@ -248,7 +257,7 @@ class ServedModel:
             text_field=fields or known.text_field,
             label_field=known.label_field,
             separate_fields=bool(fields),
-            max_document_bytes=max_document_bytes,
+            max_document_bytes=self.max_document_bytes,
         )
 
 
@@ -263,8 +272,9 @@ class ModelSlot:
         Why the file that replaced it cannot be used; None: `current` is the file's model.
     """
 
-    def __init__(self, file: ModelFile) -> None:
+    def __init__(self, file: ModelFile, max_document_bytes: int) -> None:
         self.file = file
+        self._max_document_bytes = max_document_bytes
         self._seen: FileState | None = _read_state(file.path)
         self.current = self._load()
         self.error: str | None = None
@@ -299,10 +309,10 @@ class ModelSlot:
             if has_own_pattern(fitted.feature_settings)
             else LocalEngine(fitted)
         )
-        model = ServedModel(self.file.name, fitted, engine, time.time())
+        model = ServedModel(fitted, engine, self._max_document_bytes, time.time())
         columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
         # the first call is slower
-        model.engine.predict(Batch(["1"], columns, [None]), MOST_PROBABLE)
+        model.engine.answer(Batch(["1"], columns, [None]), MOST_PROBABLE)
         return model
 
 
@@ -320,9 +330,12 @@ class ModelStore:
     """All models of the service; a thread watches their files."""
 
     def __init__(
-        self, files: Sequence[ModelFile], on_reload: Callable[[ModelSlot], None] = lambda slot: None
+        self,
+        files: Sequence[ModelFile],
+        max_document_bytes: int,
+        on_reload: Callable[[ModelSlot], None],
     ) -> None:
-        self.slots = {file.name: ModelSlot(file) for file in files}
+        self.slots = {file.name: ModelSlot(file, max_document_bytes) for file in files}
         self.default = next(iter(self.slots.values()))
         self._on_reload = on_reload
         self._stopped = threading.Event()

@@ -1,21 +1,26 @@
-"""The description of the service in OpenAPI 3.1, for clients and generators of clients."""
+"""The description of the service in OpenAPI 3.1, for clients and generators of clients.
+
+The schemas of bodies and answers are those of the types in this file.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple, TypedDict
+
+import msgspec
 
 from nbtext import __version__
+from nbtext.applications.serve.guard import HEALTH_PATHS
 from nbtext.applications.serve.requests import JSON, JSONL, TEXT, ExplainOptions, PredictOptions
 from nbtext.settings import list_all_settings
 
 Schema = dict[str, Any]
-NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
-NULLABLE_NUMBER: Schema = {"type": ["number", "null"]}
-PROBABILITY: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-JSON_TYPES = {"int": "integer", "float": "number", "bool": "boolean"}
+Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
+REFERENCE = "#/components/schemas/{name}"
+TYPES = {"int": int, "float": float, "bool": bool}  # of options; others are texts
 ERRORS = {
     "400": "The request is wrong; the message says how.",
     "401": "A bearer token is needed (--token-file).",
@@ -30,51 +35,197 @@ ERRORS = {
 }
 
 
+class Document(TypedDict, total=False):
+    """The keys that the model was trained with are accepted, too; separate fields need them."""
+
+    id: str
+    text: str
+
+
+class LabeledDocument(Document, total=False):
+    """The keys of text and label that the model was trained with are accepted, too.
+
+    A label is a list, if the model predicts several labels.
+    """
+
+    label: str | list[str]
+
+
+class Weight(TypedDict):
+    """A feature and its weight."""
+
+    feature: str
+    log_odds: float
+
+
+class Contribution(Weight):
+    """The contribution of a feature to the log-odds of a label."""
+
+    count: int
+
+
+class Prediction(TypedDict, total=False):
+    """A label, or several labels, with their probabilities."""
+
+    id: str
+    label: str | None
+    probability: float | None
+    known: Probability
+    outlier: bool | None
+    typicality: float | None
+    scores: dict[str, Probability] | None
+    labels: list[str]
+    probabilities: list[Probability]
+    label_set: list[str]
+    explanation: list[Weight]
+    reason: str
+
+
+class Explanation(TypedDict, total=False):
+    """The terms of the log-odds of a label.
+
+    Of a model that predicts several labels, `explanations` has one for each of them.
+    """
+
+    id: str
+    label: str | None
+    probability: float | None
+    against: str | None
+    other_probability: float | None
+    log_odds: float | None
+    terms: dict[str, float]
+    contributions: list[Contribution]
+    other_contributions: float
+    temperature: float
+    noise_rate: float
+    known: Probability
+    marks: list[tuple[str, Annotated[int, msgspec.Meta(ge=-3, le=3)]]]
+    explanations: list[Explanation]
+    reason: str | None
+
+
+class Model(TypedDict):
+    """A model that is served."""
+
+    name: str
+    model: str
+    labels: list[str]
+    fields: list[str]
+    several_labels: bool
+    n_features: int
+    estimated_accuracy: float | None
+    loaded_at: float
+    error: str | None
+
+
+class Models(TypedDict):
+    """All models of the service."""
+
+    models: list[Model]
+
+
+class Stored(TypedDict):
+    """The number of documents that were stored."""
+
+    stored: int
+
+
+class Status(TypedDict):
+    """The state of the service."""
+
+    status: str
+
+
+class Error(TypedDict):
+    """What is wrong, in one line."""
+
+    error: str
+
+
+class Operation(NamedTuple):
+    """The only operation of a path.
+
+    answer   the types of its answers, by content type
+    body     the types of its bodies, by content type; empty: it is a GET
+    options  the record of its options
+    """
+
+    summary: str
+    answer: Mapping[str, Any]
+    body: Mapping[str, Any] = {}
+    options: type[Any] | None = None
+
+
+DOCUMENTS = {JSON: Document | list[Document | str], TEXT: str}
+OPERATIONS = {
+    "/v1/predict": Operation(
+        "Predict the labels of documents.",
+        {JSON: Prediction | list[Prediction], JSONL: Prediction},
+        {**DOCUMENTS, JSONL: Document},
+        PredictOptions,
+    ),
+    "/v1/explain": Operation(
+        "Explain predictions.",
+        {JSON: Explanation | list[Explanation]},
+        DOCUMENTS,
+        ExplainOptions,
+    ),
+    "/v1/models": Operation("List the models.", {JSON: Models}),
+    "/v1/models/{name}/feedback": Operation(
+        "Store labeled documents (--feedback-dir), for `nbtext update`.",
+        {JSON: Stored},
+        {JSON: LabeledDocument | list[LabeledDocument], JSONL: LabeledDocument},
+    ),
+    "/healthz": Operation("Tell whether the process is alive.", {JSON: Status}),
+    "/readyz": Operation("Tell whether requests are accepted.", {JSON: Status}),
+    "/metrics": Operation("Return metrics for Prometheus.", {TEXT: str}),
+}
+
+
 def describe() -> Schema:
     """Return the OpenAPI document."""
-    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
-    open_to_all: list[Schema] = [{}]
-    labeled = _reference("LabeledDocument")
-    of_labeled = {
-        JSON: {"schema": {"oneOf": [labeled, _list_of(labeled)]}},
-        JSONL: {"schema": labeled},
-    }
-    status = {JSON: {"schema": _object(status={"type": "string"})}}
+    components: Schema = {}
+
+    def content(types: Mapping[str, Any]) -> Schema:
+        """Return the schema of each content type, and add what it refers to."""
+        schemas, named = msgspec.json.schema_components(types.values(), ref_template=REFERENCE)
+        components.update(named)
+        return {kind: {"schema": schema} for kind, schema in zip(types, schemas, strict=True)}
+
+    def describe_operation(path: str, operation: Operation) -> Schema:
+        error = content({JSON: Error})
+        found: Schema = {
+            "summary": operation.summary,
+            "parameters": [
+                {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+                for name in re.findall(r"{(\w+)}", path)
+            ],
+            "responses": {
+                "200": {"description": "Success.", "content": content(operation.answer)},
+                **{
+                    status: {"description": meaning, "content": error}
+                    for status, meaning in ERRORS.items()
+                },
+            },
+        }
+        if operation.options is not None:
+            found["parameters"] += _parameters(operation.options)
+        if path in HEALTH_PATHS:
+            found["security"] = [{}]
+        if not operation.body:
+            return {"get": found}
+        return {
+            "post": {**found, "requestBody": {"required": True, "content": content(operation.body)}}
+        }
+
     return {
         "openapi": "3.1.0",
         "info": {"title": "nbtext", "version": __version__, "description": "Text classification."},
-        "components": {
-            "schemas": _schemas(),
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
         "security": [{}, {"token": []}],
-        "paths": {
-            "/v1/predict": _operation(
-                "Predict the labels of documents.",
-                _either("Prediction"),
-                _documents(),
-                _parameters(PredictOptions),
-            ),
-            "/v1/explain": _operation(
-                "Explain predictions.",
-                _either("Explanation", "Explanations", streamed=False),
-                _documents(streamed=False),
-                _parameters(ExplainOptions),
-            ),
-            "/v1/models": _operation("List the models.", {JSON: {"schema": _reference("Models")}}),
-            "/v1/models/{name}/feedback": _operation(
-                "Store labeled documents (--feedback-dir), for `nbtext update`.",
-                {JSON: {"schema": _reference("Stored")}},
-                of_labeled,
-                [name],
-            ),
-            "/healthz": _operation(
-                "Tell whether the process is alive.", status, security=open_to_all
-            ),
-            "/readyz": _operation(
-                "Tell whether requests are accepted.", status, security=open_to_all
-            ),
-            "/metrics": _operation("Return metrics for Prometheus.", {TEXT: {}}),
+        "paths": {path: describe_operation(path, each) for path, each in OPERATIONS.items()},
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
@@ -83,152 +234,17 @@ def _parameters(record: type[Any]) -> list[Schema]:
     """Return the description of each option of a request."""
     found = []
     for field, each in list_all_settings(record):
-        kind = str(field.type).partition(" ")[0]
-        schema: Schema = {"type": JSON_TYPES.get(kind, "string")}
-        if kind in ("int", "float"):
-            bounds = {"minimum": each.low, "maximum": each.high}
-            schema |= {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
-        description = re.split(r"(?<=[.])\s+", each.help)[0]
+        kind = TYPES.get(str(field.type).partition(" ")[0], str)
+        limits = msgspec.Meta(
+            ge=each.low if math.isfinite(each.low) else None,
+            le=each.high if math.isfinite(each.high) else None,
+        )
         found.append(
-            {"name": field.name, "in": "query", "description": description, "schema": schema}
+            {
+                "name": field.name,
+                "in": "query",
+                "description": re.split(r"(?<=[.])\s+", each.help)[0],
+                "schema": msgspec.json.schema(Annotated[kind, limits]),
+            }
         )
     return found
-
-
-def _operation(
-    summary: str,
-    answer: Schema,
-    body: Schema | None = None,
-    parameters: Sequence[Schema] = (),
-    **others: Any,
-) -> Schema:
-    """Return the only operation of a path: POST if it has a body."""
-    error = {JSON: {"schema": _reference("Error")}}
-    responses: Schema = {"200": {"description": "Success.", "content": answer}}
-    responses |= {
-        status: {"description": meaning, "content": error} for status, meaning in ERRORS.items()
-    }
-    operation: Schema = {
-        "summary": summary,
-        "parameters": list(parameters),
-        "responses": responses,
-        **others,
-    }
-    if body is None:
-        return {"get": operation}
-    return {"post": operation | {"requestBody": {"required": True, "content": body}}}
-
-
-def _reference(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _list_of(schema: Schema) -> Schema:
-    return {"type": "array", "items": schema}
-
-
-def _documents(*, streamed: bool = True) -> Schema:
-    document = _reference("Document")
-    many = _list_of({"oneOf": [document, {"type": "string"}]})
-    kinds: Schema = {
-        JSON: {
-            "schema": {"oneOf": [document, many]},
-            "examples": {
-                "object": {"value": {"text": "my neighbour drills all night"}},
-                "array": {
-                    "value": [
-                        {"id": "a", "text": "my neighbour drills all night"},
-                        "the bins are full",
-                    ]
-                },
-            },
-        },
-        TEXT: {"schema": {"type": "string"}},
-    }
-    return kinds | ({JSONL: {"schema": document}} if streamed else {})
-
-
-def _either(*names: str, streamed: bool = True) -> Schema:
-    one = (
-        _reference(names[0]) if len(names) == 1 else {"anyOf": [_reference(name) for name in names]}
-    )
-    kinds: Schema = {JSON: {"schema": {"oneOf": [one, _list_of(one)]}}}
-    return kinds | ({JSONL: {"schema": one}} if streamed else {})
-
-
-def _object(**properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties}
-
-
-def _schemas() -> Schema:
-    text = {"type": "string"}
-    number = {"type": "number"}
-    training = "the model was trained with are accepted, too; separate fields need them."
-    document = _object(id=text, text=text) | {"description": f"The keys that {training}"}
-    label = {
-        "oneOf": [text, _list_of(text)],
-        "description": "A list, if the model predicts several labels.",
-    }
-    labeled = _object(id=text, text=text, label=label) | {
-        "description": f"The keys of text and label that {training}"
-    }
-    contribution = _object(feature=text, count={"type": "integer"}, log_odds=number)
-    run = {"type": "array", "prefixItems": [text, {"type": "integer", "minimum": -3, "maximum": 3}]}
-    return {
-        "Document": document,
-        "LabeledDocument": labeled,
-        "Prediction": _object(
-            id=text,
-            label=NULLABLE_TEXT,
-            probability=NULLABLE_NUMBER,
-            known=PROBABILITY,
-            outlier={"type": ["boolean", "null"]},
-            typicality=NULLABLE_NUMBER,
-            scores={"type": ["object", "null"], "additionalProperties": PROBABILITY},
-            labels=_list_of(text),
-            probabilities=_list_of(PROBABILITY),
-            label_set=_list_of(text),
-            explanation=_list_of(_object(feature=text, log_odds=number)),
-            reason=text,
-        ),
-        "Explanation": _object(
-            id=text,
-            label=NULLABLE_TEXT,
-            probability=NULLABLE_NUMBER,
-            against=NULLABLE_TEXT,
-            other_probability=NULLABLE_NUMBER,
-            log_odds=NULLABLE_NUMBER,
-            terms={"type": "object", "additionalProperties": number},
-            contributions=_list_of(contribution),
-            other_contributions=number,
-            temperature=number,
-            noise_rate=number,
-            known=PROBABILITY,
-            marks=_list_of(run),
-            reason=NULLABLE_TEXT,
-        ),
-        "Explanations": _object(
-            id=text, explanations=_list_of(_reference("Explanation")), reason=text
-        )
-        | {
-            "required": ["explanations"],
-            "description": "Of a model that predicts several labels: each predicted label by its words.",
-        },
-        "Models": _object(
-            models=_list_of(
-                _object(
-                    name=text,
-                    model=text,
-                    labels=_list_of(text),
-                    fields=_list_of(text),
-                    several_labels={"type": "boolean"},
-                    n_features={"type": "integer"},
-                    estimated_accuracy=NULLABLE_NUMBER,
-                    loaded_at=number,
-                    error=NULLABLE_TEXT,
-                )
-            )
-        ),
-        "Stored": _object(stored={"type": "integer"}),
-        "Error": _object(error=text) | {"required": ["error"]},
-    }

@@ -75,13 +75,6 @@ class ServeSettings(Settings):
         low=1,
         metavar="N",
     )
-    max_total_body_bytes: int = setting(
-        128_000_000,
-        "Maximum size of all requests in progress together, with their answers, in bytes. Further ones "
-        "are answered with status 503; JSON lines wait.",
-        low=1,
-        metavar="N",
-    )
     max_documents: int = setting(
         10_000, "Maximum number of documents in a JSON array.", low=1, metavar="N"
     )
@@ -105,11 +98,6 @@ class ServeSettings(Settings):
             what = f"{self.host} is not a loopback address, so requests need a token"
             hint = "give --token-file FILE, or --insecure if everybody who reaches it may use it"
             raise SettingsError(what, where="host", hint=hint)
-        if self.max_total_body_bytes < self.max_body_bytes:
-            what = f"{self.max_total_body_bytes:,} is less than the {self.max_body_bytes:,} bytes of one request"
-            raise SettingsError(
-                what, where="max_total_body_bytes", hint="raise it, or lower --max-body-bytes"
-            )
 
     @property
     def is_local(self) -> bool:

@@ -103,7 +103,7 @@ def test_any_value_is_json(value: Any) -> None:
 def test_any_body_is_documents_or_refused(body: bytes) -> None:
     """No body raises another error, and each row that has no problem has a text."""
     try:
-        batch, _ = parse_documents(body, "application/json", "utf-8", InputSettings(), 100)
+        batch, _ = parse_documents(body, "application/json", InputSettings(), 100)
     except HTTPException as error:
         assert error.status_code in (400, 413)
     else:

@@ -22,7 +22,7 @@ def test_a_port_that_is_taken(nbtext: Any, model: str) -> None:
 
 def test_without_the_extra(nbtext_alone: Any, model: str, tmp_path: Path) -> None:
     """The error names the library and the extra."""
-    for name in ("starlette", "prometheus_client", "uvicorn", "httptools"):
+    for name in ("starlette", "prometheus_client", "uvicorn", "httptools", "msgspec"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no', name='{name}')")
         result = nbtext_alone(
             "serve", "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[3]}"

@@ -155,11 +155,10 @@ def test_an_empty_label_is_none(start: Start, model: Path, tmp_path: Path) -> No
 
 def test_lines_with_a_byte_order_mark(start: Start, model: Path, tmp_path: Path) -> None:
     service = start("-m", model, "--feedback-dir", tmp_path)
-    for encoding in ("utf-8-sig", "utf-16"):
-        lines = '{"text": "ä", "label": "noise"}\n{"text": "b", "label": "noise"}'.encode(encoding)
-        assert service.post(PATH, lines, content_type="application/jsonl").value == {"stored": 2}
+    lines = '{"text": "ä", "label": "noise"}\n{"text": "b", "label": "noise"}'.encode("utf-8-sig")
+    assert service.post(PATH, lines, content_type="application/jsonl").value == {"stored": 2}
     stored = [json.loads(line) for line in (tmp_path / "letters.jsonl").read_text().splitlines()]
-    assert [each["text"] for each in stored] == ["ä", "b"] * 2
+    assert [each["text"] for each in stored] == ["ä", "b"]
 
 
 TABLES = {  # options of `train`, and the keys of a text

@@ -104,14 +104,18 @@ CHUNKED = "Transfer-Encoding: chunked"
     "trailer", ["Host: localhost", "Origin: http://evil.example", "Content-Type: text/plain"]
 )
 def test_trailers_are_no_headers(service: Running, trailer: str) -> None:
-    """What follows a body changes nothing that was said before it."""
+    """What follows a body changes nothing that was said before it: a second header is refused, and
+    one that comes with the body is the first one.
+    """
     body = b"%x\r\n%b\r\n0\r\n%b\r\n\r\n" % (len(BODY), BODY, trailer.encode())
-    assert send_raw(service, [HOST, KIND, CHUNKED], body, length=False) == 200
-    assert send_raw(service, ["Host: evil.example", KIND, CHUNKED], body, length=False) == 403
+    given = send_raw(service, [HOST, KIND, CHUNKED], body, length=False)
+    assert given == (403 if trailer.startswith("Origin") else 400)
+    foreign = ["Host: evil.example", KIND, CHUNKED]
+    assert send_raw(service, foreign, body, length=False) in (400, 403)
     foreign = [HOST, KIND, CHUNKED, "Origin: http://evil.example"]
-    assert (
-        send_raw(service, foreign, body.replace(b"evil.example", b"localhost"), length=False) == 403
-    )
+    assert send_raw(
+        service, foreign, body.replace(b"evil.example", b"localhost"), length=False
+    ) in (400, 403)
 
 
 @pytest.mark.parametrize(
@@ -168,15 +172,15 @@ def test_other_transfer_encodings_are_refused(service: Running) -> None:
         ("application/json; charset=iso-8859-1", 415),
         ("application/json; charset=klingon", 415),
         ("application/x-ndjson; charset=cp1252", 415),
-        ("text/plain; charset=iso-8859-1", 200),
+        ("text/plain; charset=utf-16", 415),
+        ("text/plain; charset=", 415),
+        ("text/plain; charset=iso-8859-1", 415),
         ("text/plain; charset=utf-8; charset=iso-8859-1", 415),
         ("text/plain; charset=utf-8; charset=utf-8", 200),
     ],
 )
 def test_charsets_of_bodies(service: Running, kind: str, status: int) -> None:
-    """JSON is UTF-8, whatever is said; nothing is read in another character set than the stated
-    one.
-    """
+    """All is UTF-8; nothing is read in another character set than the stated one."""
     body = b"the bins" if kind.startswith("text") else BODY
     assert service.post("/v1/predict", body, content_type=kind).status == status
 
@@ -374,27 +378,6 @@ def test_a_stream_may_take_long_but_not_stand_still(start: Start, model: Path) -
     assert not answer.endswith(b"0\r\n\r\n"), "the client can see that it was cut"
 
 
-def test_heads_of_requests(start: Start, model: Path) -> None:
-    """A head without end, in time or in size, closes the connection."""
-    service = start(
-        "-m",
-        model,
-        before="from nbtext.applications.serve import server; server.HEAD_SECONDS = 2.0",
-    )
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\n")
-        with pytest.raises(OSError):  # closed or reset
-            for _ in range(1000):
-                connection.sendall(b"X-Header: " + b"x" * 1000 + b"\r\n")
-            raise OSError if connection.recv(1) == b"" else AssertionError
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
-        with pytest.raises(OSError):  # closed, though another byte arrives each time
-            for _ in range(60):
-                time.sleep(0.5)
-                connection.sendall(b"x")
-
-
 def test_many_broken_requests(service: Running) -> None:
     """None of them disturbs the others."""
     for data in (
@@ -455,118 +438,3 @@ def test_the_log_has_no_texts(start: Start, model: Path) -> None:
     }
     assert requests[1]["model"] == "letters"
     assert not any("secret" in line for line in service.said)
-
-
-def begin_upload(
-    service: Running, n_bytes: int, sent: int, kind: bytes = b"application/json"
-) -> socket.socket:
-    """Announce a body of JSON, and send the beginning of it."""
-    connection = socket.create_connection(("127.0.0.1", service.port), timeout=30)
-    head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
-    connection.sendall(head % (kind, n_bytes) + (b'{"text": "bins' + b" " * n_bytes)[:sent])
-    return connection
-
-
-def answer_of(connection: socket.socket) -> bytes:
-    with connection:
-        return connection.recv(1 << 16)
-
-
-def wait_for_bytes(service: Running, n_bytes: int) -> None:
-    """Wait until the bodies of requests in progress have so many bytes."""
-    end = time.monotonic() + 20
-    while (
-        float(
-            service.get("/metrics")
-            .body.partition(b"\nnbtext_body_bytes_in_progress ")[2]
-            .split()[0]
-        )
-        != n_bytes
-    ):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def test_all_bodies_together_have_a_limit(start: Start, model: Path) -> None:
-    """What arrives above it is refused at once, and room is made by answers and by clients that go
-    away.
-    """
-    service = start("-m", model, "--max-body-bytes", 1_000_000, "--max-total-body-bytes", 2_000_000)
-    large = {"text": "bins " * 20_000}
-    # they take no room from others
-    announced = [begin_upload(service, 1_000_000, 20) for _ in range(8)]
-    assert service.post("/v1/predict", {"text": "bins " * 100_000}).status == 200
-    uploads = [begin_upload(service, 1_000_000, 980_000) for _ in range(2)]
-    wait_for_bytes(service, 2 * 980_000 + 8 * 20)
-    refused = service.post("/v1/predict", large)
-    assert refused.status == 503
-    assert refused.headers["retry-after"] == "1"
-    assert refused.value["error"].startswith(
-        "the requests in progress use up the memory for bodies; try again"
-    )
-    assert service.get("/healthz").status == 200
-    uploads[0].sendall(b" " * 19_998 + b'"}')
-    assert answer_of(uploads[0]).startswith(b"HTTP/1.1 200")
-    wait_for_bytes(service, 980_000 + 8 * 20)
-    assert service.post("/v1/predict", large).status == 200
-    for connection in (*uploads, *announced):
-        connection.close()
-    wait_for_bytes(service, 0)
-
-
-def test_a_client_that_sends_all_before_it_reads_sees_the_refusal(
-    start: Start, model: Path
-) -> None:
-    """What it still sends is dropped, so that the connection stays open, and is good for another
-    request.
-    """
-    service = start(
-        "-m", model, "--max-body-bytes", 16_000_000, "--max-total-body-bytes", 16_000_000
-    )
-    with begin_upload(service, 16_000_000, 15_000_000):
-        wait_for_bytes(service, 15_000_000)
-        for _ in range(3):
-            connection = service.connect()
-            for _ in range(2):
-                body = json.dumps({"text": "bins " * 3_000_000})
-                connection.request(
-                    "POST", "/v1/predict", body, {"content-type": "application/json"}
-                )
-                answer = connection.getresponse()
-                assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-                answer.read()
-            connection.request(
-                "POST", "/v1/predict", json.dumps(DOCUMENT), {"content-type": "application/json"}
-            )
-            assert connection.getresponse().status == 200
-            connection.close()
-
-
-@pytest.mark.exhaustive
-def test_streams_wait_for_memory(start: Start, model: Path) -> None:
-    """They go on when other requests have released some of it, and keep nothing of it."""
-    service = start("-m", model, "--max-body-bytes", 1_000_000, "--max-total-body-bytes", 1_000_000)
-    lines = b'{"text": "the bins were not emptied"}\n' * 20_000
-    with begin_upload(service, 1_000_000, 600_000), ThreadPoolExecutor(4) as pool:
-        with begin_upload(service, 1_000_000, 400_000):
-            wait_for_bytes(service, 1_000_000)
-            posts = [
-                pool.submit(service.post, "/v1/predict", lines, content_type="application/jsonl")
-                for _ in range(4)
-            ]
-            time.sleep(1)
-            assert not any(post.done() for post in posts)
-        for post in posts:
-            assert post.result().body.count(b'"label":"trash"') == 20_000
-    long = b'{"text": "' + b"x" * 3_000_000 + b'"}\n' + b"\n" * 3_000_000 + lines[:38]
-    records = service.post("/v1/predict", long, content_type="application/jsonl").lines
-    assert [record["label"] for record in records] == [None, "trash"]
-    assert service.post("/v1/predict", {"text": "bins" + " " * 999_000}).status == 200
-    wait_for_bytes(service, 0)
-
-
-def test_a_body_fits_into_the_limit_of_all() -> None:
-    with pytest.raises(
-        SettingsError, match="1,000 is less than the 16,000,000 bytes of one request; raise it, or"
-    ):
-        ServeSettings(max_total_body_bytes=1000)

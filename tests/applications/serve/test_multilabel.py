@@ -93,14 +93,15 @@ def test_explanations(start: Callable[..., Any], topics: Path) -> None:
     found = service.post("/v1/explain?marks=true", texts).value
     schema = DOCUMENT["components"]["schemas"]
     for each in found:
-        answer = schema["Explanations"] | {
+        answer = schema["Explanation"] | {
             "components": DOCUMENT["components"],
             "additionalProperties": False,
         }
         pytest.importorskip("openapi_schema_validator").OAS31Validator(answer).validate(each)
         for one in each["explanations"]:
             pytest.importorskip("openapi_schema_validator").OAS31Validator(
-                schema["Explanation"] | {"additionalProperties": False}
+                schema["Explanation"]
+                | {"components": DOCUMENT["components"], "additionalProperties": False}
             ).validate(one)
             total = sum(word["log_odds"] for word in one["contributions"]) + sum(
                 one["terms"].values()

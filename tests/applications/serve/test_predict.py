@@ -105,16 +105,16 @@ def test_json_lines(service: Running, model: Path) -> None:
 
 
 def test_plain_text(service: Running) -> None:
-    """The whole body is one text, in the character set that the header names."""
+    """The whole body is one text, in UTF-8; other character sets are refused."""
     text = "Die Mülltonne wurde nicht geleert.\n\nThe bins were not emptied."
     expected = service.post("/v1/predict", {"text": text}).value
     assert service.post("/v1/predict", text.encode(), content_type="text/plain").value == expected
-    latin = service.post(
-        "/v1/predict", text.encode("latin-1"), content_type='Text/Plain; Charset="ISO-8859-1"'
-    )
-    assert latin.value == expected
-    unknown = service.post("/v1/predict", b"x", content_type="text/plain; charset=klingon")
-    assert (unknown.status, unknown.value) == (415, {"error": "the character set is not known"})
+    latin = text.encode("latin-1")
+    for body, kind in ((text, 'Text/Plain; Charset="ISO-8859-1"'), (latin, "text/plain")):
+        refused = service.post(
+            "/v1/predict", body.encode() if body is text else body, content_type=kind
+        )
+        assert (refused.status, "UTF-8" in refused.value["error"]) == (415, True)
 
 
 def test_odd_values(service: Running) -> None:
@@ -150,11 +150,11 @@ def test_odd_values(service: Running) -> None:
     ("body", "headers", "status", "message"),
     [
         (b"{", {"content_type": "application/json"}, 400, "broken JSON: "),
-        (b"\xff", {"content_type": "application/json"}, 400, "the body is not UTF-8"),
+        (b"\xff", {"content_type": "application/json"}, 400, "broken JSON: "),
         (b"", {"content_type": "application/json"}, 400, "broken JSON: "),
         (b"3", {"content_type": "application/json"}, 400, "expected an object"),
         (b'{"txet": "x"}', {"content_type": "application/json"}, 400, "no key `text`, found txet"),
-        (b"[" * 100_000, {"content_type": "application/json"}, 400, "the JSON is nested too deep"),
+        (b"[" * 100_000, {"content_type": "application/json"}, 400, "broken JSON: "),
         (b"{}", {"content_type": "application/xml"}, 415, "expected one of application/json, "),
         (b"{}", {}, 415, "expected one of application/json, "),
         (b"text=x", {"content_type": "application/x-www-form-urlencoded"}, 415, "expected one of"),
@@ -186,8 +186,9 @@ def test_bad_bodies(
         ("explain=-1", 400, "explain: '-1' is not a whole number"),
         ("top_k=1001", 400, "top_k: 1001 is not a valid value; give a number from 1 to 1,000"),
         ("=", 400, "there is no option ''"),
-        ("x", 400, "the query string is broken"),
-        ("x=" + "y" * 5000, 400, "the query string is too long"),
+        ("x", 400, "there is no option 'x'"),
+        ("x=" + "y" * 5000, 400, "there is no option 'x'"),
+        ("top_k", 400, "top_k: '' is not a whole number"),
     ],
 )
 def test_bad_options(service: Running, query: str, status: int, message: str) -> None:
@@ -402,25 +403,18 @@ def test_a_client_that_sends_a_short_stream_before_it_reads(service: Running) ->
     assert answer.count(b'"label":"trash"') == answer.count(b"\n") == 2000
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_lines_with_a_byte_order_mark(service: Running, model: Path, encoding: str) -> None:
-    """It decides the encoding, as in the files of the command; JSON is read alike."""
+def test_a_byte_order_mark(service: Running, model: Path) -> None:
+    """It is left out of the first text, as in the files of the command."""
+    encoding = "utf-8-sig"
     lines = '{"text": "the bins were not emptied", "id": "ü"}\n{"text": "pothole"}\n'.encode(
         encoding
     )
     answer = service.post("/v1/predict", lines, **JSONL).lines
     assert [each["label"] for each in answer] == ["trash", "streets"]
     assert answer == predicted(model, lines)
-    body = '{"text": "bins"}'.encode(encoding)
-    assert (
-        service.post("/v1/predict", body, content_type="application/json").value["label"] == "trash"
-    )
-    assert (
-        service.post("/v1/predict", "bins".encode(encoding), content_type="text/plain").value[
-            "label"
-        ]
-        == "trash"
-    )
+    for body, kind in (('{"text": "bins"}', "application/json"), ("bins", "text/plain")):
+        marked = service.post("/v1/predict", body.encode(encoding), content_type=kind)
+        assert marked.value == service.post("/v1/predict", body, content_type=kind).value
     connection = service.connect()
     connection.request(
         "POST",
