@@ -338,22 +338,18 @@ class TextClassifier:
     def predict(self, X: Iterable[str]) -> Any:
         """Return the label of each text, shape (n_documents,); with several labels, a tuple for
         each, or a matrix.
-
-        A text without a known word gets the most frequent label; with several labels, none.
         """
-        return sklearn_compat.decide(self.fitted_, *self._log_posterior(X))
+        return sklearn_compat.decide(self.fitted_, self._log_posterior(X))
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of
         `classes_`.
-
-        Those of a text without a known word are the prior.
         """
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""
-        return self._arrange(self._log_posterior(X)[0], absent=-np.inf)
+        return self._arrange(self._log_posterior(X), absent=-np.inf)
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities plus decision offsets; the largest one determines the label.
@@ -362,7 +358,7 @@ class TextClassifier:
         one. If texts have several labels, log-odds minus those of the threshold; a label is
         predicted from 0 on.
         """
-        return sklearn_compat.decision_values(self.fitted_, *self._log_posterior(X))
+        return sklearn_compat.decision_values(self.fitted_, self._log_posterior(X))
 
     def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
         """Return the accuracy on texts X with labels y; with several labels, all of a text must be
@@ -454,10 +450,8 @@ class TextClassifier:
         label_type = None if fitted is None else fitted.label_type
         return sklearn_compat.count_texts(X, y, settings, sample_size=size, label_type=label_type)
 
-    def _log_posterior(self, X: Iterable[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return log-probabilities in the order of the model's classes, and whether each text has a
-        known word.
-        """
+    def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return log-probabilities in the order of the model's classes."""
         if sklearn_compat.is_matrix(X):
             return sklearn_compat.row_log_posterior(self.fitted_, X)
         if self._predictor is None:
@@ -465,7 +459,7 @@ class TextClassifier:
         scores = self._predictor.score(
             (sklearn_compat.list_texts(X, self.fitted_.feature_settings),)
         )
-        return self._predictor.log_probabilities(scores), scores.n_known > 0
+        return self._predictor.log_probabilities(scores)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_predictor": None}

@@ -239,8 +239,6 @@ def _check_probabilities(key: str, probabilities: NDArray[Any]) -> None:
 
 def _check_task(found: OneLabel, key: str, n_labels: int) -> None:
     _check_probabilities(f"{key}.log_prior", np.exp(found.log_prior))
-    if found.default_class is not None:
-        check_number(f"{key}.default_class", found.default_class, Limits(0, n_labels - 1))
 
 
 def _check_temperature(found: TemperatureScaling, key: str, n_labels: int) -> None:

@@ -28,9 +28,12 @@ from nbtext.features.csr import running_sums
 from nbtext.features.vocabulary import Vocabulary
 
 T = TypeVar("T")
-# fields that records had, and the only values that files of version 3 may have in them
+# fields that records had, and the only value that files of version 3 may have in them; None: any
 REMOVED: dict[str, dict[str, Any]] = {
-    "ModelSettings": {"duplicates": "together", "interpolation": 1.0, "ratio_smoothing": 1.0}
+    "ModelSettings": {"duplicates": "together", "interpolation": 1.0, "ratio_smoothing": 1.0},
+    "OneLabel": {"is_calibrated": None, "default_class": None},
+    "LeaveOneOutEstimate": {"unanswered": None},
+    "MultilabelEstimate": {"unanswered": None},
 }
 LONG = 1_000  # values of a tuple that are stored in the header; more are stored as an array
 TYPES = {
@@ -164,7 +167,7 @@ class Reader:
         known = {name: each for name, each in fields_of(kind).items() if name not in without}
         prefix = f"{key}." if key else ""
         for name, meant in REMOVED.get(kind.__name__, {}).items():
-            if name in value and value[name] != meant:
+            if meant is not None and value.get(name, meant) != meant:
                 what = f"the model was made with {name} {value[name]!r}, which nbtext no longer has"
                 raise ArtifactError(what, hint="train it again")
             value = {each: stored for each, stored in value.items() if each != name}

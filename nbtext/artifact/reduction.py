@@ -28,7 +28,7 @@ from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import Floats, round_to_float32
 from nbtext.bayes.settings import CONFIDENCE, DECISION_METRICS, STACKED
-from nbtext.bayes.smoothing import Scored, Selection, Unanswered, judge
+from nbtext.bayes.smoothing import Scored, Selection, judge
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
@@ -395,15 +395,11 @@ def _judge(
         small = _shrink(original, order, max(1, round(n_features * share)), numbers)
         aligned = align_documents(documents, part.vocabulary, small.vocabulary)
         figures.append((*small.evidence(aligned), documents.classes))
-        whole, lengths, is_known = part.evidence(documents)
-        posterior = full.calibration.log_posterior(whole, lengths)
-        n_right += int((is_known & (full.calibration.decide(posterior) == documents.classes)).sum())
+        posterior = full.calibration.log_posterior(*part.evidence(documents))
+        n_right += int((full.calibration.decide(posterior) == documents.classes).sum())
     if not sum(len(classes) for *_, classes in figures):
         return None, None
-    all_scores, all_lengths, is_known, all_classes = map(np.concatenate, zip(*figures, strict=True))
-    first = Scored(all_scores[is_known], all_lengths[is_known], all_classes[is_known])
-    n_unknown = int((~is_known).sum())
-    unanswered = Unanswered(np.tile(full.log_prior, (n_unknown, 1)), all_classes[~is_known])
+    first = Scored(*map(np.concatenate, zip(*figures, strict=True)))
     settings = full.model_settings
     calibration = full.calibration
     goals = find_goals(settings, full.labels)
@@ -412,14 +408,12 @@ def _judge(
         *DECISION_METRICS,
     )
     selection = Selection(full.hyperparameters)
-    if settings.calibrate and len(first.classes):
+    if settings.calibrate:
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(*first)))
-    selection = judge(
-        selection, first, unanswered, goals=replace(goals, adjusts_prior=has_adjustment)
-    )
+    selection = judge(selection, first, goals=replace(goals, adjusts_prior=has_adjustment))
     if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:
         selection = selection._replace(
             estimate=replace(selection.estimate, duplicates=full.estimate.duplicates)
         )
     accuracy = selection.estimate.accuracy if selection.estimate is not None else 0.0
-    return selection, (accuracy, n_right / len(all_classes))
+    return selection, (accuracy, n_right / len(first.classes))

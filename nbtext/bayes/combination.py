@@ -291,7 +291,6 @@ def fit_parts(
     model = combine(parts, views, bounds)
     scored = ScoredCorpus(
         replace(judged, model=model),
-        replace(corpus.unanswered, model=model),
         n_unjudged=corpus.n_unjudged,
         n_duplicates=corpus.n_duplicates,
     )
@@ -300,7 +299,7 @@ def fit_parts(
         # It is subtracted from these scores later. Scores of 0 remain equal then: the maximum of
         # the prior is 0, too.
         unseen = first.ignore_hapaxes(np.zeros_like(held_out), factor)
-        prior = subtract_maxima(first.unanswered_log_posterior())
+        prior = subtract_maxima(first.log_priors())
         scored.add([factor], (held_out - unseen + prior)[None])
     return tuple(parts), scored
 

@@ -67,20 +67,15 @@ class StepMetric(NamedTuple):
     gains: Callable[[NDArray[Any], NDArray[Any], int, NDArray[Any]], NDArray[Any]]
 
 
-def fit_decision_offsets(
-    log_posterior: Floats, classes: NDArray[Any], metric: str, missed: NDArray[Any] | None = None
-) -> Optimized:
+def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Optimized:
     """Return the offsets that optimize a metric on documents that the model has not seen.
 
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
     metric         a name in STEP_METRICS, or `log_loss`
-    missed         (n_classes,), more documents of each class, which get no label; None: none;
-                   ignored for log_loss
     """
     if metric in STEP_METRICS:
-        missed = np.zeros(log_posterior.shape[1], dtype=np.int64) if missed is None else missed
-        return _maximize(STEP_METRICS[metric], log_posterior, classes, missed)
+        return _maximize(STEP_METRICS[metric], log_posterior, classes)
     # log-loss is smooth and convex
     offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
     own = np.arange(len(classes)), classes
@@ -90,9 +85,7 @@ def fit_decision_offsets(
     return Optimized(offsets, before, after)
 
 
-def _maximize(
-    metric: StepMetric, log_posterior: Floats, classes: NDArray[Any], missed: NDArray[Any]
-) -> Optimized:
+def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any]) -> Optimized:
     """Maximize a metric that is a step function of the offsets.
 
     It is maximized class by class: the other offsets stay fixed, and every threshold that changes a
@@ -102,7 +95,6 @@ def _maximize(
     """
     n_classes = log_posterior.shape[1]
     used = slice(max(PARTS, MAX_WORK // n_classes**2))
-    missed = missed * len(classes[used]) // max(1, len(classes))
     log_posterior = log_posterior[used]
     classes = classes[used]
     parts = np.arange(len(classes)) % PARTS
@@ -111,14 +103,10 @@ def _maximize(
     for part in range(PARTS if len(classes) >= PARTS else 0):
         others = parts != part
         own = parts == part
-        offsets[part] = _ascend(
-            log_posterior[others], classes[others], metric, missed * others.mean()
-        )
+        offsets[part] = _ascend(log_posterior[others], classes[others], metric)
         predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
-    whole = np.append(classes, np.repeat(np.arange(n_classes), missed))
-    none = np.full(len(whole) - len(classes), -1)
-    found = (np.append(each, none) for each in (log_posterior.argmax(axis=1), predicted))
-    before, after = (metric.evaluate(each, whole, n_classes) for each in found)
+    before = metric.evaluate(log_posterior.argmax(axis=1), classes, n_classes)
+    after = metric.evaluate(predicted, classes, n_classes)
     return (
         Optimized(offsets.mean(axis=0), before, after)
         if after > before
@@ -126,9 +114,7 @@ def _maximize(
     )
 
 
-def _ascend(
-    log_posterior: Floats, classes: NDArray[Any], metric: StepMetric, missed: Floats
-) -> Floats:
+def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric) -> Floats:
     """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best
     value.
     """
@@ -137,7 +123,7 @@ def _ascend(
     for _ in range(ROUNDS):
         before = offset.copy()
         for k in np.flatnonzero(support >= MIN_DOCUMENTS).tolist():
-            offset[k] += _best_step(log_posterior + offset, classes, k, support + missed, metric)
+            offset[k] += _best_step(log_posterior + offset, classes, k, support, metric)
         if (offset == before).all():
             break
     return offset
@@ -369,7 +355,6 @@ def fit_targets(
     log_posterior: Floats,
     classes: NDArray[Any],
     targets: Sequence[Target],
-    missed: NDArray[Any] | None = None,
 ) -> tuple[Floats | None, tuple[Proportion, ...]]:
     """Return the decision offsets that meet all targets, and what each target's metric is on these
     documents.
@@ -383,29 +368,25 @@ def fit_targets(
     ----------
     log_posterior : (n_documents, n_classes), left out or held out
     classes : (n_documents,), the true class of each
-    missed : (n_classes,), more documents of each class, which get no label; None: none
 
     Raises
     ------
     SettingsError : a target cannot be met
     """
-    missed = np.zeros(log_posterior.shape[1], dtype=np.int64) if missed is None else missed
     offsets = np.zeros(log_posterior.shape[1])
     for _ in range(ROUNDS):
         before = offsets.copy()
         for target in targets:
             scores = log_posterior + offsets
             offsets[target.number] += (
-                _find_recall_step(scores, classes, target, int(missed[target.number]))
+                _find_recall_step(scores, classes, target)
                 if target.metric == RECALL
                 else _find_precision_step(scores, classes, target)
             )
         if (offsets == before).all():
             break
     predicted = (log_posterior + offsets).argmax(axis=1)
-    found = tuple(
-        measure(predicted, classes, target, int(missed[target.number])) for target in targets
-    )
+    found = tuple(measure(predicted, classes, target) for target in targets)
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
             what = f"{target.metric} {target.minimum:g} of {target.label} cannot be reached"
@@ -416,23 +397,14 @@ def fit_targets(
     return offsets if offsets.any() else None, found
 
 
-def measure(
-    predicted: NDArray[Any], classes: NDArray[Any], target: Target, n_missed: int = 0
-) -> Proportion:
-    """Return the recall or the precision of a target's label, of which `n_missed` more documents
-    get no label.
-    """
+def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target) -> Proportion:
+    """Return the recall or the precision of a target's label."""
     whole = (classes if target.metric == RECALL else predicted) == target.number
-    n_missed = n_missed if target.metric == RECALL else 0
-    return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()) + n_missed)
+    return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()))
 
 
-def _find_recall_step(
-    scores: Floats, classes: NDArray[Any], target: Target, n_unanswered: int
-) -> float:
+def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
     """Return the smallest increase of a label's offset that meets a recall.
-
-    `n_unanswered` more documents of the label get no label, whatever the offset is.
 
     The margin of a document is the lead of the label over the best other one. The threshold of the
     margin is the k-th smallest of the label's n documents. The share of new documents of the label
@@ -444,7 +416,6 @@ def _find_recall_step(
     Limits, 1941.
     """
     margins = np.sort(_margins(scores, target.number)[classes == target.number])
-    margins = np.append(np.full(n_unanswered, -np.inf), margins)
     n = len(margins)
     label = target.label
     n_missed = _max_errors(n, target)
@@ -454,13 +425,6 @@ def _find_recall_step(
         best = Proportion(n, n).lower_bound(target.confidence)
         hint = f"{number_of(n, 'document')} can assure at most {best:.4f}; lower the target or the confidence"
         raise SettingsError(what, where="min_recall", hint=hint)
-    if n_missed < n_unanswered:
-        get = "gets" if n_unanswered == 1 else "get"
-        what = f"{goal} cannot be assured: {n_unanswered:,} of {number_of(n, 'document')} {get} no label"
-        hint = f"{n_missed:,} of them may be missed; lower the target or the confidence, or leave out empty texts"
-        raise SettingsError(
-            f"{what}, because no other document has their words", where="min_recall", hint=hint
-        )
     return max(0.0, MARGIN - float(margins[n_missed]))
 
 

@@ -66,7 +66,7 @@ class LeaveOneOutEstimate:
     """The leave-one-out estimate for new documents of the same kind.
 
     documents   number of scored documents, on which all figures are computed
-    accuracy    share of correct predictions; an unanswered document is not correct
+    accuracy    share of correct predictions
     log_loss    mean −log P(true label), in nats; of calibrated probabilities if the model is
                 calibrated
     confused    the pairs of labels that are confused most often
@@ -79,8 +79,6 @@ class LeaveOneOutEstimate:
                 None: none is optimized
     targets     recall or precision of each target: those of `min_recall`, then those of
                 `min_precision`
-    unanswered  number of documents without a word that the model of the others knows; it gives them
-                no label
     other       accuracy of Naive Bayes if each document is left out without its duplicates; None:
                 it differs by no more than `error_of` the accuracy
     folds       number of folds that models of the other documents scored; None: leave-one-out, or
@@ -99,7 +97,6 @@ class LeaveOneOutEstimate:
     held_out: int = 0
     optimized: tuple[float, float] | None = None
     targets: tuple[Proportion, ...] = ()
-    unanswered: int = 0
     other: float | None = None
     folds: int | None = None
 

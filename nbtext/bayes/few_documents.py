@@ -84,8 +84,7 @@ def _held_out_losses(
     """Return calibrated −log P of the labels of documents, by models of the other folds, for each
     smoothing.
 
-    Only the first `size` documents are scored, and of these only those with a known word and a
-    known label.
+    Only the first `size` documents are scored, and of these only those with a known label.
 
     returns  (n_scored,) for each smoothing, and the contents of the documents, (n_scored,)
     """
@@ -104,9 +103,7 @@ def _held_out_losses(
         if corpus.n_hapax is not None:  # words of these documents alone are out of vocabulary
             held_out = held_out.filter_entries(np.diff(counts.indptr)[held_out.indices] > 0)
         lengths[rows] = held_out.totals
-        is_judged[rows] = (np.diff(held_out.indptr) > 0) & (
-            counts.class_documents[held_out.classes] > 0
-        )
+        is_judged[rows] = counts.class_documents[held_out.classes] > 0
         prior = log_prior(np.maximum(counts.class_documents, 1), corpus.prior)
         for found, smoothing in zip(scores, smoothings, strict=True):
             scorer = corpus.model.compile(counts, smoothing=smoothing).with_prior(prior)

@@ -193,7 +193,6 @@ class Cells:
     lengths     (n_contents,), known tokens of each content
     class_documents  (n_labels,), documents with each label in the whole corpus
     n_documents      whose scores these are
-    n_unanswered     of these documents, those without a known word
     n_duplicates     of the documents of the corpus, those that repeat another one
     """
 
@@ -206,7 +205,6 @@ class Cells:
     lengths: Floats
     class_documents: NDArray[Any]
     n_documents: int
-    n_unanswered: int = 0
     n_duplicates: int = 0
 
     @property
@@ -219,13 +217,6 @@ class Cells:
         no evidence.
         """
         return self.n_documents / max(1, len(self.lengths))
-
-    @property
-    def is_answered(self) -> NDArray[np.bool_]:
-        """Whether the document of each cell has a known word, (n_cells,); another document gets no
-        label.
-        """
-        return np.asarray(self.lengths[self.contents] > 0)
 
     def sum_by_label(self, values: Floats) -> Floats:
         """Return the sum of the values of the cells of each label, (n_labels,)."""
@@ -362,7 +353,6 @@ def collect_cells(
         corpus.lengths,
         corpus.statistics.class_documents,
         len(corpus.documents),
-        int(corpus.left_out.all_copies[corpus.lengths <= 0].sum()),
     )
 
 
@@ -555,8 +545,6 @@ class MultilabelEstimate:
     precision_at_1  share of documents with a label whose most probable label is one of theirs
     log_loss        mean over documents of −Σ log P(label is there, or is not), in nats
     label_f1        (n_labels,)
-    unanswered      number of documents without a word that the model of the others knows; it gives
-                    them no label
     duplicates      number of documents that repeat another one; they are left out together
     other           micro F1 of Naive Bayes if each document is left out without its duplicates;
                     None: it differs by no more than `error_of` micro F1
@@ -575,7 +563,6 @@ class MultilabelEstimate:
     precision_at_1: float
     log_loss: float
     label_f1: Floats
-    unanswered: int = 0
     duplicates: int = 0
     other: float | None = None
 
@@ -797,7 +784,6 @@ def make_multilabel_fit(
         precision_at_1(cells, probabilities),
         float(losses.sum() / cells.n_documents),
         thresholds.label_f1,
-        cells.n_unanswered,
         cells.n_duplicates,
     )
     return MultilabelFit(
@@ -856,15 +842,8 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
     """Return the thresholds: one for all labels that maximizes micro-F1, or one for each; see the
     module.
     """
-    is_answered = cells.is_answered
     if not by_label:
-        rows = slice(None) if is_answered.all() else np.flatnonzero(is_answered)
-        best, _ = _best_threshold(
-            probabilities[rows],
-            cells.positives[rows],
-            cells.documents[rows],
-            true=float(cells.positives.sum()),
-        )
+        best, _ = _best_threshold(probabilities, cells.positives, cells.documents)
         return measure(cells, probabilities, np.full(cells.n_labels, best))
     order = np.argsort(cells.labels, kind="stable")
     floor = _highest_dropped(cells, probabilities)
@@ -875,13 +854,10 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
     fallback = []
     for k in range(cells.n_labels):
         own = order[bounds[k] : bounds[k + 1]]
-        true = float(cells.positives[own].sum())
-        own = own[is_answered[own]]
         values[k], f1 = _best_threshold(
             probabilities[own],
             cells.positives[own],
             cells.documents[own],
-            true=true,
             is_lowest=True,
             floor=floor,
         )
@@ -914,7 +890,7 @@ def measure(
 
     is_single  (n_labels,), labels whose F1 is 0: they have one document
     """
-    is_predicted = (probabilities >= values[cells.labels]) & cells.is_answered
+    is_predicted = probabilities >= values[cells.labels]
     by_label = cells.sum_by_label
     correct = by_label(cells.positives * is_predicted)
     predicted = by_label(cells.documents * is_predicted)
@@ -935,20 +911,19 @@ def _best_threshold(
     positives: Floats,
     documents: Floats,
     *,
-    true: float,
     is_lowest: bool = False,
     floor: float = 0.0,
     n_tried: int | None = None,
 ) -> tuple[float, float]:
     """Return the threshold with the highest F1, and this F1.
 
-    true       positive pairs, also of documents that get no label
     is_lowest  return the lowest such threshold, at least `floor` if there is one; otherwise the one
                nearest to half of F1, which is the best one for probabilities that are right
     n_tried    how many of the highest probabilities are tried before all; None: four for each
                positive pair
     """
-    if len(probabilities) == 0 or true == 0:
+    true = float(positives.sum())
+    if true == 0:
         return 1.0, 0.0
     n_tried = int(4 * true) if n_tried is None else n_tried
     order = _descend(probabilities, n_tried)
@@ -965,7 +940,6 @@ def _best_threshold(
             probabilities,
             positives,
             documents,
-            true=true,
             is_lowest=is_lowest,
             floor=floor,
             n_tried=4 * n_tried,
@@ -997,7 +971,7 @@ def precision_at_1(cells: Cells, probabilities: Floats) -> float:
         return 0.0
     sizes = np.diff(np.append(starts, len(probabilities)))
     is_best = probabilities == np.repeat(np.maximum.reduceat(probabilities, starts), sizes)
-    best = np.flatnonzero(is_best & cells.is_answered)
+    best = np.flatnonzero(is_best)
     first = best[run_starts(cells.contents[best])]  # of equal probabilities, the first label
     copies = np.minimum.reduceat(cells.documents, starts)
     # copies may differ in their labels

@@ -41,6 +41,7 @@ from nbtext.records import dataclass
 AT_ONCE = 4096  # rows that one thread scores at once
 # the same where the kernel does not score them, and there are several arrays on the way
 FEW_AT_ONCE = 256
+ROUNDING = 1e-9  # of a score, in nats
 
 
 class LeftOutDocuments:
@@ -193,9 +194,7 @@ class LeaveOneOut(LeftOutDocuments):
     """The documents of a corpus, for leave-one-out scores with one event model and prior.
 
     A feature that occurs only in a document and its duplicates is out of vocabulary when they are
-    left out. It is ignored for the label, and used only for the likelihood of the document. A
-    document without any other feature has no known word, and is unanswered, as it is by a model of
-    the other documents that is fitted anew.
+    left out. It is ignored for the label, and used only for the likelihood of the document.
 
     statistics  sufficient statistics of the corpus for the event model
     documents   of the corpus, in the order of their hashes
@@ -350,16 +349,8 @@ class LeaveOneOut(LeftOutDocuments):
         """The same; None if lengths are not known, as in a matrix of weights."""
         return self.n_known if self.documents.has_lengths else None
 
-    @property
-    def is_known(self) -> NDArray[np.bool_]:
-        """Whether each document has a word in the vocabulary of the others, shape
-        (n_documents,).
-        """
-        return np.asarray((np.diff(self.documents.indptr) > 0) & (self.n_known > 0))
-
-    def unanswered_log_posterior(self) -> Floats:
-        """Return the log-probabilities of documents without a known word: the prior without each,
-        and its duplicates.
+    def log_priors(self) -> Floats:
+        """Return the log-probabilities of labels without each document and its duplicates.
 
         Shape (n_documents, n_classes); −∞ of a class without another document.
         """
@@ -377,7 +368,14 @@ class LeaveOneOut(LeftOutDocuments):
             return scores
         counts = self._hapax_counts
         weights = self._spread(unseen(self.statistics, self.left_out, smoothing=smoothing))
-        return np.asarray(scores - counts[:, None] * weights)
+        known = np.asarray(scores - counts[:, None] * weights)
+        # what is left of documents without a known word may be rounding errors alone, which depend
+        # on the label, and would decide between equal priors
+        rows = np.flatnonzero(self.n_known <= 0)
+        priors = self.take(rows).log_priors()
+        is_prior = np.isclose(known[rows], priors, rtol=0, atol=ROUNDING)
+        known[rows] = np.where(is_prior, priors, known[rows])
+        return known
 
     @cached_property
     def _hapax_counts(self) -> NDArray[Any]:
@@ -437,24 +435,13 @@ def count_hapaxes(
 class ScoredCorpus:
     """The documents of a corpus that can be left out, each scored at most once with each smoothing.
 
-    corpus        the documents whose labels have other documents too, and that share a word with
-                  another document
-    unanswered    those that share none, so that a model of the others gives them no label; None:
-                  none
+    corpus        the documents whose labels have other documents too
     n_unjudged    number of documents that are the only ones of their label
     n_duplicates  number of documents that repeat another one
     """
 
-    def __init__(
-        self,
-        corpus: LeaveOneOut,
-        unanswered: LeaveOneOut | None = None,
-        *,
-        n_unjudged: int = 0,
-        n_duplicates: int = 0,
-    ) -> None:
+    def __init__(self, corpus: LeaveOneOut, *, n_unjudged: int = 0, n_duplicates: int = 0) -> None:
         self.corpus = corpus
-        self.unanswered = corpus.slice(0, 0) if unanswered is None else unanswered
         self.n_unjudged = n_unjudged
         self.n_duplicates = n_duplicates
         self._scores: dict[float, list[Floats]] = {}
@@ -472,18 +459,12 @@ class ScoredCorpus:
         judged = first.drop_single_documents()
         n_unjudged = len(first.documents) - len(judged.documents)
         n_duplicates = first.n_duplicates
-        unanswered = None
-        is_known = judged.is_known
-        if not is_known.all():
-            judged, unanswered = (
-                judged.take(np.flatnonzero(each)) for each in (is_known, ~is_known)
-            )
         if is_told:
             empty, n_last = _represent_empty(corpus, len(first.documents))
             n_unjudged = n_unjudged + n_last
             n_duplicates = n_duplicates + max(0, len(empty.documents) + n_last - 1)
-            unanswered = empty if unanswered is None else _join(unanswered, empty)
-        return cls(judged, unanswered, n_unjudged=n_unjudged, n_duplicates=n_duplicates)
+            judged = _join(judged, empty)
+        return cls(judged, n_unjudged=n_unjudged, n_duplicates=n_duplicates)
 
     def __len__(self) -> int:
         return len(self.corpus.documents)

@@ -319,19 +319,6 @@ class ModelSettings(LinearSettings):
 
         return WeightedPrior(tuple(self.class_weights_of(labels, [1] * len(labels)) or ()))
 
-    def deciding_prior_of(self, labels: Sequence[str]) -> Prior:
-        """Return the prior whose most probable label is that of a document without a known word, if
-        it must have one.
-
-        It is the one that is given, and otherwise the share of each label: the default of
-        complement is uniform.
-        """
-        return (
-            self.prior_of(labels)
-            if self.prior is not None or self.class_weight is not None
-            else "empirical"
-        )
-
     def class_weights_of(
         self, labels: Sequence[str], n_documents: Sequence[int]
     ) -> list[float] | None:

@@ -37,7 +37,6 @@ from nbtext.bayes.diagnostics import (
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, score_first
 from nbtext.bayes.prevalence import fit_mean_posteriors
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import DECISION_METRICS
 from nbtext.parallel import parallel_calls
 
@@ -95,21 +94,9 @@ class Scored(NamedTuple):
     classes: NDArray[Any]
 
 
-class Unanswered(NamedTuple):
-    """Documents without a word that the model knows, which get no label.
-
-    log_posterior  (n_documents, n_classes), their log-probabilities: the prior
-    classes        (n_documents,), the true classes
-    """
-
-    log_posterior: Floats
-    classes: NDArray[Any]
-
-
 def judge(
     selection: Selection,
     first: Scored,
-    unanswered: Unanswered,
     *,
     n_unjudged: int = 0,
     contents: NDArray[Any] | None = None,
@@ -123,7 +110,6 @@ def judge(
     ----------
     selection : hyperparameters, and the temperature if one is fitted
     first : the documents that decision offsets are fitted to
-    unanswered : more documents, which count as errors, and not for the offsets
     n_unjudged : documents that are the only ones of their label; for prediction sets their labels
     conform least
     contents : (n_documents,), a number of each document's content; of duplicates, one counts for
@@ -139,11 +125,6 @@ def judge(
     calibration = selection.calibration
     optimized: tuple[float, float] | None = None
     proportions: tuple[Proportion, ...] = ()
-    missed = np.bincount(unanswered.classes, minlength=scores.shape[1])
-    lost = unanswered.log_posterior[np.arange(len(unanswered.classes)), unanswered.classes]
-    if not len(classes):
-        refuse_targets(goals.targets)
-        goals = NO_GOALS
     if goals.adjusts_prior:
         is_linear = selection.hyperparameters.C is not None
         log_posterior = calibration.log_posterior(scores, lengths)
@@ -151,29 +132,21 @@ def judge(
         calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
         log_posterior = calibration.log_posterior(scores, lengths)
-        offsets, before, after = fit_decision_offsets(
-            log_posterior, classes, goals.optimize, missed
-        )
+        offsets, before, after = fit_decision_offsets(log_posterior, classes, goals.optimize)
+        optimized = before, after
         if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
         else:  # it is a log-loss
             calibration = replace(calibration, prior_adjustment=offsets)
-            n = len(classes) + len(lost)
-            before, after = ((len(classes) * each - lost.sum()) / n for each in (before, after))
-        optimized = before, after
     log_posterior = calibration.log_posterior(scores, lengths)
     if goals.targets:
         rows = np.arange(len(classes))
         if contents is not None:  # the first document of each content and class
             pairs = np.stack((contents, classes.astype(contents.dtype)))
             rows = np.unique(pairs, axis=1, return_index=True)[1]
-        offsets, proportions = fit_targets(
-            log_posterior[rows], classes[rows], goals.targets, missed
-        )
+        offsets, proportions = fit_targets(log_posterior[rows], classes[rows], goals.targets)
         calibration = replace(calibration, decision_offsets=offsets)
-    known = fit_mean_posteriors(
-        *map(np.concatenate, zip((log_posterior, classes), unanswered, strict=True))
-    )
+    mean_posteriors = fit_mean_posteriors(log_posterior, classes)
     figures: list[tuple[NDArray[Any], ...]] = []
     later = (
         (calibration.log_posterior(other.scores, other.lengths), other.classes) for other in others
@@ -182,33 +155,25 @@ def judge(
         own = posterior[np.arange(len(truth)), truth]
         nonconformity = conformal.own_nonconformity(np.exp(posterior), truth)
         figures.append((truth, calibration.decide(posterior), own, nonconformity))
-    figures.append(
-        (
-            unanswered.classes,
-            np.full(len(lost), -1),
-            lost,
-            conformal.own_nonconformity(np.exp(unanswered.log_posterior), unanswered.classes),
-        )
-    )
     classes, predicted, own, nonconformity = map(np.concatenate, zip(*figures, strict=True))
-    is_answered = predicted >= 0
     nonconformity = np.concatenate(
         (nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY))
     )
     return Selection(
         selection.hyperparameters,
         replace(
-            calibration, nonconformity=conformal.Quantiles.of(nonconformity), mean_posteriors=known
+            calibration,
+            nonconformity=conformal.Quantiles.of(nonconformity),
+            mean_posteriors=mean_posteriors,
         ),
         LeaveOneOutEstimate(
             len(classes),
             float((predicted == classes).mean()),
             -float(own.mean()),
-            count_confusions(classes[is_answered], predicted[is_answered]),
+            count_confusions(classes, predicted),
             unjudged=n_unjudged,
             optimized=optimized,
             targets=proportions,
-            unanswered=len(lost),
         ),
     )
 
@@ -363,27 +328,10 @@ def select_smoothing(
     judged = corpus.corpus
     smoothing = judged.model.smoothing if smoothing is None else smoothing
     n_classes = judged.statistics.n_classes
-    if len(corpus) + len(corpus.unanswered.documents) == 0 or n_classes < 2:
+    if len(corpus) == 0 or n_classes < 2:
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
-    without = corpus.unanswered
-    best = LAPLACE if smoothing is None else smoothing
-    near = None
-    if smoothing is None and len(corpus):
-        best, near = search_smoothing(corpus)
-    prior = without.unanswered_log_posterior()
-    if not calibrate and len(prior):
-        prior = normalized(without.ignore_hapaxes(without.scores(best)[0], best))
-    unanswered = Unanswered(prior, without.documents.classes)
-    if len(corpus) == 0:
-        nothing = Scored(np.zeros((0, n_classes)), None, judged.documents.classes)
-        return judge(
-            Selection(Hyperparameters(best)),
-            nothing,
-            unanswered,
-            n_unjudged=corpus.n_unjudged,
-            goals=goals,
-        )
+    best, near = search_smoothing(corpus) if smoothing is None else (smoothing, None)
     at_once = count_at_once(judged)
     first = judged.first(at_once)
     blocks = judged.split(
@@ -400,21 +348,15 @@ def select_smoothing(
     scored = score(first, *corpus.scores(at_once, best))
     corpus.keep()
     temperature = _calibrate(first, scored.scores, near) if calibrate else None
-    n_new = sum(0 if each.is_new is None else int(each.is_new.sum()) for each in (judged, without))
+    n_new = 0 if judged.is_new is None else int(judged.is_new.sum())
     selection = judge(
         Selection(Hyperparameters(best), Calibration(temperature)),
         scored,
-        unanswered,
         n_unjudged=corpus.n_unjudged,
         contents=first.contents,
         goals=goals,
         others=(score(block, *block.scores(best)) for block in blocks),
     )
-    if is_likelihood:
-        for block in without.split(at_once):
-            likelihoods += [
-                conformal.log_likelihood_per_token(block.scores(best)[0], block.documents.lengths)
-            ]
     if selection.estimate is not None:
         other = _estimate_other(corpus, selection, selection.estimate)
         estimate = replace(
@@ -436,19 +378,16 @@ def _estimate_other(
     error = error_of(estimate.accuracy, estimate.documents)
     calibration = selection.calibration
     change = 0
-    old = [each for each in (corpus.corpus, corpus.unanswered) if each.is_new is None]
-    parts = [
-        each.take(np.flatnonzero((each.copies > 1) & (np.diff(each.documents.indptr) > 0)))
-        for each in old
-    ]
-    if sum(len(each.documents) for each in parts) <= error * estimate.documents:
+    judged = corpus.corpus
+    is_repeated = (judged.copies > 1) & (np.diff(judged.documents.indptr) > 0)
+    if judged.is_new is not None or is_repeated.sum() <= error * estimate.documents:
         return None
-    for block in chain.from_iterable(each.split(count_at_once(each)) for each in parts):
+    for block in judged.take(np.flatnonzero(is_repeated)).split(count_at_once(judged)):
         for each, sign in ((block, -1), (block.alone, 1)):
             (scores,) = each.scores(selection.hyperparameters.smoothing)
             scores = each.ignore_hapaxes(scores, selection.hyperparameters.smoothing)
             predicted = calibration.decide(calibration.log_posterior(scores, each.lengths))
-            change += sign * int(((predicted == each.documents.classes) & each.is_known).sum())
+            change += sign * int((predicted == each.documents.classes).sum())
     other = estimate.accuracy + change / estimate.documents
     return other if abs(other - estimate.accuracy) > error else None
 

@@ -22,7 +22,6 @@ from nbtext.bayes.class_statistics import (
     Prior,
     count_classes,
     log_prior,
-    log_priors,
 )
 from nbtext.bayes.conformal import log_likelihood_per_token
 from nbtext.bayes.decision_offsets import Goals
@@ -30,7 +29,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.leave_one_out import AT_ONCE
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.smoothing import Scored, Selection, Unanswered, add_likelihoods, judge
+from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.parallel import parallel_calls
@@ -45,7 +44,7 @@ N_FOLDS = 5
 class Trial:
     """A candidate, and its results on held-out documents.
 
-    complete   (n_in_folds, n_classes), scores by all features, also of the unanswered documents
+    complete   (n_in_folds, n_classes), scores by all features
     known      (n_held_out, n_classes), scores by features that other documents have too
     selection  the smoothing with its calibration and estimate
     """
@@ -97,17 +96,8 @@ class HeldOut:
 
     @cached_property
     def held_out(self) -> NDArray[np.int64]:
-        """The indices of the documents that are held out, and share a word with another document,
-        ascending.
-        """
-        return np.flatnonzero((self.folds != NEVER_HELD_OUT) & (self._n_known > 0))
-
-    @cached_property
-    def unanswered(self) -> Unanswered:
-        """The other documents that are held out, which no model gives a label."""
-        classes = self.sample.classes[(self.folds != NEVER_HELD_OUT) & (self._n_known <= 0)]
-        shares = log_priors(self.statistics.class_documents[None, :], "empirical")
-        return Unanswered(np.tile(shares, (len(classes), 1)), classes)
+        """The indices of the documents that are held out, ascending."""
+        return np.flatnonzero(self.folds != NEVER_HELD_OUT)
 
     def compare(
         self, *candidates: ExpectationMaximization, optimize: str | None = None
@@ -126,8 +116,7 @@ class HeldOut:
             scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
             for part in parts:
                 scores[:, part] = next(found)
-            complete = scores[0, self.folds != NEVER_HELD_OUT]
-            known = scores[1, self.held_out]
+            complete, known = scores[:, self.held_out]
             temperature = fit_temperature(known, n_known, classes) if len(classes) else None
             selection = self._select(candidate.smoothing, complete, known, temperature, optimize)
             trials.append(Trial(candidate, complete, known, selection))
@@ -171,11 +160,10 @@ class HeldOut:
         selection = judge(
             selection,
             Scored(known, self._n_known[self.held_out], classes),
-            self.unanswered,
             n_unjudged=len(self.sample) - len(complete),
             goals=Goals(optimize),
         )
-        lengths = self.lengths[self.folds != NEVER_HELD_OUT]
+        lengths = self.lengths[self.held_out]
         return add_likelihoods(selection, log_likelihood_per_token(complete, lengths))
 
 

@@ -156,7 +156,6 @@ def evaluate(given: Evaluate) -> None:
     """
     from nbtext.evaluation.tasks import TASKS
     from nbtext.features.document_counts import count_repeated
-    from nbtext.model.predictions import NO_TOKEN
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
@@ -168,7 +167,7 @@ def evaluate(given: Evaluate) -> None:
     chosen, table, held_out = _check_outputs(given)
     model, file = _load_subject(given)
     corpora: list[CorpusCounts] = []
-    n_empty = 0
+    n_unknown = 0
     predict = partial(_predict, given, model, file, on_corpus=corpora.append)
     trained_on = model.fitted.input if model is not None else None
     if model is not None:
@@ -193,7 +192,7 @@ def evaluate(given: Evaluate) -> None:
             else None
         )
         for batch in chain(first, predicted):
-            n_empty += batch.predictions.reasons.count(NO_TOKEN)
+            n_unknown += int((batch.predictions.known == 0).sum())
             if log is not None:
                 log.record(batch)
             if held_out is not None:
@@ -255,7 +254,11 @@ def evaluate(given: Evaluate) -> None:
         else None
     )
     look = FirstLook(
-        evaluation.documents, labels, n_empty, is_exclusive=accuracy is not None, is_training=False
+        evaluation.documents,
+        labels,
+        n_unknown if model is not None else 0,
+        is_exclusive=accuracy is not None,
+        is_training=False,
     )
     if corpora:
         look = look_at(corpora[0], given.features.view)

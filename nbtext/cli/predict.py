@@ -80,8 +80,8 @@ class Predict:
 def predict(given: Predict) -> int:
     """Predict the labels of documents, and print one record for each, in order.
 
-    A document that cannot be read, has no known word, or has a probability below --min-probability
-    gets a record with an empty label. jsonl, json, table and header also have the reason; with
+    A document that cannot be read, or has less than --min-probability or --min-known ask for, gets
+    a record with an empty label. jsonl, json, table and header also have the reason; with
     --add-columns, --columns label,reason adds it to others.
     """
     from nbtext.documents.streams import STANDARD_INPUT, is_regular

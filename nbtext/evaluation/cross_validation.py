@@ -26,7 +26,7 @@ from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.evaluation.tasks import TASKS
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import stratified_folds
-from nbtext.features.matrix_counter import require_counts
+from nbtext.features.matrix_counter import known_tokens, require_counts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
@@ -145,6 +145,7 @@ def predict_documents(
     labels : sequence of tuple of str
         The labels of each class of the documents to predict.
     """
+    n_tokens = known_tokens(held_out)
     if training.vocabulary is not None and features.vocabulary is None:
         columns = training.statistics.used_features
         held_out = held_out.restrict(columns, training.statistics.n_features)
@@ -152,8 +153,11 @@ def predict_documents(
     model = fit_model(training, features, model_settings)
     if model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
+    first = 0
     for part in held_out.split(max(1, MAX_PROBABILITIES // len(model.labels))):
-        yield predict_counts(model, part, [labels[k] for k in part.classes], decisions)
+        own = n_tokens[first : first + len(part)]
+        yield predict_counts(model, part, own, [labels[k] for k in part.classes], decisions)
+        first += len(part)
 
 
 def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhile

@@ -180,7 +180,7 @@ def measure(
         of_true=of_true,
         squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
-        is_answerable=is_answered | ((best < min_probability) & (predictions.known > 0)),
+        is_answerable=is_answered | ((best < min_probability) & is_read),
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
         is_outlier=np.array(
             list(map(bool, predictions.outliers or [False] * len(true))), dtype=np.bool_

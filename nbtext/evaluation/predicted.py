@@ -105,6 +105,7 @@ def predict_from_file(
     for is_given, option, final in (
         (decisions.threshold or decisions.at_least_one, "--threshold", "labels"),
         (decisions.coverage is not None, "--coverage", "prediction sets"),
+        (decisions.min_known is not None, "--min-known", "labels"),
     ):
         if is_given:
             hint = f"write the file with nbtext predict {option}, and leave out {option} here"

@@ -104,7 +104,6 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     else:
         constants |= {"A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"]}
         own = [
-            ("prior", np.array(parameters["prior"])),
             ("prior_adjustment", calibration.prior_adjustment),
             ("shift", calibration.decision_offsets),
         ]

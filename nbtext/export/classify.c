@@ -254,8 +254,7 @@ const char *const *nbtext_labels(void) { return labels; }
 const double *nbtext_thresholds(void) { return thresholds; }
 #endif
 
-/* Classify a text in UTF-8: return the number of its label, and write the N_LABELS probabilities. -1: no feature of
-   the text is known, and the probabilities are those of the prior; -2: out of memory. Several threads may call it at once.
+/* Classify a text in UTF-8: return the number of its label, and write the N_LABELS probabilities. -1: out of memory. Several threads may call it at once.
    A model of several labels returns how many labels reach their thresholds, nbtext_thresholds(), instead. */
 int nbtext_classify(const char *text, size_t length, double *probabilities) {
     size_t most = 2 * length + 1, most_features = 0;  /* of a view; with two spaces for each word */
@@ -268,7 +267,7 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
     Word *words = malloc((most + 2) * sizeof *words);
     long *columns = malloc(most_features * sizeof *columns);
     double *weights = malloc(most_features * sizeof *weights), *scores = malloc(N_BIAS * sizeof *scores);
-    int best = -2;
+    int best = -1;
     if (points && lower && letters && words && columns && weights && scores) {
         size_t count = read_text(text, length, points, lower);
         long n_known = 0;
@@ -282,9 +281,8 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
         best = choose_labels(scores, n_known, probabilities);
 #else
         best = choose_label(scores, n_known);
-        memcpy(probabilities, n_known ? scores : prior, sizeof bias);
+        memcpy(probabilities, scores, sizeof bias);
 #endif
-        if (n_known == 0) best = -1;
     }
     free(points), free(lower), free(letters), free(words), free(columns), free(weights), free(scores);
     return best;
@@ -327,18 +325,17 @@ static void put_labels(const double *probabilities, int n, int has_labels) {
 int main(void) {
     double probabilities[N_LABELS];
     size_t length = 0, room = 1 << 16;
-    int best = -1;
+    int best = 0;
     char *line = malloc(room);
     for (int letter = getchar(); line; letter = getchar()) {
         if (letter == EOF || letter == '\n') {
             if (letter == EOF && length == 0) break;
             best = nbtext_classify(line, length, probabilities);
-            if (best == -2) break;
-            if (best == -1) puts("\t");
+            if (best == -1) break;
 #ifdef SEVERAL
-            else put_labels(probabilities, best, 1), putchar('\t'), put_labels(probabilities, best, 0), putchar('\n');
+            put_labels(probabilities, best, 1), putchar('\t'), put_labels(probabilities, best, 0), putchar('\n');
 #else
-            else put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);
+            put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);
 #endif
             if (fflush(stdout) == EOF) break;  /* the reader of a pipe may wait for this line */
             length = 0;
@@ -351,7 +348,7 @@ int main(void) {
             line[length++] = (char) letter;
         }
     }
-    int is_bad = best == -2 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF || ferror(stdout);
+    int is_bad = best == -1 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF || ferror(stdout);
     free(line);
     if (is_bad) fputs("no memory, or input or output failed\n", stderr);
     return is_bad;

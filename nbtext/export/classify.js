@@ -61,7 +61,7 @@ const severalProbabilities = (scores, known) => {
 };
 
 /**
- * Return the label of a text (null if the model knows no feature of the text), and the probability of each label.
+ * Return the label of a text, and the probability of each label.
  * A multi-label model returns `labels` instead, the most probable one first.
  */
 export function classify(text) {
@@ -87,7 +87,7 @@ export function classify(text) {
   const named = (probabilities) => Object.fromEntries(model.labels.map((label, k) => [label, probabilities[k]]));
   if (model.several) {
     const each = severalProbabilities(scores, known), { thresholds } = model.several;
-    const reached = [...each.keys()].filter((k) => known && each[k] >= thresholds[k]);
+    const reached = [...each.keys()].filter((k) => each[k] >= thresholds[k]);
     reached.sort((a, b) => each[b] - each[a] || a - b);
     return { labels: reached.map((k) => model.labels[k]), probabilities: named(each) };
   }
@@ -97,8 +97,5 @@ export function classify(text) {
   if (model.prior_adjustment) probabilities = softmax(probabilities.map((p, k) => Math.log(p) + model.prior_adjustment[k]));
   const decisive = probabilities.map((p, k) => Math.log(p) + (model.shift?.[k] ?? 0));
   const best = decisive.reduce((best, x, k) => (x > decisive[best] ? k : best), 0);
-  return {
-    label: known ? model.labels[best] : null,
-    probabilities: named(known ? probabilities : model.prior),
-  };
+  return { label: model.labels[best], probabilities: named(probabilities) };
 }

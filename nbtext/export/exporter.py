@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
@@ -113,15 +111,11 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
     p = softmax(s / (a max(L, 1)^b)), q = (1 - noise) p + noise / n_labels, and the probabilities
     are r = softmax(log q + prior_adjustment). The label is the one with the largest log r + shift,
     where shift are the decision offsets. Without calibration a is 1, b and noise are 0;
-    prior_adjustment and shift may be None. A document without a known token has the probabilities
-    `prior` and no label; `default_class` is the class of the label that TextClassifier.predict
-    gives it (None: the most probable one).
+    prior_adjustment and shift may be None.
     """
     task: Any = model.task if model.task.is_exclusive else OneLabel(model.labels, model.log_prior)
     calibration = task.calibration
     scaling = calibration.temperature or TemperatureScaling(1.0, 0.0)
-    bias = model.scorer.bias[None, : len(model.labels)]
-    unknown = task.log_probabilities(bias, np.zeros(1), np.zeros(1, dtype=np.bool_))
     return {
         "a": scaling.a,
         "b": scaling.b,
@@ -129,8 +123,6 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
         "prior_adjustment": None
         if calibration.prior_adjustment is None
         else calibration.prior_adjustment.tolist(),
-        "prior": np.exp(unknown)[0].tolist(),
-        "default_class": task.default_class,
         "shift": None
         if calibration.decision_offsets is None
         else calibration.decision_offsets.tolist(),

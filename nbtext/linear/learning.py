@@ -24,7 +24,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, Unanswered, judge
+from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -57,7 +57,6 @@ def learn(
     settings: ModelSettings,
     *,
     goals: Goals,
-    log_prior: Floats,
     jobs: int = 1,
 ) -> tuple[LinearScorer, Selection]:
     """Fit a linear model to all documents, and return it with its hyperparameters, calibration and
@@ -76,7 +75,6 @@ def learn(
         some are held out
     settings : of a linear model
     goals : what the decisions have to achieve
-    log_prior : (n_classes,), log-probabilities of a document without a known word
 
     Raises
     ------
@@ -89,9 +87,11 @@ def learn(
     model: LinearModel = LINEAR_MODELS[settings.model]
     if isinstance(data, BlockedData):
         held_out = _hold_out_first(data, lengths, settings, goals)
+        # of the others, only documents without a word are held out
+        lengths = np.pad(lengths, (0, len(data) - len(lengths)))
     else:
         data.mean_square()  # raises where sums of squares would overflow
-        held_out = _hold_out(data, lengths, settings, goals, is_stacked=model.is_stacked)
+        held_out = _hold_out(data, settings, goals, is_stacked=model.is_stacked)
     is_selecting = settings.C == AUTO
     if not len(held_out.documents):
         refuse_targets(goals.targets)
@@ -118,45 +118,35 @@ def learn(
     if has_folds and scores is None:
         scores = problem.score_folds(held_out.folds, rough, solution)
     parts = problem.parts if isinstance(problem, Stack) else ()
-    uncalibrated = Selection(Hyperparameters(0.0, C, parts=parts))
-
-    def estimate_from(scores: Floats | None) -> Selection:
-        """Calibrate scores of held-out documents, and estimate how good predictions are."""
+    selection = Selection(Hyperparameters(0.0, C, parts=parts))
+    if scores is not None:
         documents = held_out.documents
-        unanswered = held_out.unanswered
         n_unjudged = held_out.n_unjudged
-        if scores is None:
-            if not len(unanswered):
-                return uncalibrated
-            scores = np.zeros((0, data.n_classes))
         known = lengths[documents]
         classes = data.classes[documents]
-        found = uncalibrated
-        if settings.calibrate and len(documents):
-            found = found._replace(
-                calibration=Calibration(fit_scaled_temperature(scores, known, classes))
-            )
-        found = judge(
-            found,
+        if settings.calibrate:
+            temperature = fit_scaled_temperature(scores, known, classes)
+            selection = selection._replace(calibration=Calibration(temperature))
+        selection = judge(
+            selection,
             Scored(scores, known, classes),
-            Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
-            n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
+            n_unjudged=n_unjudged * len(documents) // (len(data) - n_unjudged),
             contents=None if data.hashes is None else data.hashes[documents],
             goals=goals,
         )
-        assert found.estimate is not None  # for the types
-        folds = 1 if isinstance(data, BlockedData) else None
-        return found._replace(estimate=replace(found.estimate, unjudged=n_unjudged, folds=folds))
-
-    selection = estimate_from(scores) if is_judged else uncalibrated
-    estimate = selection.estimate
-    if estimate is not None:
-        estimate = replace(estimate, duplicates=count_duplicates(data.hashes))
+        assert selection.estimate is not None  # for the types
+        estimate = replace(
+            selection.estimate,
+            unjudged=n_unjudged,
+            duplicates=count_duplicates(data.hashes),
+            folds=1 if isinstance(data, BlockedData) else None,
+        )
+        selection = selection._replace(estimate=estimate)
     scorer = problem.scorer(solution)
     if not solution.is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     hyperparameters = replace(selection.hyperparameters, is_converged=solution.is_converged)
-    return scorer, selection._replace(hyperparameters=hyperparameters, estimate=estimate)
+    return scorer, selection._replace(hyperparameters=hyperparameters)
 
 
 def count_duplicates(hashes: NDArray[np.uint64] | None) -> int:
@@ -172,24 +162,16 @@ class HeldOut(NamedTuple):
 
     folds       (n_documents,), the fold of each document, or NEVER_HELD_OUT
     documents   (n_held_out,), those in a fold
-    unanswered  documents of the same folds without a word that another document has, which are in
-                no fold
     n_unjudged  number of documents that cannot be in a fold, because their class has no other one
     """
 
     folds: NDArray[np.int32]
     documents: NDArray[np.int64]
-    unanswered: NDArray[np.int64]
     n_unjudged: int
 
 
 def _hold_out(
-    data: TrainingData,
-    lengths: NDArray[Any],
-    settings: ModelSettings,
-    goals: Goals,
-    *,
-    is_stacked: bool = False,
+    data: TrainingData, settings: ModelSettings, goals: Goals, *, is_stacked: bool = False
 ) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
@@ -219,11 +201,7 @@ def _hold_out(
         folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = (
             NEVER_HELD_OUT
         )
-    unanswered = np.flatnonzero(
-        (folds != NEVER_HELD_OUT) & ((lengths <= 0) | (np.diff(data.indptr) == 0))
-    )
-    folds[unanswered] = NEVER_HELD_OUT  # models of other folds learn nothing of their words
-    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
+    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), n_unjudged)
 
 
 def _hold_out_first(
@@ -249,13 +227,12 @@ def _hold_out_first(
     own = data.classes[:size]
     is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
     folds = np.full(len(data), NEVER_HELD_OUT, dtype=np.int32)
-    folds[np.flatnonzero(is_held_out & (lengths[:size] > 0))] = 0
+    folds[np.flatnonzero(is_held_out)] = 0
     empty = np.flatnonzero(data.hashes == np.uint64(EMPTY_HASH))
-    unanswered = np.flatnonzero(is_held_out & (lengths[:size] <= 0))
     if size:
-        unanswered = np.append(unanswered, empty[empty >= size][:: len(data) // size])
+        folds[empty[empty >= size][:: len(data) // size]] = 0
     n_unjudged = int((class_documents == 1).sum())
-    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
+    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), n_unjudged)
 
 
 def _select_strength(
@@ -391,7 +368,6 @@ def learn_labels(
     cells = replace(
         cells,
         lengths=lengths,
-        n_unanswered=int((lengths <= 0).sum()),
         n_duplicates=count_duplicates(data.hashes),
     )
     probabilities = cells.left_out_probabilities(scaling)

@@ -26,7 +26,7 @@ from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
 from nbtext.records import dataclass
 
-Evidence = tuple[Floats, NDArray[Any], NDArray[np.bool_]]
+Evidence = tuple[Floats, NDArray[Any]]
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "str": str,
     "int": int,
@@ -253,15 +253,14 @@ class FittedModel:
         return counts
 
     def evidence(self, documents: DocumentCounts) -> Evidence:
-        """Return the scores of documents over the model's features, their lengths, and whether they
-        have a known word.
+        """Return the scores of documents over the model's features, and their lengths.
 
         They are the parameters of methods of the task.
         """
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
         scores = self.scorer.scores(documents.indptr, documents.indices, weights)
         lengths = documents.lengths if documents.has_lengths else documents.totals
-        return scores, lengths, np.diff(documents.indptr) > 0
+        return scores, lengths
 
     def class_of(self, label: str) -> int:
         """Return the number of a label's class.

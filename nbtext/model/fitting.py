@@ -161,9 +161,7 @@ def fit_model(
     event_model = _event_model(features, model_settings, hyperparameters, counts)
     scorer = event_model.compile(statistics, smoothing=hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
-    task = OneLabel.of(
-        labels, log_priors, statistics.class_documents, model_settings, calibration, estimate
-    )
+    task = OneLabel(labels, log_priors, calibration, estimate)
     return FittedModel(
         task,
         features,
@@ -309,24 +307,19 @@ def _fit_linear_model(
     if isinstance(data, BlockedData) or data.sets is None:
         from nbtext.linear.learning import learn
 
-        class_documents = statistics.class_documents
-        log_priors = log_prior(class_documents, model_settings.prior_of(labels))
+        log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
         scorer, (hyperparameters, calibration, estimate) = learn(
             data,
             n_known,
             model_settings,
             goals=goals,
-            log_prior=log_priors,
             jobs=jobs,
         )
-        task = OneLabel.of(
-            labels, log_priors, class_documents, model_settings, calibration, estimate
-        )
+        task = OneLabel(labels, log_priors, calibration, estimate)
     else:
         from nbtext.linear.learning import learn_labels
         from nbtext.model.several_labels import SeveralLabels
 
-        n_known = n_known * (np.diff(sample.indptr) > 0)
         scorer, hyperparameters, fit = learn_labels(
             data, model_settings, lengths=n_known, jobs=jobs
         )
@@ -550,9 +543,6 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     log_posterior = fitted.calibration.log_posterior(
         judged.ignore_hapaxes(scores, smoothing), judged.lengths
     )
-    unanswered = np.flatnonzero(~judged.is_known)
-    if settings.calibrate:
-        log_posterior[unanswered] = judged.take(unanswered).unanswered_log_posterior()
     groups = judged.documents.groups
     assert groups is not None  # set above
     return groups.astype(np.int64), np.exp(log_posterior)

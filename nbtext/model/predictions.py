@@ -16,8 +16,6 @@ from nbtext.records import dataclass
 Labels = tuple[str, ...]
 Label = TypeVar("Label", bound=str | int | float)
 FEW_CLASSES = 256  # so many are sorted at once
-NO_TOKEN = "the document holds no token"
-NO_KNOWN_WORD = "the document holds no known word"
 
 
 @dataclass(slots=True, eq=False)
@@ -26,8 +24,8 @@ class Predictions:
     documents share.
 
     A document has a set of labels: exactly one, or any number, as the task says (see
-    `nbtext.model.task`). One without a label may have a reason: it could not be read, it has no
-    token, the model knows none of them, or it abstains.
+    `nbtext.model.task`). One without a label may have a reason: it could not be read, or the model
+    abstains.
 
     Attributes
     ----------

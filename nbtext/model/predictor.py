@@ -23,7 +23,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix_counter import MatrixCounter, document_rows, known_tokens, name_numbered
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import Evidence, FittedModel
-from nbtext.model.predictions import NO_KNOWN_WORD, NO_TOKEN, Labels, Predictions
+from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.settings import DecisionSettings
 
 MOST_PROBABLE = DecisionSettings()
@@ -48,10 +48,15 @@ class Scores(NamedTuple):
 
     @property
     def evidence(self) -> Evidence:
-        """The scores, the lengths of the documents, and whether each has a known word: the
-        parameters of a task.
+        """The scores, and the lengths of the documents: the parameters of a task."""
+        return self.scores, self.n_known
+
+    @property
+    def known(self) -> Floats:
+        """The share of each document's tokens that the model knows, (n_documents,); 0 without
+        tokens.
         """
-        return self.scores, self.n_known, self.n_known > 0
+        return self.n_known / np.maximum(self.n_tokens, 1)
 
 
 class Predictor:
@@ -174,8 +179,6 @@ class Predictor:
     ) -> Predictions:
         """Return one prediction for each document of a batch, in order.
 
-        A document without a known word has no label: its text gives no evidence for one.
-
         Parameters
         ----------
         scores
@@ -187,18 +190,17 @@ class Predictor:
         n_tokens = scores.n_tokens
         n_known = scores.n_known
         probabilities, decided = task.judge(*scores.evidence)
-        reasons = unanswered_reasons(n_tokens, n_known)
+        reasons = find_unknown(scores.known, decisions.min_known)
         for row, problem in batch.problems.items():
             probabilities[row] = np.nan
             reasons[row] = str(problem)
-        known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
         predictions = Predictions(
             task.name,
             task.labels,
             batch.ids,
             [()] * len(batch),
             probabilities,
-            known,
+            scores.known,
             reasons,
             batch.list_labels(),
             decided,
@@ -224,19 +226,20 @@ class Predictor:
 def predict_counts(
     model: FittedModel,
     documents: DocumentCounts,
+    n_tokens: NDArray[Any],
     true_labels: list[Labels | None],
     decisions: DecisionSettings,
 ) -> Predictions:
     """Return the predictions for documents over the features of a model; they have no ids.
 
+    n_tokens     (n_documents,), also of features that the model lacks
     true_labels  (n_documents,)
     """
     task = model.task
     evidence = model.evidence(documents)
     n = len(documents)
     probabilities, decided = task.judge(*evidence)
-    known = evidence[-1].astype(np.float64)
-    reasons = unanswered_reasons(np.ones(n), known)
+    known = known_tokens(documents) / np.maximum(n_tokens, 1)
     predictions = Predictions(
         task.name,
         task.labels,
@@ -244,18 +247,19 @@ def predict_counts(
         [()] * n,
         probabilities,
         known,
-        reasons,
+        find_unknown(known, decisions.min_known),
         true_labels,
         decided,
     )
     return task.decide(predictions, decisions)
 
 
-def unanswered_reasons(n_tokens: NDArray[Any], n_known: NDArray[Any]) -> list[str | None]:
-    """Return why each document gets no label; None if it gets one: it has a word that the model
-    knows.
+def find_unknown(known: Floats, minimum: float | None) -> list[str | None]:
+    """Return why each document gets no label: too small a share of its tokens is known; None if it
+    may get one.
     """
-    reasons: list[str | None] = [None] * len(n_known)
-    for row in np.flatnonzero(n_known == 0).tolist():
-        reasons[row] = NO_KNOWN_WORD if n_tokens[row] else NO_TOKEN
+    reasons: list[str | None] = [None] * len(known)
+    if minimum is not None:
+        for row in np.flatnonzero(known < minimum).tolist():
+            reasons[row] = f"the share {known[row]:.6f} of the tokens is known, below {minimum:g}"
     return reasons

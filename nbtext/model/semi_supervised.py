@@ -271,14 +271,7 @@ class _Learner:
             if vocabulary is not None and columns is not None
             else vocabulary
         )
-        task = OneLabel(
-            self.counts.labels,
-            log_prior,
-            selection.calibration,
-            selection.estimate,
-            self.model_settings.calibrate,
-            int(log_prior.argmax()),
-        )
+        task = OneLabel(self.counts.labels, log_prior, selection.calibration, selection.estimate)
         return FittedModel(
             task,
             self.features,

@@ -160,6 +160,7 @@ class DecisionSettings(Settings):
     """How probabilities become decisions.
 
     min_probability  the model abstains below it; None: it never abstains
+    min_known        the model abstains if a smaller share of a document's tokens is known
     coverage         probability that a prediction set holds the true label; None: no sets
     cost             the costs of errors, which the labels minimize; None: all errors cost the same
     threshold        minimum probabilities at which labels are predicted: of one label, as a pair,
@@ -175,6 +176,15 @@ class DecisionSettings(Settings):
 
     min_probability: float | None = setting(
         None, "Predict no label if its probability is below P.", low=0, high=1, metavar="P"
+    )
+    min_known: float | None = setting(
+        None,
+        "Predict no label if the model knows less than this share of the document's tokens; of a document "
+        "without tokens it is 0. Without the option, the label of a document of unknown words is what the model gives "
+        "to no words.",
+        low=0,
+        high=1,
+        metavar="SHARE",
     )
     coverage: float | None = setting(
         None,

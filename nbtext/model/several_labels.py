@@ -27,7 +27,7 @@ from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings, refuse_decisions
-from nbtext.model.task import LEAST, align, log_odds, no_prediction_sets
+from nbtext.model.task import align, log_odds, no_prediction_sets
 from nbtext.records import dataclass
 
 SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
@@ -118,15 +118,11 @@ class SeveralLabels:
         """
         return split_scores(scores, self.priors)
 
-    def log_probabilities(
-        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
-    ) -> Floats:
+    def log_probabilities(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
         """See Task."""
-        return np.log(self.judge(scores, lengths, is_known)[0])
+        return np.log(self.judge(scores, lengths)[0])
 
-    def judge(
-        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
-    ) -> tuple[Floats, None]:
+    def judge(self, scores: Floats, lengths: NDArray[Any]) -> tuple[Floats, None]:
         """See Task."""
         return self.fit.combination.probabilities(self.split(scores), lengths), None
 
@@ -155,17 +151,13 @@ class SeveralLabels:
             sets = select_labels(probabilities, labels, np.full(len(labels), minimum))
         return replace(predictions, labels=chosen, thresholds=thresholds, label_sets=sets)
 
-    def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def choose(self, log_probabilities: Floats) -> NDArray[np.bool_]:
         """See Task."""
-        return (np.exp(log_probabilities) >= self.fit.thresholds) & is_known[:, None]
+        return np.exp(log_probabilities) >= self.fit.thresholds
 
-    def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
+    def margins(self, log_probabilities: Floats) -> Floats:
         """See Task."""
-        return np.where(
-            is_known[:, None],
-            log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds),
-            LEAST,
-        )
+        return log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds)
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:

@@ -382,15 +382,14 @@ def arrange_columns(model: FittedModel, values: Floats, *, absent: float) -> Flo
     return arranged
 
 
-def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Any:
+def decide(model: FittedModel, log_probabilities: Floats) -> Any:
     """Return the label of each text, as an array; with several labels, a list of tuples or an
     indicator matrix.
 
     log_probabilities  (n_texts, n_labels)
-    is_known           (n_texts,), whether each text has a known word
     """
     values = model.label_values
-    chosen = model.task.choose(log_probabilities, is_known)
+    chosen = model.task.choose(log_probabilities)
     if chosen.ndim == 1:
         return np.array(values)[chosen]
     if model.label_columns is not None:
@@ -398,11 +397,9 @@ def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.b
     return rank_labels(chosen, np.exp(log_probabilities), values)
 
 
-def decision_values(
-    model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]
-) -> Floats:
+def decision_values(model: FittedModel, log_probabilities: Floats) -> Floats:
     """Return the values that determine the labels; see TextClassifier.decision_function."""
-    values = arrange_columns(model, model.task.margins(log_probabilities, is_known), absent=LEAST)
+    values = arrange_columns(model, model.task.margins(log_probabilities), absent=LEAST)
     return np.asarray(
         values[:, 1] - values[:, 0] if model.task.fit is None and values.shape[1] == 2 else values
     )
@@ -521,7 +518,7 @@ def count_rows(
     return counts, label_type, retained
 
 
-def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bool_]]:
+def row_log_posterior(model: FittedModel, X: Any) -> Floats:
     """Return the log-probabilities of rows, (n_documents, n_classes), and whether each has a known
     column.
 
@@ -541,8 +538,7 @@ def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bo
     if model.vocabulary is not None and len(model.vocabulary) < rows.shape[1]:
         columns = np.array(list(map(int, model.vocabulary.terms)), dtype=np.int64)
         documents = documents.restrict(columns, rows.shape[1])
-    evidence = model.evidence(documents)
-    return model.task.log_probabilities(*evidence), evidence[-1]
+    return model.task.log_probabilities(*model.evidence(documents))
 
 
 def _read_rows(X: Any) -> csr_array:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration
-from nbtext.bayes.class_statistics import log_priors
 from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.prevalence import MeanPosteriors
@@ -75,18 +74,15 @@ class Task(Protocol):
     @property
     def fit(self) -> Any: ...
 
-    def log_probabilities(
-        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
-    ) -> Floats:
+    def log_probabilities(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
         """Return the calibrated log-probabilities that follow from scores, (n_documents, n_labels).
 
-        scores    (n_documents, n_scores), of the scorer
-        lengths   (n_documents,), known tokens
-        is_known  (n_documents,), whether each document has a known word
+        scores   (n_documents, n_scores), of the scorer
+        lengths  (n_documents,), known tokens
         """
 
     def judge(
-        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+        self, scores: Floats, lengths: NDArray[Any]
     ) -> tuple[Floats, NDArray[np.int64] | None]:
         """Return the probabilities, (n_documents, n_labels), and the class of the one label of each
         document.
@@ -105,17 +101,16 @@ class Task(Protocol):
             `coverage` is set, and the model has no nonconformity scores.
         """
 
-    def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[Any]:
+    def choose(self, log_probabilities: Floats) -> NDArray[Any]:
         """Return what scikit-learn's `predict` gives for texts: never nothing where exactly one
         label is expected.
 
         That is the class of each, (n_texts,), or whether each has each label, (n_texts, n_labels).
 
         log_probabilities  (n_texts, n_labels)
-        is_known           (n_texts,), whether each text has a known word
         """
 
-    def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
+    def margins(self, log_probabilities: Floats) -> Floats:
         """Return the values that determine what `choose` returns, (n_texts, n_labels); see
         there.
         """
@@ -150,18 +145,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OneLabel:
-    """A document has exactly one label; the labels exclude each other.
-
-    Attributes
-    ----------
-    is_calibrated
-        Whether a document without a known word has the prior probabilities. If not, probabilities
-        are those of scikit-learn.
-    default_class
-        The class of a document without a known word where it must have one: the most frequent
-        class, or the most probable one by a prior that was given. None: the most probable one,
-        because the model is not calibrated.
-    """
+    """A document has exactly one label; the labels exclude each other."""
 
     name: ClassVar[str] = "one"
     is_exclusive: ClassVar[bool] = True
@@ -171,49 +155,21 @@ class OneLabel:
     log_prior: Floats
     calibration: Calibration = field(default_factory=Calibration)
     estimate: LeaveOneOutEstimate | None = None
-    is_calibrated: bool = True
-    default_class: int | None = None
-
-    @classmethod
-    def of(
-        cls,
-        labels: Labels,
-        log_prior: Floats,
-        class_documents: NDArray[Any],
-        settings: ModelSettings,
-        calibration: Calibration,
-        estimate: LeaveOneOutEstimate | None,
-    ) -> OneLabel:
-        """Return the task of a model with these settings.
-
-        class_documents  (n_labels,), documents of each label
-        """
-        default = None
-        if settings.calibrate:
-            default = int(
-                log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax()
-            )
-        return cls(labels, log_prior, calibration, estimate, settings.calibrate, default)
 
     @property
     def posteriors(self) -> MeanPosteriors | None:
         """See Task."""
         return self.calibration.mean_posteriors
 
-    def log_probabilities(
-        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
-    ) -> Floats:
+    def log_probabilities(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
         """See Task."""
-        found = self.calibration.log_posterior(scores, lengths)
-        if self.is_calibrated and not is_known.all():
-            found[~is_known] = self.log_prior
-        return found
+        return self.calibration.log_posterior(scores, lengths)
 
     def judge(
-        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+        self, scores: Floats, lengths: NDArray[Any]
     ) -> tuple[Floats, NDArray[np.int64] | None]:
         """See Task."""
-        found = self.log_probabilities(scores, lengths, is_known)
+        found = self.log_probabilities(scores, lengths)
         return np.exp(found), self.calibration.decide(found)
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
@@ -231,25 +187,14 @@ class OneLabel:
             predictions = self._add_sets(predictions, decisions.coverage)
         return abstain_below(predictions, decisions.min_probability)
 
-    def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def choose(self, log_probabilities: Floats) -> NDArray[np.int64]:
         """See Task."""
-        classes = self.calibration.decide(log_probabilities)
-        return (
-            classes
-            if self.default_class is None
-            else np.where(is_known, classes, self.default_class)
-        )
+        return self.calibration.decide(log_probabilities)
 
-    def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
+    def margins(self, log_probabilities: Floats) -> Floats:
         """See Task."""
         offsets = self.calibration.decision_offsets
-        default = self.default_class
-        values = log_probabilities if offsets is None else log_probabilities + offsets
-        if default is not None:
-            values[~is_known] = log_probabilities[~is_known]
-            # of equal priors, it is that of the most frequent label
-            values[~is_known, default] += 1.0
-        return values
+        return log_probabilities if offsets is None else log_probabilities + offsets
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 REPEATED = 0.1  # share of documents that repeat another one, or nearly so, from which it is said
 # documents among which near duplicates are searched, which takes 1 % of the time of training
 SEARCHED = 5120
+PRIOR_ONLY = "the label is what the model gives to no words"
 COMPARED = 20  # documents, from which shares and accuracies say something
 LARGEST = 0.6  # share of the largest label, from which accuracy alone says little
 WIDEST = 2.0  # a 95 % interval of n documents is narrower on each side than WIDEST / √n
@@ -28,7 +29,7 @@ class FirstLook:
 
     documents      number of documents
     labels         number of documents with each label
-    empty          number of documents without a token
+    empty          number of documents without a token, or, of a model, without a known word
     repeated       number of documents that repeat another one, and number of documents among which
                    they were counted
     near           about which share of the texts are near duplicates of another one
@@ -93,14 +94,9 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     lines = []
     if look.empty:
         total = number_of(look.documents, "document")
-        hold = "hold"
-        what = "they count for their labels, and get no label"
-        if look.empty == 1:
-            hold = "holds"
-            what = "it counts for its label, and gets no label"
-        if not look.is_training:
-            what = "a document without a label counts as wrong"
-        lines.append(f"{look.empty:,} of {total} {hold} no token: {what}")
+        hold = "holds" if look.empty == 1 else "hold"
+        what = "token" if look.is_training else "known word"
+        lines.append(f"{look.empty:,} of {total} {hold} no {what}: {PRIOR_ONLY}")
     single = sorted(label for label, n in look.labels.items() if n == 1)
     if single and len(look.labels) > 1 and look.is_training:
         names = list_some(map(printable, single))

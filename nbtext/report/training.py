@@ -84,7 +84,6 @@ def format_training_summary(model: TrainedModel) -> str:
         )
     if expected.duplicates:
         judge += f", {number_of(expected.duplicates, 'duplicate')} left out together"
-    judge += f", {expected.unanswered:,} unanswered" if expected.unanswered else ""
     figures = ", ".join(
         f"{title} {getattr(expected, name):.4f}" for title, name in expected.HEADLINE.items()
     )

@@ -238,8 +238,6 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("task.log_prior", put("task.log_prior", np.log([0.5, 0.5, 0.5]))),
     ("task.log_prior", put("task.log_prior", np.array([1.0, -9.0, -9.0]))),
     ("task.log_prior", put("task.log_prior", np.array([0.0, -np.inf, -np.inf]))),
-    ("task.default_class", put("task.default_class", 3)),
-    ("task.default_class", put("task.default_class", -1)),
     ("scorer.derivation", put("scorer.derivation", {})),
     ("views.weighting.idf", put("views.0.weighting.idf", np.ones(3))),
     (
@@ -262,8 +260,6 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
         put("counts.statistics.class_documents", np.ones(4, dtype=np.uint8)),
     ),
     ("input.separate_fields", put("input.separate_fields", True)),
-    ("task.estimate.unanswered", put("task.estimate.unanswered", -1)),
-    ("task.estimate.unanswered", put("task.estimate.unanswered", 1.5)),
     ("hyperparameters.smoothing", put("hyperparameters.smoothing", float("inf"))),
     ("views.weighting.tf", put("views.0.weighting.tf", "loud")),
 ]

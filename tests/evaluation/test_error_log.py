@@ -81,8 +81,8 @@ def test_labels_may_differ_from_batch_to_batch() -> None:
 
 
 def test_a_threshold_is_no_lack_of_an_answer() -> None:
-    """A document that was left unanswered for its low probability can be answered; one that holds
-    no word cannot.
+    """A document that was left unanswered for its low probability can be answered; one that has no
+    label for another reason cannot.
     """
     probabilities, true = probabilities_of(20, 3, 1)
     probabilities[3] = (0.5, 0.3, 0.2)

@@ -132,9 +132,6 @@ class Learned(NamedTuple):
 def learn(
     data: TrainingData, lengths: NDArray[np.float64], settings: ModelSettings, *, jobs: int = 1
 ) -> Learned:
-    """Fit with the goals of the settings, and a uniform prior."""
+    """Fit with the goals of the settings."""
     goals = Goals(settings.optimize)
-    log_prior = np.full(data.n_classes, -np.log(data.n_classes))
-    return Learned(
-        *learning.learn(data, lengths, settings, goals=goals, log_prior=log_prior, jobs=jobs)
-    )
+    return Learned(*learning.learn(data, lengths, settings, goals=goals, jobs=jobs))

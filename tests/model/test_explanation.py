@@ -231,14 +231,13 @@ def test_hashed_features_have_the_names_of_the_document() -> None:
     assert sorted(words) == ["chinese", "japan", "tokyo"]
 
 
-def test_no_answer_and_one_label() -> None:
-    """Without a prediction the explanation has the reason; with one label, the label alone."""
+def test_no_words_and_one_label() -> None:
+    """Without words, only the prior speaks for a label; with one label, there is the label
+    alone.
+    """
     (empty,) = classifier_of({"model": "multinomial"}).explain(["!"])
-    assert (empty.label, empty.reason, empty.contributions) == (
-        None,
-        "the document holds no token",
-        (),
-    )
+    assert (empty.known, empty.reason, empty.contributions) == (0, None, ())
+    assert empty.label is not None
     (alone,) = TextClassifier().fit(["red sun"], ["red"]).explain(["red"])
     assert (alone.label, alone.against, alone.probability) == ("red", None, 1.0)
 

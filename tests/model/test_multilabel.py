@@ -128,12 +128,17 @@ def _saved(model: TrainedModel, folder: Path) -> Path:
     return folder / "saved"
 
 
-def test_unreadable_documents_and_texts_without_tokens_have_no_labels() -> None:
+def test_unreadable_documents_and_those_of_unknown_words_have_no_labels() -> None:
+    """The latter if --min-known asks for it."""
     predictor = Predictor(train(FRUIT).fitted)
     batch = Batch(["1", "2"], (["", ""],), [None] * 2, problems={1: InputError("is missing")})
-    found = predictor.predict_batch(batch, DecisionSettings(threshold=(0.0,), at_least_one=True))
+    decisions = DecisionSettings(threshold=(0.0,), at_least_one=True, min_known=0.1)
+    found = predictor.predict_batch(batch, decisions)
     assert found.labels == [(), ()]
-    assert found.reasons == ["the document holds no token", "is missing"]
+    assert found.reasons == [
+        "the share 0.000000 of the tokens is known, below 0.1",
+        "is missing",
+    ]
     assert np.isnan(found.probabilities[1]).all()
 
 

@@ -12,7 +12,6 @@ from sklearn.preprocessing import FunctionTransformer
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
-from nbtext.model.predictions import NO_KNOWN_WORD, NO_TOKEN
 from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
@@ -135,8 +134,8 @@ def test_answers_of_a_batch() -> None:
     assert answers.ids == ["a", "b", "c", "d"]
     assert answers.labels[0] == ("apple",)
     assert answers.known.tolist() == [0.5, 0, 0, 0]
-    assert answers.labels[1:] == [(), (), ()]
-    assert answers.reasons == [None, NO_KNOWN_WORD, NO_TOKEN, "mail.jsonl:4: broken JSON"]
+    assert answers.labels[1] == answers.labels[2] != ()
+    assert answers.reasons == [None, None, None, "mail.jsonl:4: broken JSON"]
     np.testing.assert_allclose(answers.probabilities[:3].sum(axis=1), 1)
     assert np.isnan(answers.probabilities[3]).all()
 

@@ -97,7 +97,7 @@ def format_prediction(explanations: Sequence[Explanation]) -> str:
         return "no prediction yet: the model has no document"
     first = explanations[0]
     if first.label is None:
-        return f"no prediction: {printable(first.reason or 'the document has no known word')}"
+        return f"no prediction: {printable(first.reason or '')}"
     if first.is_absence and len(explanations) > 1:
         shares = (f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations)
         return f"prediction: {', '.join(shares)}"

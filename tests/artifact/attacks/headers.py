@@ -250,8 +250,6 @@ def _values() -> Iterator[Attack]:
             ("task.labels", [""] * 2),
             ("task.labels", ["a" * 2000, "b"]),
             ("task.log_prior", [0, 0]),
-            ("task.default_class", 2),
-            ("task.is_calibrated", 1),
             ("task.estimate.accuracy", 1.5),
             ("task.estimate.accuracy", float("nan")),
             ("task.estimate.log_loss", -1),

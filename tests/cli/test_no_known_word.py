@@ -1,0 +1,105 @@
+"""A document without a known word is like any other for the commands; --min-known withholds its
+label.
+"""
+
+import csv
+import io
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from nbtext import TextClassifier
+
+WORDS = {"fruit": ["apple", "pear", "plum", "cherry"], "tool": ["hammer", "saw", "drill", "pliers"]}
+
+
+def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
+    """Return texts of two labels, two of three of them fruit: a word, or none, or one that no other
+    text has.
+    """
+    random = Random(seed)
+    rows = []
+    for i in range(n):
+        label = "tool" if i % 3 == 2 else "fruit"
+        text = (
+            " ".join(random.choices(WORDS[label], k=3))
+            if i % 4 < 2
+            else ("", f"unheard{i}")[i % 4 - 2]
+        )
+        rows.append((text, label))
+    return rows
+
+
+def write_csv(path: Path, rows: list[tuple[str, Any]]) -> str:
+    lines = io.StringIO()
+    csv.writer(lines).writerows([("text", "label"), *rows])
+    path.write_text(lines.getvalue(), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "model", ["auto", "dirichlet", "bernoulli", "complement", "categorical", "svm", "logistic"]
+)
+def test_estimates_agree_on_texts_without_a_known_word(
+    nbtext: Any, tmp_path: Path, model: str
+) -> None:
+    """Half of 240 texts have no known word, and two thirds of them the first label: `train`,
+    `evaluate --folds` and `evaluate -m` count them alike.
+    """
+    data = write_csv(tmp_path / "t.csv", make_texts(240))
+    out = str(tmp_path / "m")
+    trained = nbtext("train", data, "--model", model, "-o", out).err
+    assert "accuracy 0.83" in trained
+    folds = nbtext("evaluate", data, "--folds", "5", "--model", model, "--to", "json").json
+    new = write_csv(
+        tmp_path / "new.csv",
+        [(text.replace("unheard", "new"), label) for text, label in make_texts(240)],
+    )
+    held_out = nbtext("evaluate", new, "-m", out, "--to", "json").json
+    for found in (folds, held_out):
+        assert (found["unanswered"], found["accuracy"]) == (0, pytest.approx(5 / 6, abs=0.01))
+    for how in (("--folds", "5", "--model", model), ("-m", out)):
+        careful = nbtext("evaluate", new, *how, "--min-known", "0.5", "--to", "json").json
+        assert (careful["unanswered"], careful["accuracy"]) == (120, 0.5)
+        assert careful["accuracy_among_answered"] == 1
+
+
+def test_min_known(nbtext: Any, tmp_path: Path) -> None:
+    """No label unless the model knows at least this share of the tokens; the record says why."""
+    data = write_csv(tmp_path / "t.csv", make_texts(240))
+    nbtext("train", data, "-o", "m", cwd=tmp_path).ok()
+    lines = b"apple zzz\napple pear plum zzz\nzzz\n"
+    command = ("predict", "-", "-m", "m", "--to", "jsonl")
+    free = nbtext(*command, input=lines, cwd=tmp_path)
+    assert [json.loads(line)["label"] for line in free.out.splitlines()] == ["fruit"] * 3
+    assert json.loads(free.out.splitlines()[2])["known"] == 0
+    careful = nbtext(*command, "--min-known", "0.6", input=lines, cwd=tmp_path)
+    found = [json.loads(line) for line in careful.out.splitlines()]
+    assert [each["label"] for each in found] == [None, "fruit", None]
+    assert found[0]["reason"] == "the share 0.500000 of the tokens is known, below 0.6"
+    assert found[2]["reason"] == "the share 0.000000 of the tokens is known, below 0.6"
+    assert found[2]["scores"] == json.loads(free.out.splitlines()[2])["scores"]
+    nbtext(*command, "--min-known", "2", input=lines, cwd=tmp_path).refused(2, "--min-known")
+
+
+def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
+    """Each label gets the share of documents that have it, and is predicted by its threshold."""
+    rows = [{"text": text, "label": [label, "thing"]} for text, label in make_texts(240)]
+    data = tmp_path / "t.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for model in ("auto", "svm"):
+        out = str(tmp_path / model)
+        nbtext("train", str(data), "--model", model, "-o", out).ok()
+        folds = nbtext("evaluate", str(data), "--folds", "5", "--model", model, "--to", "json").json
+        assert folds["micro_f1"] > 0.85
+        ask = ("predict", "-", "-m", out, "--to", "jsonl")
+        answer = nbtext(*ask, input=b"zzz\n").json
+        assert answer["labels"][0] == "thing"
+        withheld = nbtext(*ask, "--min-known", "0.1", input=b"zzz\n").json
+        assert withheld["labels"] == []
+        assert "below 0.1" in withheld["reason"]
+        classifier = TextClassifier.load(out)
+        assert classifier.predict(["zzz", ""]) == [tuple(answer["labels"])] * 2
