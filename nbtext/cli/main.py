@@ -35,7 +35,6 @@ COMMANDS = {
     "Inspect and compare": {
         "inspect": "Show the settings and the most important features of a model.",
         "explain": "Explain why documents get their labels, feature by feature.",
-        "compare": "Compare trained models, or learning curves.",
         "diff": "Show the differences between two models.",
         "sample": "Generate documents from a model.",
         "review": "Find probable label errors, duplicates and outliers in documents, without changing them.",

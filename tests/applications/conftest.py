@@ -1,5 +1,6 @@
 """The tests of applications run commands as a user does."""
 
+from browsing import shared_visit, visit  # noqa: F401  fixtures
 from command_line import (  # noqa: F401  fixtures
     letters,
     model,

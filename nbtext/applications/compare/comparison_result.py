@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nbtext.applications.compare.comparison import ComparedModel, Comparison, PairedTest
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.bootstrap import Estimate
-from nbtext.evaluation.comparison import ComparedModel, Comparison, PairedTest
 from nbtext.report.evaluation import format_unknown
 from nbtext.report.page.rendering import Chart
 from nbtext.report.records import Row

@@ -7,8 +7,8 @@ from itertools import groupby
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from nbtext.applications.compare.learning_curves import LearningCurves, Point
 from nbtext.errors import number_of
-from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.evaluation.metrics import CURVES
 from nbtext.report.page.rendering import Chart, render_page, render_svg
 from nbtext.report.result import Result

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nbtext.applications.compare.settings import CurveSettings
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
@@ -14,14 +15,13 @@ from nbtext.documents.formats import HTML_SUFFIXES
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.evaluation.comparison import Comparison
-    from nbtext.evaluation.learning_curves import LearningCurves
+    from nbtext.applications.compare.comparison import Comparison
+    from nbtext.applications.compare.learning_curves import LearningCurves
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.report.result import Result
 
@@ -79,8 +79,11 @@ def compare(given: Compare) -> None:
     splits.
 
     """
-    from nbtext.report.comparison import comparison_result, render_comparison_page
-    from nbtext.report.learning_curves import (
+    from nbtext.applications.compare.comparison_result import (
+        comparison_result,
+        render_comparison_page,
+    )
+    from nbtext.applications.compare.learning_curves_result import (
         learning_curves_result,
         render_learning_curves_page,
         render_learning_curves_svg,
@@ -128,8 +131,8 @@ def _compare_models(
     """Compare trained models by their predictions for the same documents."""
     from time import thread_time
 
+    from nbtext.applications.compare.comparison import Candidate, compare_models
     from nbtext.artifact.model import load_model
-    from nbtext.evaluation.comparison import Candidate, compare_models
 
     def size(path: str) -> int | None:
         return os.path.getsize(path) if path != STANDARD_INPUT else None
@@ -148,8 +151,8 @@ def _compare_models(
 
 def _compute_curves(given: Compare) -> LearningCurves:
     """Compute the learning curves of models."""
+    from nbtext.applications.compare.learning_curves import compute_learning_curves
     from nbtext.bayes.event_models import EVENT_MODELS
-    from nbtext.evaluation.learning_curves import compute_learning_curves
     from nbtext.model.training import check_hashing
     from nbtext.report.terminal import track_progress
 

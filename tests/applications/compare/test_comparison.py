@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
+from nbtext.applications.compare.comparison import Candidate, Comparison, compare_models, mcnemar
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.comparison import Candidate, Comparison, compare_models, mcnemar
 from nbtext.evaluation.evaluator import Evaluator
 from nbtext.model.source_prediction import predict_source
 from nbtext.text_classifier import TextClassifier
 
-LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
+LETTERS = Path(__file__).parents[3] / "corpora" / "letters"
 
 
 def read(part: str) -> Source:

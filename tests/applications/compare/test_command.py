@@ -172,7 +172,7 @@ def test_learning_curves_as_svg(
 def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """One line says how to install it, before anything is read."""
     (tmp_path / "vl_convert.py").write_text("raise ImportError")
-    path = f"{tmp_path}:{Path(__file__).parents[2]}"
+    path = f"{tmp_path}:{Path(__file__).parents[3]}"
     result = nbtext(
         "compare", str(letters / "train"), "--report", "page.html", PYTHONPATH=path
     ).refused(1)

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.applications.compare.settings import CurveSettings
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import predict_documents
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.metrics import CURVES
-from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts, align_documents
 from nbtext.model.fitting import align_to_vocabulary

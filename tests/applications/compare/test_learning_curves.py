@@ -8,17 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.applications.compare.learning_curves import (
+    _sizes,
+    compute_learning_curves,
+    growing_order,
+)
+from nbtext.applications.compare.learning_curves_result import learning_curves_result
+from nbtext.applications.compare.settings import CurveSettings
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.learning_curves import _sizes, compute_learning_curves, growing_order
-from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.source_counting import count_source
-from nbtext.report.learning_curves import learning_curves_result
 from nbtext.report.result import format_result
 from nbtext.text_classifier import TextClassifier
 
@@ -102,7 +106,7 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     from nbtext.evaluation.evaluator import Evaluator
     from nbtext.model.source_prediction import predict_source
 
-    letters = Path(__file__).parents[2] / "corpora" / "letters"
+    letters = Path(__file__).parents[3] / "corpora" / "letters"
     train, test = (str(letters / half) for half in ("train", "test"))
     features = FeatureSettings()
     corpora = [

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from nbtext.applications.compare.comparison import ComparedModel, Comparison, PairedTest
+from nbtext.applications.compare.comparison_result import MAX_PAIRS, render_comparison_page
+from nbtext.applications.compare.learning_curves import LearningCurves, Point
+from nbtext.applications.compare.learning_curves_result import render_learning_curves_page
 from nbtext.evaluation.bootstrap import Estimate
-from nbtext.evaluation.comparison import ComparedModel, Comparison, PairedTest
-from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.evaluation.metrics import METRICS
-from nbtext.report.comparison import MAX_PAIRS, render_comparison_page
-from nbtext.report.learning_curves import render_learning_curves_page
 from nbtext.report.page.rendering import write_page
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)></style>&\"'"
