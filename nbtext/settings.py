@@ -382,21 +382,6 @@ def parse_label_share(text: str) -> tuple[str, float]:
     return label, share
 
 
-def parse_time(
-    units: Mapping[str, float], default_unit: str, example: str
-) -> Callable[[str], float]:
-    """Make a parser of a time, such as 5m, in the unit whose factor is 1."""
-
-    def parse(text: str) -> float:
-        number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, default_unit)
-        try:
-            return float(number) * units[unit]
-        except ValueError:
-            raise ValueError(f"{text!r} is not a time; write {example}") from None
-
-    return parse
-
-
 SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
 
 

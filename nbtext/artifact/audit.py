@@ -23,11 +23,14 @@ from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import (
     LeaveOneOutEstimate,
+    Part,
     Proportion,
     Unlabeled,
 )
+from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
+from nbtext.bayes.settings import SELECTABLE_MODELS
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_offsets, are_utf8, find_row_error
@@ -86,9 +89,11 @@ _limits = {  # of the fields of each record
         "spreads": Limits(0, 1, (LABELS,)),
         "prior": Limits(MIN_PRIOR, 1, (LABELS,)),
     },
+    "LeaveOneOutEstimate": {"accuracy": SHARE},
     "MultilabelEstimate": {"label_f1": FOR_EACH_LABEL},
     "Unlabeled": {"log_prior": Limits(-MAX_NUMBER, 0)},
     "Hyperparameters": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0},
+    "Part": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0, "weight": Limits(0, HIGHEST)},
     "OneLabel": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,))},
     "SeveralLabels": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)), "priors": FOR_EACH_LABEL},
     "Smoothing": {"mu": Limits(SMALLEST, HIGHEST), "alpha": Limits(SMALLEST, HIGHEST)},
@@ -288,6 +293,13 @@ def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None
         check_within(f"{key}.nonconformity.points", found.nonconformity.points, 0, 1)
 
 
+def _check_part(found: Part, key: str, n_labels: int) -> None:
+    """Check what `update` fits again."""
+    _check_choice(f"{key}.model", found.model, (*SELECTABLE_MODELS, *LINEAR_MODELS))
+    is_linear = found.model in LINEAR_MODELS
+    require(f"{key}.C", (found.C is None) != is_linear, f"does not fit {found.model} models")
+
+
 def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
     require(
         f"{key}.log_prior", len(found.log_prior) == n_labels, "should be one number for each label"
@@ -375,6 +387,7 @@ CHECKS: dict[str, Callable[[Any, str, int], None]] = {  # by the name of the cla
     "Quantiles": _check_quantiles,
     "MeanPosteriors": _check_mean_posteriors,
     "LeaveOneOutEstimate": _check_estimate,
+    "Part": _check_part,
     "Proportion": _check_proportion,
     "MultilabelFit": _check_multilabel_fit,
     "Unlabeled": _check_unlabeled,

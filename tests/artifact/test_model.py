@@ -151,9 +151,6 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     *(
         (f"unlabeled.{key}", put("unlabeled", {**LEARNED, key: value}))
         for key, value in (
-            ("method", "guessing"),
-            ("documents", 0),
-            ("weight", 2.0),
             ("log_likelihoods", np.array([np.nan])),
             ("log_prior", np.zeros(2)),
             ("log_prior", np.zeros(3)),

@@ -173,7 +173,7 @@ def test_documents_without_a_text_are_left_out(
         assert result.json["documents"] == len(FULL_ROWS)
         assert "skipped 3: without a text (--skip-empty)" in result.err
     predicted = nbtext("predict", name, "-m", "m.joblib", "--to", "jsonl").ok().records
-    assert [record["label"] is None for record in predicted] == [
+    assert [not record.get("known") for record in predicted] == [
         7 <= row < 10 for row in range(len(FULL_ROWS) + 3)
     ]
     assert not any("--skip-empty" in record.get("reason", "") for record in predicted)

@@ -26,5 +26,6 @@ def test_each_formula_is_computed_where_the_page_says() -> None:
 
 def found(name: str) -> object:
     """What a dotted name below nbtext means: a file of a room, and what is in it."""
-    room, file, *way = name.split(".")
-    return reduce(getattr, way, import_module(f"nbtext.{room}.{file}"))
+    is_application = name.startswith("applications.")
+    *module, rest = name.split(".", 3 if is_application else 2)
+    return reduce(getattr, rest.split("."), import_module(".".join(("nbtext", *module))))

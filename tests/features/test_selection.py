@@ -166,11 +166,11 @@ def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
             ModelError,
             "no feature is left after the limits of document frequency; lower --min-df or raise --max-df",
         ),
-        ({"min_df": 5}, SettingsError, "--min-df: 5 is more than the number of documents, 4"),
+        ({"min_df": 5}, SettingsError, "min_df: 5 is more than the number of documents, 4"),
         (
             {"min_df": 3, "max_df": 2},
             SettingsError,
-            "^--max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise",
+            "^max_df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise",
         ),
         ({"min_df": 0}, SettingsError, "^min_df: 0 is neither a number of documents"),
         (

@@ -270,7 +270,7 @@ def test_the_columns_that_tell_most_are_kept(counting_kernel: str) -> None:
     ]
     assert Vectorizer(select=("chi2", 4)).fit(batches).vocabulary_ == vectorizer.vocabulary_
     with pytest.raises(
-        InputError, match="document 1 has no label; select needs the label of each document"
+        InputError, match="document 1 has no label; --select needs the label of each document"
     ):
         Vectorizer(select=("mi", 4)).fit(texts)
     with pytest.raises(InputError, match="3 labels for 4 documents"):

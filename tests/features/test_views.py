@@ -173,13 +173,13 @@ def test_names_of_views() -> None:
         ({"view": tuple(f"char:{n}" for n in range(1, 18))}, "17 views are more than 16"),
         (
             {"view": ("word:1",), "ngrams": (1, 2)},
-            "cannot be combined with --ngrams, because each has its own",
+            "cannot be combined with ngrams, because each has its own",
         ),
         (
             {"view": ("word:1",), "analyzer": "char"},
-            "cannot be combined with --analyzer, because each has its own",
+            "cannot be combined with analyzer, because each has its own",
         ),
-        ({"view": ("word:1",), "hash_bits": 8}, "cannot be combined with --hash-bits"),
+        ({"view": ("word:1",), "hash_bits": 8}, "cannot be combined with hash_bits"),
     ],
 )
 def test_refused(options: dict[str, Any], message: str) -> None:

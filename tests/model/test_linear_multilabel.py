@@ -192,7 +192,7 @@ def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(OneVsRest, "score_held_out", record)
     for optimize in (None, "macro_f1"):
         TextClassifier(model="svm", optimize=optimize).fit(texts, labels)
-    assert data == [(2, 30), (2, 30), (5, 120), (5, 120)]  # twice, because texts repeat
+    assert data == [(2, 30), (5, 120)]
 
 
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(

@@ -87,7 +87,7 @@ def test_the_table_adds_up_to_the_score(
     shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
     tables = shown.locator("table.sum")
     answered = [explanation for explanation in explanations[1] if explanation.against is not None]
-    assert tables.count() == len(answered) == 5
+    assert tables.count() == len(answered) == 6
     for table, explanation in zip(tables.all(), answered, strict=True):
         names = table.locator("tbody th").all_inner_texts()
         values = [float(data.get_attribute("value")) for data in table.locator("data").all()]
