@@ -89,7 +89,7 @@ _limits = {  # of the fields of each record
         "spreads": Limits(0, 1, (LABELS,)),
         "prior": Limits(MIN_PRIOR, 1, (LABELS,)),
     },
-    "LeaveOneOutEstimate": {"accuracy": SHARE},
+    "LeaveOneOutEstimate": {"accuracy": SHARE, "log_loss": AT_LEAST_0},
     "MultilabelEstimate": {"label_f1": FOR_EACH_LABEL},
     "Unlabeled": {"log_prior": Limits(-MAX_NUMBER, 0)},
     "Hyperparameters": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0},
