@@ -5,7 +5,6 @@ databases at URLs.
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -204,19 +203,3 @@ def test_a_run_that_fails_in_between_leaves_nothing(
         assert result.status == 1 and "b.db: its columns are not those of a.db" in result.err
     assert select(tmp_path / "old.db", "select name from sqlite_schema") == [("t",)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "b.db", "old.db"]
-
-
-def test_a_row_of_many_large_values_takes_little(forker: Any, model: str, tmp_path: Path) -> None:
-    """SQLite computes a view without a table as a whole, though one of its columns is wanted."""
-    with closing(sqlite3.connect(tmp_path / "w.db")) as connection:
-        columns = ", ".join(f"hex(zeroblob(9000000)) as c{n}" for n in range(99))
-        connection.execute(f"create view v as select {columns}, 'a' as text")
-    command = ["predict", "w.db", "--query", "select * from v", "-m", model]
-    with forker().popen(command, cwd=tmp_path, stdout=PIPE, stderr=PIPE, text=True) as process:
-        out, err = process.communicate(timeout=100)
-    assert (process.returncode, out) == (1, "")
-    assert err == (
-        "nbtext: w.db: a row of the query takes too much memory; select fewer or smaller columns, "
-        "or raise --max-document-bytes\n"
-    )
-    assert process.max_rss < 1_000_000

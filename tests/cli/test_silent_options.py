@@ -107,7 +107,6 @@ VALUES = {  # that have an effect on these documents; of several values, one mus
     "stem": ("english",),
     "word": ("apple",),
     "exit_status": ("fruit",),
-    "rank": ("uncertainty",),
     "held_out": ("held.csv",),
     "like": ("two",),
 }
@@ -116,6 +115,7 @@ UNSEEN = {
     "single_label": "a check, which documents of a table without --label-separator always pass",
     "cluster": "results are the same on a cluster; whether there is one needs a connection",
     "id_field": "an id is shown only where a message names a document",
+    "min_known": "the models know all words of the documents",
 }
 
 
