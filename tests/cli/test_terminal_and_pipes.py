@@ -151,7 +151,7 @@ def test_a_co_process(model: str) -> None:
         for line, label in (
             ("my trash was not collected", "trash"),
             ("a parking fine", "parking"),
-            ("", ""),
+            ("", "noise"),
         ):
             process.stdin.write(line.encode() + b"\n")
             assert select.select([process.stdout], [], [], 30)[0], "no answer"

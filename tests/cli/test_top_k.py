@@ -166,7 +166,7 @@ def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
     command = ("predict", "t.txt", "--input-format", "lines", "-m", model)
     records = nbtext(*command, "--to", "jsonl").out.splitlines()
     label = json.loads(records[0])["label"]
-    found = nbtext(*command, "--to", "fasttext")
+    found = nbtext(*command, "--to", "fasttext", "--min-known", "0.1")
     assert (found.status, found.out) == (0, f"__label__{label}\n\n")
     top = nbtext(*command, "--to", "fasttext", "--top-k", "2").out
     assert top.startswith(f"__label__{label} {json.loads(records[0])['probability']:.6f} __label__")

@@ -115,12 +115,13 @@ def serve(
             model.name: FeedbackFile(os.path.join(folder, f"{model.name}.jsonl")) for model in files
         }
     service = Service(store, settings, batcher, metrics, feedback)
+    guard = service.guard(log)
     listener = _listen(settings)
     # the service has a log of its own
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn").propagate = False
     config = uvicorn.Config(
-        service.guard(log),
+        guard,
         http="httptools",
         ws="none",
         loop="asyncio",
