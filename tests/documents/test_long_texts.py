@@ -78,7 +78,7 @@ def _write_arrow(path: Path) -> None:
 
 NAMES = [*TEXTS, "t.jsonl.gz", "t.csv.gz", "t.db", "t.parquet", "t.feather", "t.arrows"]
 # the csv module and pyarrow have buffers of several times a text
-LARGER = ("t.csv", "t.csv.gz", "t.tsv", "t.parquet")
+LARGER = ("t.csv", "t.csv.gz", "t.tsv", "t.parquet", "t.arrows")
 # with two texts at once it was 267,000 and 397,000 at least
 MAX_KIB = 255_000
 MAX_OF_LARGER = 340_000
