@@ -253,7 +253,7 @@ def test_sources_without_fields(
         ({"label_fields": ("",)}, "the name of a field is empty"),
         (
             {"label_fields": ("a",), "label_separator": "|"},
-            "cannot be combined with --label-fields",
+            "cannot be combined with label_fields",
         ),
     ],
 )

@@ -366,8 +366,12 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     ):
         # surplus cells are left out, and a row that the added cells could change is written anew
         return
-    has_open_quotes = any(cell.startswith('"') for row in before for cell in row)
+    cells = [cell for row in before for cell in row]
+    has_open_quotes = any(cell.startswith('"') for cell in cells)
+    follows_blanks = any(cell != cell.lstrip() and cell.lstrip()[:1] == '"' for cell in cells)
     if has_open_quotes and (escape or (form == "tsv" and not is_plain)):
+        return
+    if follows_blanks and not is_plain:
         return
     rest = found.decode(codec, "surrogateescape")
     are_all_quoted = '"0.50"' in rest  # as those of the first row
