@@ -350,6 +350,9 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
         found = add(path, label=label, slices=slices, **reading)
     except InputError:
         return
+    is_plain = label == quoted(label, separator) and '"' not in label
+    if not is_plain and any(cell.lstrip(" ")[:1] == '"' for row in before for cell in row):
+        return  # of a quote after blanks, the reader assumes what the quotes of all rows allow
     width = 3 if header else len(before[0])
     out = path.with_name(f"out.{form}")
     out.write_bytes(found)
@@ -358,7 +361,6 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
         [*row[:width], *[""] * (width - len(row))] for row in before
     ]
     assert [row[width:] for row in after] == [[label, "0.50"] for _ in before]
-    is_plain = label == quoted(label, separator) and '"' not in label
     if (
         any(len(row) > width for row in before)
         or (escape and "\\" in text)
@@ -366,12 +368,8 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     ):
         # surplus cells are left out, and a row that the added cells could change is written anew
         return
-    cells = [cell for row in before for cell in row]
-    has_open_quotes = any(cell.startswith('"') for cell in cells)
-    follows_blanks = any(cell != cell.lstrip() and cell.lstrip()[:1] == '"' for cell in cells)
+    has_open_quotes = any(cell.startswith('"') for row in before for cell in row)
     if has_open_quotes and (escape or (form == "tsv" and not is_plain)):
-        return
-    if follows_blanks and not is_plain:
         return
     rest = found.decode(codec, "surrogateescape")
     are_all_quoted = '"0.50"' in rest  # as those of the first row
