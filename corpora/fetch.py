@@ -332,8 +332,9 @@ def say(message: str) -> None:
 
 
 def fetch_all(recipes: Sequence[Recipe], store: Path, archives: Path | None) -> int:
-    """Fetch one corpus after the other and say how it went; a failure does not keep the others from
-    coming.
+    """Fetch the corpora one after the other, and report each result.
+
+    After a failure, the others are fetched nevertheless.
 
     returns  the exit status: 0, or 1 where a corpus is missing
     """
