@@ -9,9 +9,9 @@ turns (A B C, A B C, ...), after one round that is not counted; what is shown an
 medians. All of them may use two cores.
 
 The jobs and their thresholds are in jobs.py, the programs in programs.py and peers/, the texts in
-material.py; install the other programs with peers/install.sh. Writes results/speed.md and
-results/speed.svg, if it was a whole run; a part of it (--only) or a quick one goes to standard
-output, or to the folder that --output names.
+material.py; install the other programs with peers/install.sh. Writes results/speed.md, if it
+was a whole run; a part of it (--only) or a quick one goes to standard output, or to the folder that
+--output names.
 """
 
 import argparse
@@ -22,7 +22,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from chart import chart
 from jobs import all_jobs
 from machine import conditions
 from material import Material
@@ -64,7 +63,6 @@ def main() -> None:
         return
     output.mkdir(parents=True, exist_ok=True)
     (output / "speed.md").write_text(page, encoding="utf-8")
-    (output / "speed.svg").write_text(chart(results, conditions()), encoding="utf-8")
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
@@ -76,7 +74,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="one round, no warm-up, 50 MB for the large file"
     )
-    parser.add_argument("--output", type=Path, help="the folder for speed.md and speed.svg")
+    parser.add_argument("--output", type=Path, help="the folder for speed.md")
     parser.add_argument("--cores", type=int, default=2, help="cores that everything may use (2)")
     return parser.parse_args(words)
 

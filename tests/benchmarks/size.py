@@ -5,11 +5,10 @@
 The models are the default and the stack that `--model best` trains, each in full and with
 --max-model-bytes. fastText has the settings of its tutorial, and then `quantize -qnorm -retrain`
 with two cutoffs, trained on the same words. The table has the estimate that nbtext prints, and the
-accuracy on the test half. Writes results/size.md and results/size.svg.
+accuracy on the test half. Writes results/size.md.
 """
 
 import argparse
-import math
 import os
 import random
 import re
@@ -22,9 +21,7 @@ from typing import Any, NamedTuple
 
 from few import questions
 from machine import conditions
-from models import FAINT, INK, OTHER, OWN, RESULTS
-from models import _line as line
-from models import _text as text
+from models import RESULTS
 from programs import reason_missing
 from protocols import Labeled, imdb, newsgroups
 from search import measure_accuracy
@@ -41,13 +38,6 @@ CUTOFFS = (100_000, 10_000)
 STACKED = {"model": "stacked", "token_pattern": MARKS_PATTERN, "tf": "binary", "norm": "l2"}
 BEST = "best"
 DEFAULT = "default"
-# pixels of a panel and its margins
-WIDTH = 760
-HEIGHT = 300
-LEFT = 60
-RIGHT = 130
-TOP = 34
-BOTTOM = 44
 
 
 class Corpus(NamedTuple):
@@ -178,10 +168,7 @@ def format_page(
 ) -> str:
     """Format the tables."""
     parts = ["# Accuracy over the size of the model", "Written by `tests/benchmarks/size.py`."]
-    parts += [
-        "![Accuracy over the size of the model file](size.svg)",
-        "\n".join(f"* {k}: {v}" for k, v in facts.items()),
-    ]
+    parts.append("\n".join(f"* {k}: {v}" for k, v in facts.items()))
     parts.append(
         f"fastText: `supervised {' '.join(TUTORIAL)}`, then `quantize -qnorm -retrain -cutoff N` with the same."
     )
@@ -208,85 +195,12 @@ def format_page(
     return "\n\n".join(parts) + "\n"
 
 
-def format_chart(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str]) -> str:
-    """Draw a panel for each corpus: a line for each program, sizes on a logarithmic axis."""
-    height = HEIGHT * len(measured) + 24
-    panels = [
-        part
-        for n, (name, points) in enumerate(measured.items())
-        for part in _draw(name, points, HEIGHT * n)
-    ]
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-            'font-family="system-ui, sans-serif" role="img" aria-label="Accuracy over the size of the model file">',
-            f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-            *panels,
-            text(
-                LEFT,
-                height - 8,
-                f"Test accuracy over the bytes of the model file. {facts['date']}",
-                fill=FAINT,
-            ),
-            "</svg>\n",
-        )
-    )
-
-
-def _draw(name: str, points: Sequence[Point], top: int) -> list[str]:
-    sizes = [each.n_bytes for each in points]
-    accuracies = [each.accuracy for each in points]
-    first = math.floor(math.log10(min(sizes)))
-    last = math.ceil(math.log10(max(sizes)))
-    low = math.floor(min(accuracies) * 20) / 20
-    high = math.ceil(max(accuracies) * 20) / 20
-
-    def x(n_bytes: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log10(n_bytes) - first) / (last - first)
-
-    def y(accuracy: float) -> float:
-        return top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (accuracy - low) / (high - low)
-
-    parts = [text(LEFT, top + 18, CORPORA[name].title, weight="bold")]
-    for step in range(round((high - low) * 20) + 1):
-        level = low + step / 20
-        parts += [line(LEFT, y(level), WIDTH - RIGHT, y(level), "#e2e8f0")]
-        parts += [text(LEFT - 6, y(level) + 4, f"{level:.2f}", anchor="end", fill=FAINT)]
-    for power in range(first, last + 1):
-        parts.append(
-            text(
-                x(10**power),
-                top + HEIGHT - BOTTOM + 16,
-                show_bytes(10**power),
-                anchor="middle",
-                fill=FAINT,
-            )
-        )
-    names = dict.fromkeys(each.program for each in points)
-    for program in names:
-        own = sorted(
-            (each for each in points if each.program == program), key=lambda each: each.n_bytes
-        )
-        color = OTHER if program == "fastText" else OWN
-        dashes = ' stroke-dasharray="4 3"' if program.endswith(DEFAULT) else ""
-        path = " ".join(f"{x(each.n_bytes):.1f},{y(each.accuracy):.1f}" for each in own)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{color}"{dashes}/>')
-        for each in own:
-            parts.append(
-                f'<circle cx="{x(each.n_bytes):.1f}" cy="{y(each.accuracy):.1f}" r="3.5" fill="{color}"/>'
-            )
-        parts.append(text(x(own[-1].n_bytes) + 7, y(own[-1].accuracy) + 4, program, fill=INK))
-    return parts
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("corpora", nargs="*", default=list(CORPORA))
-    parser.add_argument(
-        "--output", type=Path, help="folder for size.md and size.svg", default=RESULTS
-    )
+    parser.add_argument("--output", type=Path, help="folder for size.md", default=RESULTS)
     options = parser.parse_args()
     missing = reason_missing("fasttext")
     measured = {}
@@ -305,7 +219,6 @@ def main() -> None:
     facts = conditions()
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "size.md").write_text(format_page(measured, facts, missing), encoding="utf-8")
-    (options.output / "size.svg").write_text(format_chart(measured, facts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ def document(
     parts = [
         "# How fast nbtext is",
         f"Written by `tests/benchmarks/run.py`. {how}",
-        "![Wall times](speed.svg)",
         "\n".join(f"* {name}: {value}" for name, value in conditions.items()),
         *([f"Not installable here: {absent}."] if absent else []),
         "## The thresholds",
