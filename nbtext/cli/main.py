@@ -37,7 +37,6 @@ COMMANDS = {
         "explain": "Explain why documents get their labels, feature by feature.",
         "diff": "Show the differences between two models.",
         "sample": "Generate documents from a model.",
-        "review": "Find probable label errors, duplicates and outliers in documents, without changing them.",
     },
     "Change a model": {
         "update": "Train a model further on new documents, which may have new words and labels.",

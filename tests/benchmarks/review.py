@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 from protocols import Labeled, imdb, messages, newsgroups
 
+from nbtext.applications.review.label_noise import estimate_label_noise, estimate_pair_noise
 from nbtext.bayes.class_statistics import LabelSets
-from nbtext.bayes.label_noise import estimate_label_noise, estimate_pair_noise
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.near_duplicates import SIMILAR, find_near_duplicates

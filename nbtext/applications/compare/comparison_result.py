@@ -9,7 +9,7 @@ from nbtext.applications.compare.comparison import ComparedModel, Comparison, Pa
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.bootstrap import Estimate
 from nbtext.report.evaluation import format_unknown
-from nbtext.report.page.rendering import Chart
+from nbtext.report.page.rendering import Chart, render_page
 from nbtext.report.records import Row
 from nbtext.report.result import Result, Table
 from nbtext.report.terminal import new_table
@@ -143,8 +143,6 @@ def format_size(size: int | None) -> str:
 
 def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
     """Render the page of a comparison; `subject` says on which documents."""
-    from nbtext.report.page.rendering import render_page
-
     content: dict[str, Any] = {
         "subject": subject,
         "comparison": comparison,
@@ -159,7 +157,8 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
         "interval": interval_text,
         "loss_charts": [f"model_{metric.name}" for metric in comparison.metrics if metric.is_loss],
     }
-    return render_page("comparison.html", content, charts=list(_charts(comparison)))
+    charts = list(_charts(comparison))
+    return render_page("comparison.html", content, charts=charts, package=__package__)
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:

@@ -141,12 +141,12 @@ def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> byte
         "metrics": CURVES,
         "unknown": unknown,
     }
-    return render_page("curves.html", content, charts=_page_charts(curves))
+    return render_page("curves.html", content, charts=_page_charts(curves), package=__package__)
 
 
 def render_learning_curves_svg(curves: LearningCurves) -> bytes:
     """Render learning curves as an SVG file."""
-    return render_svg(_page_charts(curves))
+    return render_svg(_page_charts(curves), __package__)
 
 
 def _page_charts(curves: LearningCurves) -> list[Chart]:

@@ -22,6 +22,9 @@ CHART_ADDRESS_SPACE = 68 << 30
 MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 
 
+HOME = "nbtext.report"  # the package whose folder `page` has the files of every page
+
+
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A chart.
@@ -33,7 +36,7 @@ class Chart:
     rows           Numbers, texts and None.
     is_tabled      False: the page has another table of the same data.
     rows_of        Another chart with the same rows, which are then not repeated.
-    specification  File in `charts/`, without its suffix; "": `name`.
+    specification  File in `charts/` of the page's folder, without its suffix; "": `name`.
     metric         Title of a metric, which replaces METRIC in the specification.
     """
 
@@ -48,9 +51,9 @@ class Chart:
     specification: str = ""
     metric: str = ""
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self, package: str) -> dict[str, Any]:
         """Return what the page's script draws the chart from; numbers have six digits."""
-        text = _text(f"charts/{self.specification or self.name}.json")
+        text = _text(package, f"charts/{self.specification or self.name}.json")
         specification = json.loads(text.replace("METRIC", self.metric))
         if self.rows_of is not None:
             return {"specification": specification, "rows_of": self.rows_of}
@@ -80,10 +83,6 @@ def _show(value: Any) -> str:
         if isinstance(value, int)
         else str(value)
     )
-
-
-SCRIPTS = ("page.js",)  # of every page
-HOME = files("nbtext.report.page")
 
 
 def check_page(feature: str, path: str) -> None:
@@ -123,8 +122,9 @@ def render_page(
     charts: Sequence[Chart] = (),
     scripts: Sequence[str] = (),
     data: dict[str, Any] | None = None,
+    package: str = HOME,
 ) -> bytes:
-    """Render a template of this folder, which extends `base.html`.
+    """Render a template, which may extend `base.html` of this folder.
 
     Parameters
     ----------
@@ -133,21 +133,24 @@ def render_page(
     charts : Sequence[Chart]
         Drawn by the macro `figure` of the template.
     scripts : Sequence[str]
-        Files of this folder that run after `page.js`.
+        Files that run after `page.js`.
     data : dict[str, Any], optional
         Plain data that the scripts find in `page.data`.
+    package : str
+        Its folder `page` has the template, the scripts, and `charts` with the specifications.
     """
     libraries = [_chart_library()] if charts else []
-    running = [*libraries, *(_text(name) for name in (*SCRIPTS, *scripts))]
-    style = _text("page.css")
-    given = (data or {}) | {"charts": {chart.name: chart.plain() for chart in charts}}
+    own = [_text(package, name) for name in scripts]
+    running = [*libraries, _text(HOME, "page.js"), *own]
+    style = _text(HOME, "page.css")
+    given = (data or {}) | {"charts": {chart.name: chart.plain(package) for chart in charts}}
     encoded = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     allowed = " ".join(map(_digest, running))
     policy = f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}"
     policy += "; base-uri 'none'; form-action 'none'"
     page: str = (
         _environment()
-        .get_template(template)
+        .from_string(_text(package, template))
         .render(
             content,
             charts={chart.name: chart for chart in charts},
@@ -163,11 +166,11 @@ def render_page(
     return page.encode("utf-8", "backslashreplace")
 
 
-def render_svg(charts: Sequence[Chart]) -> bytes:
-    """Render charts side by side as an SVG file, which has no script."""
+def render_svg(charts: Sequence[Chart], package: str = HOME) -> bytes:
+    """Render charts side by side as an SVG file, which has no script; see `render_page`."""
     parts = []
     for chart in charts:
-        plain = chart.plain()
+        plain = chart.plain(package)
         values = [dict(zip(plain["columns"], row, strict=True)) for row in plain["rows"]]
         parts.append(
             plain["specification"] | SVG_SIZE | {"title": chart.title, "data": {"values": values}}
@@ -180,8 +183,8 @@ def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _text(name: str) -> str:
-    return (HOME / name).read_text(encoding="utf-8")
+def _text(package: str, name: str) -> str:
+    return (files(package) / "page" / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -197,7 +200,7 @@ def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("nbtext.report", "page"),
+        loader=PackageLoader(HOME, "page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

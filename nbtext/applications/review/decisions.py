@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nbtext.applications.review.findings import describe_document
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.fields import name_of
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
-from nbtext.model.review import describe_document
 from nbtext.model.source_counting import OnBatch, read_batches
 
 if TYPE_CHECKING:

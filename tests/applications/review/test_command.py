@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from words_of_labels import COMMON, WORDS
 
-from nbtext.bayes.label_noise import LabelNoise
-from nbtext.model.review import Judgment, _find_confused
+from nbtext.applications.review.findings import Judgment, _find_confused
+from nbtext.applications.review.label_noise import LabelNoise
 
 FLIPPED = (10, 21, 32)  # documents with another label
 

@@ -10,10 +10,10 @@ import pytest
 from corpora_by_hand import sample_of
 from numpy.typing import NDArray
 
-from nbtext.bayes import label_noise
+from nbtext.applications.review import label_noise
+from nbtext.applications.review.label_noise import LabelNoise, estimate_label_noise
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.label_noise import LabelNoise, estimate_label_noise
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes import label_noise
+from nbtext.applications.review import label_noise
+from nbtext.applications.review.settings import FINDINGS
 from nbtext.bayes.class_statistics import LabelSets, count_label_sets
 from nbtext.bayes.conformal import (
     QUANTILE,
@@ -30,7 +31,6 @@ from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
-from nbtext.model.settings import FINDINGS
 from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from nbtext.applications.review.findings import Finding, Review, ReviewedDocument
+from nbtext.applications.review.review_page import shown_findings
 from nbtext.cli.main import cli
-from nbtext.model.review import Finding, Review, ReviewedDocument
-from nbtext.report.review_page import shown_findings
 
 Visited = Callable[..., Any]
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"

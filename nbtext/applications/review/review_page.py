@@ -8,11 +8,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nbtext.applications.review.findings import LABEL_ERROR, Finding, Review, ReviewedDocument
+from nbtext.applications.review.result import (
+    describe_error,
+    document_record,
+    place_of,
+    summarize_review,
+)
 from nbtext.features.analyzer import Locator
-from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
 from nbtext.report.explanation import add_weights, cut_runs, highlight
 from nbtext.report.page.rendering import render_page
-from nbtext.report.review import describe_error, document_record, place_of, summarize_review
 
 MAX_FINDINGS = 500  # on the page
 MAX_DOCUMENTS = 4  # of a finding
@@ -113,4 +118,6 @@ def render_review_page(
             "several": is_several,
         }
     }
-    return render_page("review.html", content, scripts=("review.js",), data=data)
+    return render_page(
+        "review.html", content, scripts=("review.js",), data=data, package=__package__
+    )

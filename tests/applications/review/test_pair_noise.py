@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nbtext.bayes.class_statistics import LabelSets
-from nbtext.bayes.label_calibration import Cells, sigmoid
-from nbtext.bayes.label_noise import (
+from nbtext.applications.review.label_noise import (
     PRIOR_MEANS,
     PairNoise,
     _evaluate,
     estimate_pair_noise,
     fit_noise_rates,
 )
+from nbtext.bayes.class_statistics import LabelSets
+from nbtext.bayes.label_calibration import Cells, sigmoid
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
@@ -139,8 +139,10 @@ def test_all_pairs_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = fit_noise_rates(cells.positives, cells.documents, true)
     found = []
     for size in (1 << 16, 50):
-        monkeypatch.setattr("nbtext.bayes.label_noise.fit_noise_rates", lambda *_: rates)
-        monkeypatch.setattr("nbtext.bayes.label_noise.MAX_AT_ONCE", size)
+        monkeypatch.setattr(
+            "nbtext.applications.review.label_noise.fit_noise_rates", lambda *_: rates
+        )
+        monkeypatch.setattr("nbtext.applications.review.label_noise.MAX_AT_ONCE", size)
         found.append(judge()[0])
     assert found[0].documents.tolist() == found[1].documents.tolist()
     np.testing.assert_array_equal(found[0].wrong, found[1].wrong)

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.documents.settings import InputSettings
-from nbtext.documents.source import Source, open_source
-from nbtext.features.settings import FeatureSettings
-from nbtext.model.review import (
+from nbtext.applications.review.findings import (
     LABEL_ERROR,
     Finding,
     ReviewedCorpus,
@@ -19,6 +16,9 @@ from nbtext.model.review import (
     judge_pairs,
     weigh_words,
 )
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import Source, open_source
+from nbtext.features.settings import FeatureSettings
 
 WORDS = ("apple", "pear", "plum", "saw", "nail", "drill", "wave", "boat")
 OWN = {"fruit": WORDS[:3], "tools": WORDS[3:6], "sea": WORDS[6:]}

@@ -5,50 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.cli import options, running
+from nbtext.applications.review.settings import FINDINGS, Review
+from nbtext.cli import running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
-from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
-from nbtext.model.settings import FINDINGS
-from nbtext.records import dataclass
-from nbtext.settings import Excludes, part, refuse, setting
+from nbtext.features.settings import FeatureSettings
+from nbtext.settings import Excludes, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from nbtext.documents.settings import InputSettings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
-    """The settings of `nbtext review`."""
-
-    sources: tuple[str, ...] = options.sources()
-    against: str | None = setting(
-        None,
-        "Other documents, such as the test documents. Report the documents of SOURCE that are also there.",
-        file="source",
-    )
-    only: tuple[str, ...] = setting(
-        (),
-        "Report only this kind of finding; may be repeated.",
-        choices=FINDINGS,
-        metavar="FINDING",
-        is_repeated=True,
-    )
-    apply: str | None = setting(
-        None,
-        "File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
-        "removed documents, instead of searching for findings. JSON, CSV, TSV, fastText, Parquet and Arrow keep their "
-        "format, all other values and their types; other sources become JSON lines, and databases keep all columns.",
-        file="input",
-    )
-    report: str | None = options.report()
-    result: options.ResultSettings = options.result()
-    input: InputSettings = options.labeled_input()
-    features: FeatureSettings = part(FeatureSettings, without=AFTER_COUNTING)  # counts are compared
-    run: options.RunSettings = options.run()
 
 
 @command(
@@ -76,10 +42,15 @@ def review(given: Review) -> None:
     of a document (also file and line, if ids are not unique) and a decision: keep, remove, or
     relabel with the new label or all labels.
     """
+    from nbtext.applications.review.findings import (
+        ReviewReader,
+        TextCollector,
+        review_corpus,
+        weigh_words,
+    )
+    from nbtext.applications.review.result import review_result, summarize_review
     from nbtext.features.analyzer import Locator
-    from nbtext.model.review import ReviewReader, TextCollector, review_corpus, weigh_words
     from nbtext.model.source_counting import source_features
-    from nbtext.report.review import review_result, summarize_review
 
     if given.apply is not None:
         _apply(given, given.apply)
@@ -111,8 +82,8 @@ def review(given: Review) -> None:
     )
     running.say(*summarize_review(found), quiet=given.run.quiet)
     if given.report is not None:  # the texts are read again
+        from nbtext.applications.review.review_page import render_review_page, shown_findings
         from nbtext.report.page.rendering import write_page
-        from nbtext.report.review_page import render_review_page, shown_findings
 
         findings = shown_findings(found)
         collector = TextCollector(
@@ -141,9 +112,9 @@ def _apply(given: Review, decisions: str) -> None:
     """
     from itertools import chain
 
+    from nbtext.applications.review.decisions import apply_decisions, list_records, read_decisions
     from nbtext.documents.formats import FORMATS, check_suffix, content_suffix
     from nbtext.documents.rows import ChangedRows, Target
-    from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
 
     refuse_settings(FeatureSettings, because="--apply searches no findings")

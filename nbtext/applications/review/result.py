@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from nbtext.applications.review.findings import LABEL_ERROR, Finding, Review, ReviewedDocument
+from nbtext.applications.review.settings import FINDINGS
 from nbtext.errors import number_of, printable
-from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
-from nbtext.model.settings import FINDINGS
 from nbtext.report.records import join_labels
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table

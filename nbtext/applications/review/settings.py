@@ -1,0 +1,54 @@
+"""The settings of `nbtext review`, and the kinds of findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbtext.cli import options
+from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
+from nbtext.records import dataclass
+from nbtext.settings import part, setting
+
+if TYPE_CHECKING:
+    from nbtext.documents.settings import InputSettings
+
+FINDINGS = (  # in the order in which equally certain ones are listed
+    "label_error",
+    "conflicting_duplicates",
+    "duplicate",
+    "near_duplicate",
+    "leak",
+    "outlier",
+    "not_text",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The settings of `nbtext review`."""
+
+    sources: tuple[str, ...] = options.sources()
+    against: str | None = setting(
+        None,
+        "Other documents, such as the test documents. Report the documents of SOURCE that are also there.",
+        file="source",
+    )
+    only: tuple[str, ...] = setting(
+        (),
+        "Report only this kind of finding; may be repeated.",
+        choices=FINDINGS,
+        metavar="FINDING",
+        is_repeated=True,
+    )
+    apply: str | None = setting(
+        None,
+        "File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
+        "removed documents, instead of searching for findings. JSON, CSV, TSV, fastText, Parquet and Arrow keep their "
+        "format, all other values and their types; other sources become JSON lines, and databases keep all columns.",
+        file="input",
+    )
+    report: str | None = options.report()
+    result: options.ResultSettings = options.result()
+    input: InputSettings = options.labeled_input()
+    features: FeatureSettings = part(FeatureSettings, without=AFTER_COUNTING)  # counts are compared
+    run: options.RunSettings = options.run()
