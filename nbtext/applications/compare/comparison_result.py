@@ -157,8 +157,9 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
         "interval": interval_text,
         "loss_charts": [f"model_{metric.name}" for metric in comparison.metrics if metric.is_loss],
     }
-    charts = list(_charts(comparison))
-    return render_page("comparison.html", content, charts=charts, package=__package__)
+    return render_page(
+        "comparison.html", content, charts=list(_charts(comparison)), package=__package__
+    )
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
@@ -209,7 +210,7 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
         ("models", title, "from", "to", "McNemar's p"),
         [
             (f"{printable(test.second)} minus {printable(test.first)}", *each, test.p_value)
-            for test, each in list(zip(tests, accuracies, strict=True))[:MAX_PAIRS]
+            for test, each in zip(tests[:MAX_PAIRS], accuracies, strict=False)
         ],
         metric=title,
     )
