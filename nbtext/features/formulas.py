@@ -1,24 +1,18 @@
 """The registry of weightings: formulas for term frequency and inverse document frequency, and
 norms.
 
-A formula is an expression with + - * / and the functions `log` and `max`. NumPy evaluates it here,
-and each exporter translates it to its language, by `evaluate`. To add a weighting, add its formulas
-here, and a field to FeatureSettings for each new parameter. This file does not import NumPy,
-because the command line reads its names.
+A formula is an expression with + - * / and the functions `log` and `max`, in the syntax that Python
+shares with C and JavaScript. `weighting` evaluates it with arrays, and each exporter replaces its
+names. To add a weighting, add its formulas here, and a field to FeatureSettings for each new
+parameter. This file does not import NumPy, because the command line reads its names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+import re
+from collections.abc import Mapping
 
 from nbtext.records import dataclass
-
-if TYPE_CHECKING:
-    import ast
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,55 +76,6 @@ WEIGHTINGS = {  # name: tf, idf, norm
 }
 
 
-def evaluate(
-    formula: str,
-    variables: Mapping[str, Value],
-    operations: Mapping[str, Callable[..., Value]],
-    constant: Callable[[float], Value],
-) -> Value:
-    """Return the value of a formula; values can be numbers, arrays, source code, or nodes of a
-    graph.
-
-    Parameters
-    ----------
-    formula : str
-        One of this registry.
-    variables : mapping of str
-        The value of each name in the formula.
-    operations : mapping of str
-        The functions for `Add`, `Sub`, `Mult`, `Div`, `max` (two values) and `log` (one value).
-    constant : callable
-        Converts a number to a value.
-    """
-    return _evaluate_node(_parse(formula), variables, operations, constant)
-
-
-def _evaluate_node(
-    node: ast.expr,
-    variables: Mapping[str, Value],
-    operations: Mapping[str, Callable[..., Value]],
-    constant: Callable[[float], Value],
-) -> Value:
-    """Return the value of a node. A closure that calls itself would keep large arrays alive, so
-    this is a function.
-    """
-    import ast
-
-    def values(nodes: Iterable[ast.expr]) -> list[Value]:
-        return [_evaluate_node(each, variables, operations, constant) for each in nodes]
-
-    match node:
-        case ast.BinOp(left=left, op=operator, right=right):
-            return operations[type(operator).__name__](*values((left, right)))
-        case ast.Call(func=ast.Name(id=name), args=arguments):
-            return operations[name](*values(arguments))
-        case ast.Name(id=name):
-            return variables[name]
-        case ast.Constant(value=int(number) | float(number)):
-            return constant(float(number))
-    raise ValueError(f"a formula cannot contain {ast.unparse(node)}")
-
-
 def format_formula(formula: str, variables: Mapping[str, str], *, log: str, maximum: str) -> str:
     """Return the formula as source code of a language with the operators and calls of C.
 
@@ -141,17 +86,5 @@ def format_formula(formula: str, variables: Mapping[str, str], *, log: str, maxi
     log, maximum : str
         The names of the functions.
     """
-    signs = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/"}
-    operations: dict[str, Callable[..., str]] = {
-        name: lambda a, b, sign=sign: f"({a} {sign} {b})" for name, sign in signs.items()
-    }
-    operations["log"] = lambda a: f"{log}({a})"
-    operations["max"] = lambda a, b: f"{maximum}({a}, {b})"
-    return evaluate(formula, variables, operations, repr)
-
-
-@cache
-def _parse(formula: str) -> ast.expr:
-    import ast
-
-    return ast.parse(formula, mode="eval").body
+    names = {**variables, "log": log, "max": maximum}
+    return re.sub(r"[a-z_]\w*", lambda found: names[found[0]], formula)

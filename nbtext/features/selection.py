@@ -15,29 +15,22 @@ from nbtext.features.csr import Floats, Integers, row_sums
 from nbtext.features.document_counts import ClassCounts
 from nbtext.features.settings import FeatureSettings
 
+# settings that decide whether a text has a feature
+REMOVING = ("vocabulary", "token_pattern", "stop_words", "analyzer", "ngrams", "view")
+
 
 def no_token(settings: FeatureSettings) -> ModelError:
     """Return the error for documents of which none contains a feature."""
-    what = "no document contains a token"
+    default = FeatureSettings()
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in REMOVING
+        if getattr(settings, name) != getattr(default, name)
+    ]
     hint = "by default a token has at least two characters; see --token-pattern"
-    shortest = min(each.ngrams[0] for each in settings.of_views)
-    if settings.vocabulary is not None:
-        what = "no document contains a feature of --vocabulary"
-        hint = "give a list of features that occur"
-    elif all(each.analyzer != "word" for each in settings.of_views):
-        what = f"no document has {number_of(shortest, 'character')}"
-        hint = "lower --ngrams"
-        if shortest == 1 or any(each.analyzer == "char_wb" for each in settings.of_views):
-            what = "the documents hold no text"
-            hint = "name the column of the text with --text-field"
-    elif settings.token_pattern is not None:
-        hint = "--token-pattern matches nothing" + " but stop words" * bool(settings.stop_words)
-    elif settings.stop_words:
-        hint = "a token has at least two characters, and --stop-words removes all others"
-    elif shortest > 1:
-        what = f"no document contains {shortest} tokens"
-        hint = "lower --ngrams"
-    return ModelError(what, hint=hint)
+    if given:
+        hint = f"change {' or '.join(given)}, or name the column of the text with --text-field"
+    return ModelError("no document contains a token that is a feature", hint=hint)
 
 
 def is_selective(settings: FeatureSettings) -> bool:

@@ -10,7 +10,6 @@ random sample of the corpus.
 from __future__ import annotations
 
 import io
-import math
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -45,18 +44,16 @@ class Place(NamedTuple):
 
     start: int
     dtype: np.dtype[Any]
-    shape: tuple[int, ...]
+    size: int
 
     def part(self, first: int, last: int) -> Place:
-        """Return the place of the elements from `first` up to `last` along the first axis."""
-        rest = self.shape[1:]
-        start = self.start + first * math.prod(rest) * self.dtype.itemsize
-        return Place(start, self.dtype, (last - first, *rest))
+        """Return the place of the elements from `first` up to `last`."""
+        return Place(self.start + first * self.dtype.itemsize, self.dtype, last - first)
 
 
 class ArrayFile:
-    """Arrays in a temporary file without a name, which the system removes when it is closed or the
-    process ends.
+    """Arrays of one dimension in a temporary file without a name, which the system removes when it
+    is closed or the process ends.
 
     All methods raise OutputError if the file cannot be written or read. Several threads may call
     them.
@@ -71,33 +68,25 @@ class ArrayFile:
 
     def append(self, array: NDArray[Any]) -> Place:
         """Write an array at the end."""
-        with self._lock:
-            place = Place(self._size, array.dtype, array.shape)
+        with self._lock, convert_errors(self._where):
+            place = Place(self._size, array.dtype, len(array))
+            self._file.seek(place.start)
+            self._file.write(np.ascontiguousarray(array).data)
+            self._file.flush()  # raises where the disk is full
             self._size += array.nbytes
-            self._transfer(place.start, array, self._file.write)
         return place
 
     def read(self, place: Place) -> NDArray[Any]:
         """Return the array at a place."""
-        array = np.empty(place.shape, dtype=place.dtype)
-        with self._lock:
-            self._transfer(place.start, array, self._file.readinto)
+        array = np.empty(place.size, dtype=place.dtype)
+        with self._lock, convert_errors(self._where):
+            self._file.seek(place.start)
+            if self._file.readinto(array.data) < array.nbytes:
+                raise OSError("it is shorter than it was")
         return array
 
     def close(self) -> None:
         self._file.close()
-
-    def _transfer(
-        self, start: int, array: NDArray[Any], function: Callable[[memoryview], int | None]
-    ) -> None:
-        rest = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-        with convert_errors(self._where):
-            self._file.seek(start)
-            while rest:  # the system may write a part, and then tell of an error
-                n_done = function(rest)
-                if not n_done:
-                    raise OSError("it is shorter than it was")
-                rest = rest[n_done:]
 
 
 class MappedArrays:
@@ -153,10 +142,10 @@ class MappedArrays:
             self._memory.madvise(getattr(mmap, advice), first, last - first)
 
 
-def _open_file(folder: str) -> io.FileIO:
+def _open_file(folder: str) -> io.BufferedRandom:
     import tempfile  # by a few corpora only
 
-    return tempfile.TemporaryFile(dir=folder, buffering=0)
+    return tempfile.TemporaryFile(dir=folder)
 
 
 class Run(NamedTuple):

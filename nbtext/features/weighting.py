@@ -4,7 +4,6 @@ document.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
@@ -19,20 +18,10 @@ from nbtext.features.formulas import (
     INVERSE_DOCUMENT_FREQUENCIES,
     TERM_FREQUENCIES,
     TermFrequency,
-    evaluate,
 )
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.records import dataclass
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "Div": operator.truediv,
-    "log": np.log,
-    "max": np.maximum,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +265,7 @@ def term_frequencies(
     variables: dict[str, Any] = {"count": values, **(parameters or {})}
     if "length" in formula:
         variables["length"] = np.repeat(row_sums(indptr, values), np.diff(indptr))
-    return np.array(np.broadcast_to(evaluate(formula, variables, OPERATIONS, float), len(values)))
+    return _evaluate(formula, variables, len(values))
 
 
 def inverse_document_frequencies(
@@ -291,9 +280,14 @@ def inverse_document_frequencies(
     idf : str
         A key of INVERSE_DOCUMENT_FREQUENCIES.
     """
-    variables: dict[str, Any] = {"df": document_frequencies.astype(np.float64), "n": n_documents}
-    value = evaluate(INVERSE_DOCUMENT_FREQUENCIES[idf], variables, OPERATIONS, float)
-    return np.array(np.broadcast_to(value, len(document_frequencies)))
+    variables = {"df": document_frequencies.astype(np.float64), "n": float(n_documents)}
+    return _evaluate(INVERSE_DOCUMENT_FREQUENCIES[idf], variables, len(document_frequencies))
+
+
+def _evaluate(formula: str, variables: Mapping[str, Any], size: int) -> Floats:
+    """Return the values of a formula of the registry, (size,)."""
+    value = eval(formula, {**variables, "log": np.log, "max": np.maximum})
+    return np.array(np.broadcast_to(value, size), dtype=np.float64)
 
 
 def normalize(indptr: NDArray[Any], weights: Floats, *, norm: str) -> Floats:

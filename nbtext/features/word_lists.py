@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from nbtext.errors import list_some, number_of
-from nbtext.features.analyzer import ACCENTS, Analyzer, has_own_pattern
+from nbtext.errors import list_some
+from nbtext.features.analyzer import Analyzer, has_own_pattern
 from nbtext.features.settings import VIEW_END, FeatureSettings
 from nbtext.features.stop_words import ENGLISH
 
 MAX_NAMED = 5  # entries of a sentence
+NO_FEATURE = "it has no feature"
 # of an entry in a text, which a token pattern may look at
 SURROUNDINGS = ("{}", " {} ", "x {} x", "x{}x", ".{}.")
 LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # in a pattern: it may match in yet other surroundings
@@ -48,7 +49,7 @@ def describe_unmatched(settings: FeatureSettings, keywords: Iterable[str] = ()) 
     given = tuple(keywords)
     if given:
         read = Analyzer(replace(settings, fields=()))
-        found["keywords"] = _describe(given, lambda word: "" if read(word) else "it holds no token")
+        found["keywords"] = _describe(given, lambda word: "" if read(word) else NO_FEATURE)
     return {name: sentence for name, sentence in found.items() if sentence}
 
 
@@ -64,41 +65,14 @@ def _describe(entries: Sequence[str], find_cause: Callable[[str], str]) -> str:
 
 def _finder(settings: FeatureSettings) -> Callable[[str], str]:
     """Make a function that returns why a feature of one view can never occur; "" if it can."""
-    settings = replace(settings, fields=(), vocabulary=None)
-    analyzer = Analyzer(settings)
-    strip_accents = ACCENTS[settings.strip_accents]
-    tokens_of = Analyzer(replace(settings, ngrams=(1, 1), stop_words=(), stem=None))
+    analyzer = Analyzer(replace(settings, fields=(), vocabulary=None))
     surroundings = SURROUNDINGS if has_own_pattern(settings) else SURROUNDINGS[:1]
     looks_around = LOOKS_AROUND.search(settings.token_pattern or "") is not None
-    shortest, longest = settings.ngrams
 
     def find_cause(feature: str) -> str:
-        if any(feature in analyzer(each.format(feature)) for each in surroundings):
+        if looks_around or any(feature in analyzer(each.format(feature)) for each in surroundings):
             return ""
-        if settings.lowercase and feature.lower() != feature:
-            return "texts become lower case"
-        if strip_accents is not None and strip_accents(feature) != feature:
-            return "accents are removed from texts"
-        return find_other_cause(feature)
-
-    def find_other_cause(feature: str) -> str:
-        sizes = f"{shortest} to {longest}"
-        if settings.analyzer != "word":
-            if shortest <= len(feature) <= longest:
-                return "n-grams of characters have no such white space"
-            return f"it has {number_of(len(feature), 'character')}, and an n-gram has {sizes}"
-        tokens = tokens_of(feature)
-        cause = "its length is unusual"
-        if looks_around:
-            cause = ""
-        elif " ".join(tokens) != feature:
-            cause = f"its tokens are {', '.join(tokens)}" if tokens else "it is not a token"
-        elif not shortest <= len(tokens) <= longest:
-            cause = f"it has {number_of(len(tokens), 'word')}, and a feature has {sizes}"
-        elif not set(tokens).isdisjoint(settings.stop_words):
-            cause = "it has a stop word"
-        elif settings.stem:
-            cause = f"its stem is {' '.join(analyzer(feature)[:1])}"
-        return cause
+        found = analyzer(feature)
+        return f"its features are {list_some(found, MAX_NAMED)}" if found else NO_FEATURE
 
     return find_cause
