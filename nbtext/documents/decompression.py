@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -23,12 +22,11 @@ MAGICS = tuple(MAGIC)
 BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 HEAD_BYTES = 10  # enough to recognize every compression
-BLOCK_BYTES = 1 << 20  # decompressed bytes at a time
-PIECE_BYTES = (
-    1 << 14
-)  # compressed bytes at a time: what follows the end of a stream is copied, and streams may be short
-# compressed bytes given to zstandard at a time: they decompress to at most 32 MiB
-ZSTD_BLOCK_BYTES = 1 << 10
+BLOCK_BYTES = 1 << 20  # decompressed bytes that are yielded at a time, at least
+# compressed bytes at a time, because what follows the end of a stream is copied; those of gzip and
+# zstd decompress to at most 32 MiB
+PIECE_BYTES = 1 << 10
+LIMITED = ("bzip2", "xz")  # whose decompressors return BLOCK_BYTES at most, and the rest later
 XZ_MEMORY = 256 << 20  # memory for decompression; data that xz -9 wrote needs 65 MiB
 
 
@@ -69,19 +67,20 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
         No library for zstd is installed.
     """
     unpacker: Any = None  # of the current stream; None between two of them
+    limits = [BLOCK_BYTES] if compression in LIMITED else []
     for raw in packed:
         unpacked: list[bytes] = []
         size = 0
         for start in range(0, len(raw), PIECE_BYTES):
             data = raw[start : start + PIECE_BYTES]
-            while data or not (unpacker is None or unpacker.needs_input):
+            while data or not getattr(unpacker, "needs_input", True):
                 if unpacker is None:
                     data = data.lstrip(b"\0")  # zeros that pad the file
                     if not data:
                         break
                     unpacker = UNPACKERS[compression]()
                 try:
-                    block = unpacker.decompress(data, BLOCK_BYTES)
+                    block = unpacker.decompress(data, *limits)
                 except MemoryError:
                     raise
                 except Exception as error:
@@ -156,98 +155,35 @@ def check_compression(path: str, head: bytes, *, where: str = "") -> str | None:
     return compression
 
 
-class _GzipUnpacker:
-    """zlib's decompressor with the interface of the others."""
-
-    def __init__(self) -> None:
-        import zlib
-
-        self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        # the last answer was as long as allowed: there may be more without further input
-        self._is_full = False
-
-    @property
-    def eof(self) -> bool:
-        return self._unpacker.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return self.eof or not (self._is_full or self._unpacker.unconsumed_tail)
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._unpacker.unused_data
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        block = self._unpacker.decompress(self._unpacker.unconsumed_tail + data, max(max_length, 0))
-        self._is_full = len(block) == max_length
-        return block
-
-
-class _ZstandardUnpacker:
-    """The zstandard library's decompressor with the interface of the others.
-
-    It always decompresses all of its input, so it is given little at a time.
-    """
-
-    def __init__(self, unpacker: Any) -> None:
-        self._unpacker = unpacker
-        self._pending = b""
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._unpacker.eof)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._pending
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._unpacker.unused_data) + self._pending
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        data = self._pending + data
-        blocks = []
-        size = 0
-        start = 0
-        while start < len(data) and size < max(max_length, 1) and not self.eof:
-            blocks.append(self._unpacker.decompress(data[start : start + ZSTD_BLOCK_BYTES]))
-            size += len(blocks[-1])
-            start += ZSTD_BLOCK_BYTES
-        self._pending = data[start:]
-        return b"".join(blocks)
+def _zstd(role: str) -> Any:
+    """Return what the standard library, or else zstandard, has for a job."""
+    try:
+        return import_module("compression.zstd")
+    except ImportError:
+        pass
+    try:
+        return import_module("zstandard")
+    except ImportError:
+        raise MissingExtra(f"{role} .zst", library="zstandard", extra="zstd") from None
 
 
 def _zstd_unpacker() -> Any:
-    if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdDecompressor
-
-        return ZstdDecompressor()
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtra("reading .zst", library="zstandard", extra="zstd") from None
-    return _ZstandardUnpacker(zstandard.ZstdDecompressor().decompressobj())
+    zstd = _zstd("reading")
+    unpacker = zstd.ZstdDecompressor()
+    return unpacker if hasattr(unpacker, "eof") else unpacker.decompressobj()
 
 
 def _zstd_packer(file: BinaryIO) -> Any:
-    if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdFile
-
-        return ZstdFile(file, "wb")
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtra("writing .zst", library="zstandard", extra="zstd") from None
-    return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+    zstd = _zstd("writing")
+    if hasattr(zstd, "ZstdFile"):
+        return zstd.ZstdFile(file, "wb")
+    return zstd.ZstdCompressor().stream_writer(file, closefd=False)
 
 
-# Each reads one compressed stream, and has the attributes `eof`, `needs_input` and `unused_data`
-# and the method `decompress(data, max_length)` of the standard library's bz2, lzma and
-# compression.zstd.
+# Each reads one compressed stream, and has the attributes `eof` and `unused_data` and the method
+# `decompress(data)` of the standard library's bz2.
 UNPACKERS: dict[str, Callable[[], Any]] = {
-    "gzip": _GzipUnpacker,
+    "gzip": lambda: import_module("zlib").decompressobj(wbits=31),
     "bzip2": lambda: import_module("bz2").BZ2Decompressor(),
     "xz": lambda: import_module("lzma").LZMADecompressor(memlimit=XZ_MEMORY),
     "zstd": _zstd_unpacker,
