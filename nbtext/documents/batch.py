@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import field, replace
 from itertools import accumulate, chain
 from math import inf
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol, cast
 
 from nbtext.documents.blocks import cut
 from nbtext.documents.decompression import too_long
@@ -108,17 +108,6 @@ class CountedRows(Protocol):
         """Return these documents, ascending."""
 
 
-class Document(NamedTuple):
-    """One text with its id and its label, or its list of labels; both are None if the source gives
-    no label.
-    """
-
-    id: str
-    text: str
-    label: str | None = None
-    labels: tuple[str, ...] | None = None
-
-
 @dataclass(slots=True)
 class Batch:
     """Documents as columns, all of the same length.
@@ -131,12 +120,9 @@ class Batch:
     ids : sequence of str
     columns : tuple of sequence of str
         The texts: a sequence for each field if fields are kept separate, otherwise one.
-    labels : list of str or None
-        The label of each document; None if it is not known, and for all documents if there are
-        `label_lists`.
-    label_lists : list of tuple of str or None, optional
-        The distinct labels of each document, () without labels, None if they are not known. None in
-        place of the list: each document has at most one label, in `labels`.
+    labels : sequence of str, tuple of str or None
+        The label of each document, or its distinct labels in a list, () without labels; None if
+        they are not known.
     problems : dict of int to InputError
         The error of each row that could not be read.
     repaired_documents : int
@@ -163,9 +149,6 @@ class Batch:
         The keys or columns of the first document without a label.
     rows : Rows, optional
         The documents as the file has them, if the settings keep them.
-    has_several : callable, optional
-        Of lines of fastText: returns whether one of the file has several labels, so that a line
-        without a label is a document without labels. None: no document without a label is one.
     fields : list of dict, optional
         The values of all columns or keys of each document, if the settings ask for them.
     matrix : CountedRows, optional
@@ -174,7 +157,7 @@ class Batch:
 
     ids: Sequence[str]
     columns: tuple[Sequence[str], ...]
-    labels: list[str | None]
+    labels: Sequence[Label]
     problems: dict[int, InputError] = field(default_factory=dict)
     repaired_documents: int = 0
     repaired_bytes: int = 0
@@ -185,11 +168,9 @@ class Batch:
     are_files: bool = False
     names: tuple[str, ...] = ()
     rows: Rows | None = None
-    label_lists: list[tuple[str, ...] | None] | None = None
     places: list[str] | None = None
     fields: list[dict[str, Any]] | None = None
     unknown_encodings: dict[str, int] = field(default_factory=dict)
-    has_several: Callable[[], bool] | None = None
     matrix: CountedRows | None = None
 
     def __len__(self) -> int:
@@ -231,25 +212,19 @@ class Batch:
         if unknown:
             self.unknown_encodings[unknown] = self.unknown_encodings.get(unknown, 0) + 1
 
-    def set_labels(self, labels: list[Label]) -> None:
-        """Set the labels of all documents. If one has a list of labels, all get lists."""
-        self.labels = cast("list[str | None]", labels)
-        if tuple in set(map(type, labels)):
-            self.label_lists = [(label,) if isinstance(label, str) else label for label in labels]
-            self.labels = [None] * len(labels)
+    @property
+    def has_lists(self) -> bool:
+        """Whether a document has a list of labels."""
+        return tuple in set(map(type, self.labels))
 
     def list_labels(self) -> list[tuple[str, ...] | None]:
         """Return the labels of each document as a list; None if they are not known."""
-        return [
-            (labels,) if isinstance(labels, str) else labels
-            for labels in self.label_lists or self.labels
-        ]
+        return [(label,) if isinstance(label, str) else label for label in self.labels]
 
     def known_labels(self) -> list[tuple[str, ...]]:
         """Return the labels of each document; InputError for the first that could not be read, or
         has no label.
         """
-        self.complete_labels()
         lists = self.list_labels()
         if self.problems or None in lists:
             row = min(
@@ -258,33 +233,12 @@ class Batch:
             raise self.refusal(row)
         return cast("list[tuple[str, ...]]", lists)
 
-    def complete_labels(self, *, are_several: bool = False) -> None:
-        """Give lines of fastText without a label no labels, in place of unknown ones, if documents
-        have several.
-
-        are_several  whether it is known that they have
-        """
-        lists = self.list_labels()
-        unknown = [
-            row for row, labels in enumerate(lists) if labels is None and row not in self.problems
-        ]
-        if unknown and self.has_several is not None and (are_several or self.has_several()):
-            for row in unknown:
-                lists[row] = ()
-            self.label_lists = lists
-            self.labels = [None] * len(self)
-
     def refusal(self, row: int) -> InputError:
         """Return the error of a document that could not be read or has no label, where it should be
         counted.
         """
         problem = self.problems.get(row) or self.missing_label(row)
         return problem.name_option() if isinstance(problem, MissingText) else problem
-
-    def labels_of(self, row: int) -> tuple[str, ...] | None:
-        """Return the labels of a document; None if they are not known."""
-        label = self.labels[row] if self.label_lists is None else self.label_lists[row]
-        return (label,) if isinstance(label, str) else label
 
     def single_labels(self) -> list[str | None]:
         """Return the label of each document; None if it is not known.
@@ -294,12 +248,12 @@ class Batch:
         InputError
             A document has several labels, or an empty list of labels.
         """
-        if self.label_lists is None:
-            return self.labels
-        for row, labels in enumerate(self.label_lists):
-            if labels is not None and len(labels) != 1:
-                raise several_labels(labels, ONE_HINT).locate(self.place(row))
-        return [labels[0] if labels else None for labels in self.label_lists]
+        found: list[str | None] = []
+        for row, label in enumerate(self.labels):
+            if isinstance(label, tuple) and len(label) != 1:
+                raise several_labels(label, ONE_HINT).locate(self.place(row))
+            found.append(label[0] if isinstance(label, tuple) else label)
+        return found
 
     def split(self, size: int, characters: int | None = None) -> list[Batch]:
         """Split into batches of at most `size` >= 1 documents, and `characters` together unless one
@@ -345,7 +299,7 @@ class Batch:
         take  returns the values of these documents in a column
         """
         places = {row: place for place, row in enumerate(kept)} if self.problems else {}
-        names = ("ids", "labels", "label_lists", "groups", "line_numbers", "places", "fields")
+        names = ("ids", "labels", "groups", "line_numbers", "places", "fields")
         columns = {
             name: take(column) for name in names if (column := getattr(self, name)) is not None
         }
@@ -369,14 +323,12 @@ class Batch:
     def set_label(self, label: str) -> Batch:
         """Return the batch with one label for all documents; one that cannot be read has none."""
         labels = [None if row in self.problems else label for row in range(len(self))]
-        return replace(self, labels=labels, label_lists=None)
+        return replace(self, labels=labels)
 
     def filter(self, settings: InputSettings) -> Batch:
         """Return the documents that the settings do not leave out, with notes of how many were
         excluded.
         """
-        if settings.skip_unlabeled:
-            self.complete_labels()
         reasons = {
             row: reason
             for row in range(len(self))
@@ -398,7 +350,7 @@ class Batch:
             return ""
         if settings.skip_empty and self._is_empty(row):
             return EMPTY
-        if settings.skip_unlabeled and row not in self.problems and self.labels_of(row) is None:
+        if settings.skip_unlabeled and row not in self.problems and self.labels[row] is None:
             return UNLABELED
         is_held_out = (
             settings.holdout
@@ -428,14 +380,6 @@ class Batch:
         else:
             content = self.matrix.content(row)
         return int.from_bytes(blake2b(content, digest_size=8).digest()) < share * 2**64
-
-    def documents(self) -> Iterator[Document]:
-        """Yield each document; the texts of its fields are joined by line feeds."""
-        lists = self.label_lists or [None] * len(self)
-        for identity, *texts, label, labels in zip(
-            self.ids, *self.columns, self.labels, lists, strict=True
-        ):
-            yield Document(identity, "\n".join(texts), label, labels)
 
     def place(self, row: int) -> str:
         """Return the place of a document: FILE:LINE, or its id if the document is a file."""
@@ -574,7 +518,7 @@ class BatchBuilder:
     def finish(self) -> Batch:
         """Return the batch of all documents that were added."""
         self.batch.columns = join_fields(self._fields, self._settings)
-        self.batch.set_labels(self._labels)
+        self.batch.labels = self._labels
         if self._settings.split_field is not None:
             self.batch.groups = self._groups
         if self._line_numbers:

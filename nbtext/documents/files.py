@@ -422,7 +422,7 @@ class FileDocuments:
         ids = (
             list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
         )
-        batch = Batch(ids, (texts,), list(self.shard.labels), are_files=True)
+        batch = Batch(ids, (texts,), self.shard.labels, are_files=True)
         codec = encoding.codec
         may_hold_nul = encoding.is_wide
         skipped: list[int] = []
@@ -440,6 +440,10 @@ class FileDocuments:
                 texts.append(content.decode(codec))
             except UnicodeDecodeError:
                 self._add_special(row, content, batch, texts, skipped)
+        if batch.problems:
+            batch.labels = [
+                None if row in batch.problems else label for row, label in enumerate(batch.labels)
+            ]
         return batch.drop(skipped) if skipped else batch
 
     def _read(self, batch: Batch) -> list[bytes | int]:
@@ -455,7 +459,6 @@ class FileDocuments:
             except InputError as problem:
                 contents.append(b"")
                 batch.problems[row] = problem
-                batch.labels[row] = None
         return contents
 
     def _add_special(
@@ -477,7 +480,6 @@ class FileDocuments:
                     decoded = found
         except InputError as problem:
             batch.problems[row] = problem.locate(path)
-            batch.labels[row] = None
         texts.append(decoded.text)
         batch.count_repairs(decoded.repaired, decoded.unknown)
 

@@ -143,8 +143,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
         labels = [read[value] for value in others[-1]]
     if split is not None and not all(split):
         raise _UnusualLineError
-    batch = Batch(ids, join_fields(texts, settings), [], origin=origin)
-    batch.set_labels(labels)
+    batch = Batch(ids, join_fields(texts, settings), labels, origin=origin)
     batch.line_numbers = range(first, first + len(ids))
     batch.groups = [group or "" for group in split] if split is not None else None
     if None in labels and len(lines.block.data) < LARGE_CHARACTERS:

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,9 +20,9 @@ from nbtext.documents.blocks import (
 )
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import LABEL_PREFIX, Label, collect_labels, split_fasttext
+from nbtext.documents.fields import Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream, is_regular, open_stream
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 
@@ -108,32 +107,9 @@ def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of fastText's format: each line is one, with its labels as words
     `__label__NAME`.
 
-    Blank lines are skipped. Where documents have several labels, a line without a label is one
-    without labels: a file is read again to find that out, and of a pipe it is not known.
+    Blank lines are skipped.
     """
-    path = stream.location
-    limit = options.settings.max_document_bytes
-
-    @cache
-    def has_several() -> bool:
-        return is_regular(path) and _find_several(path, options.encoding, limit)
-
-    return read_line_documents(stream, options, partial(parse_fasttext, has_several=has_several))
-
-
-def _find_several(path: str, encoding: Encoding, limit: int) -> bool:
-    """Return whether a line of a file has several labels."""
-    prefix = LABEL_PREFIX.encode()
-    with closing(open_stream(path)) as stream:
-        stream.decode(encoding)
-        for block in read_line_blocks(read_raw_blocks(stream), limit):
-            for line in block.data.split(b"\n"):
-                if (
-                    line.count(prefix) > 1
-                    and len(split_fasttext(line.decode("utf-8", "replace"))[0]) > 1
-                ):
-                    return True
-    return False
+    return read_line_documents(stream, options, parse_fasttext)
 
 
 def parse_lines(lines: LineDocuments) -> Batch:
@@ -141,28 +117,20 @@ def parse_lines(lines: LineDocuments) -> Batch:
     decoding.
     """
     decoded = decode_lines(lines.block.data, lines.encoding)
-    first = lines.block.first_line
     texts = [text.removesuffix("\r") for text in decoded.texts]
-    batch = Batch(
-        [f"{lines.origin}{line}" for line in range(first, first + len(texts))], (texts,), []
-    )
+    labels: list[Label] = [lines.label] * len(texts)
+    batch = Batch(list(map(lines.place, range(len(texts)))), (texts,), labels)
     batch.repaired_documents = len(decoded.repaired)
     batch.repaired_bytes = sum(decoded.repaired.values())
-    labels: list[Label] = [lines.label] * len(texts)
     for row, problem in sorted(decoded.problems.items()):
         batch.problems[row] = problem.locate(lines.place(row))
         texts[row] = ""
         labels[row] = None
-    batch.set_labels(labels)
     return batch
 
 
-def parse_fasttext(lines: LineDocuments, *, has_several: Callable[[], bool] | None = None) -> Batch:
-    """Return a batch in which each line is a document. If a line has several labels, all lines have
-    lists of labels.
-
-    has_several  returns whether a line of the file has several labels; None: it is not known
-    """
+def parse_fasttext(lines: LineDocuments) -> Batch:
+    """Return a batch in which each line that is not blank is a document."""
     batch = parse_lines(lines)
     kept = [
         row for row, text in enumerate(batch.columns[0]) if row in batch.problems or text.strip()
@@ -184,8 +152,7 @@ def parse_fasttext(lines: LineDocuments, *, has_several: Callable[[], bool] | No
         labels.append(label)
         texts.append(text)
     batch.columns = (texts,)
-    batch.has_several = has_several
-    batch.set_labels(labels)
+    batch.labels = labels
     if lines.settings.keeps_rows:
         batch.rows = keep_lines(lines, kept, "fasttext")
     return batch

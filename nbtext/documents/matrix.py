@@ -208,15 +208,13 @@ class Matrix:
         """Return the documents as a batch, whose texts are empty, with labels as other formats give
         them: trimmed.
         """
-        batch = Batch(self.ids, ([""] * len(self.ids),), [], matrix=self)
         labels: list[Label] = [
             tuple(dict.fromkeys(filter(None, map(name_of, label))))
             if isinstance(label, tuple)
             else name_of(label)
             for label in self.labels
         ]
-        batch.set_labels(labels)
-        return batch
+        return Batch(self.ids, ([""] * len(self.ids),), labels, matrix=self)
 
     def blocks(self, size: int = 0) -> Iterator[Block]:
         """Yield the documents in blocks, at least one; `size` is the number of bytes that were read

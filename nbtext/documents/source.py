@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from nbtext.documents import streams
-from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
 from nbtext.documents.fields import (
@@ -337,20 +337,6 @@ class Source:
             batch = block.batch()
             self.skipped.update(batch.notes)
             yield batch
-
-    def documents(self) -> Iterator[Document]:
-        """Yield all documents, in order.
-
-        Raises
-        ------
-        InputError
-            A document cannot be read.
-        """
-        for batch in self.batches():
-            for row, document in enumerate(batch.documents()):
-                if row in batch.problems:
-                    raise batch.problems[row]
-                yield document
 
 
 def open_source(

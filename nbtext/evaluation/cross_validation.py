@@ -263,7 +263,6 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     for batch in read_batches(source, on_batch):
         counter.add(replace(batch, groups=[str(n_read + row) for row in range(len(batch))]))
         batch.labels = batch.single_labels()
-        batch.label_lists = None
         batches.append(batch)
         found_groups += batch.groups or ()
         n_read += len(batch)
@@ -280,7 +279,8 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     folds = np.empty(len(rows), dtype=np.int64)
     folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings)
     TASKS["one"].task.check(
-        decisions, tuple(sorted({label for label in documents.labels if label is not None}))
+        decisions,
+        tuple(sorted({label for label in documents.single_labels() if label is not None})),
     )
     is_forward = settings.order_field is not None
     for fold, (is_training, is_held_out) in enumerate(split_folds(folds, is_forward=is_forward), 1):

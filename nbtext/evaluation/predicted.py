@@ -375,7 +375,7 @@ class PredictionsFile:
         # lines can be of one label or of several, as TSV without a document of two labels
         if not self._has_kind:
             self._has_kind = True
-            self._parse(is_several=batch.label_lists is not None)
+            self._parse(is_several=batch.has_lists)
         keys = batch.ids
         if self._is_in_order:
             keys = [

@@ -52,11 +52,6 @@ def _check_one_label(batch: Batch) -> None:
     batch.single_labels()
 
 
-def _check_several_labels(batch: Batch) -> None:
-    batch.complete_labels(are_several=True)
-    batch.known_labels()
-
-
 TASKS = {
     "one": EvaluatedTask(
         OneLabel,
@@ -75,7 +70,7 @@ TASKS = {
         MULTILABEL_METRICS,
         "micro_f1",
         "subset_accuracy",
-        _check_several_labels,
+        Batch.known_labels,
         measure_sets,
         lambda parts, numbers, labels: join_columns(parts),
         partial(partial, sum_outcomes),

@@ -646,7 +646,7 @@ class CorpusCounter:
         """
         refuse_long_texts(batch, self._settings)
         counting = self._begin(batch)
-        self._has_lists |= batch.label_lists is not None
+        self._has_lists |= batch.has_lists
         lists = batch.known_labels()
         codes = {labels: self._code(labels, lists, batch) for labels in dict.fromkeys(lists)}
         classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)

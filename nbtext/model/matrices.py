@@ -152,7 +152,7 @@ def vectorize_source(
         if batch.matrix is not None:
             require_counts(batch.features, "vectorize")
             batch = _name_columns(batch, like)
-        read[number] = batch.ids, list(batch.label_lists or batch.labels)
+        read[number] = batch.ids, list(batch.labels)
         return replace(batch, groups=[str(number * MAX_ROWS + row) for row in range(len(batch))])
 
     blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))

@@ -347,9 +347,7 @@ def count_texts(
         raise InputError(f"the labels are {found}, and those of the model are {label_type}")
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
     batch = text_batch(texts)
-    batch.set_labels(list(labels))
-    if has_lists and batch.label_lists is None:  # there is no text
-        batch.label_lists = []
+    batch.labels = labels
     batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
     corpus_counter.add(batch)
     counts = corpus_counter.finish()

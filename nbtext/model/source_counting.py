@@ -10,7 +10,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from nbtext.documents.batch import Batch
-from nbtext.documents.fields import Label
 from nbtext.documents.settings import already_counted
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
@@ -63,7 +62,6 @@ class CountingTask:
             batch = block.batch()
             if not self.is_labeled:
                 batch.labels = [""] * len(batch)
-                batch.label_lists = None
             if corpus_counter.is_full(batch):
                 part = corpus_counter.finish()
                 corpus_counter = start()
@@ -149,19 +147,18 @@ def count_source(
     jobs: int,
     sample_size: int | None,
     on_batch: OnBatch | None = None,
-    has_several: bool | None = False,
+    has_several: bool = False,
     change: Callable[[Batch], Batch] | None = None,
 ) -> CorpusCounts:
     """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
 
-    has_several  whether documents have several labels, or none; None: if one has
+    has_several  whether documents may have several labels, or none
     change       is called with each batch, and returns what is counted
     raises       InputError: some have, and they should not
     """
     blocks = source.blocks()
-    if has_several is not None:
-        prepare = _set_several_labels if has_several else _set_single_labels
-        blocks = (block.map(prepare) for block in blocks)
+    if not has_several:
+        blocks = (block.map(_set_single_labels) for block in blocks)
     if change is not None:
         blocks = (block.map(change) for block in blocks)
     jobs = jobs if source.first_matrix() is None else 1
@@ -199,22 +196,15 @@ def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
                 raise InputError(
                     what, where=batch.place(row), hint="make the matrix with vectorize --like MODEL"
                 )
-    named: list[Label] = [
+    batch.labels = [
         tuple(map(names.__getitem__, given)) if isinstance(given, tuple) else names.get(given or "")
-        for given in batch.label_lists or batch.labels
+        for given in batch.labels
     ]
-    batch.set_labels(named)
     return batch
 
 
 def _set_single_labels(batch: Batch) -> Batch:
     batch.labels = batch.single_labels()
-    batch.label_lists = None
-    return batch
-
-
-def _set_several_labels(batch: Batch) -> Batch:
-    batch.complete_labels(are_several=True)
     return batch
 
 

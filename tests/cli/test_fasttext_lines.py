@@ -6,12 +6,6 @@ from typing import Any
 
 import pytest
 
-SEVERAL = [
-    "__label__a red",
-    "__label__b blue",
-    "__label__a __label__b red blue",
-    "nothing here",
-] * 6
 ONE = ["__label__a red", "__label__b blue", "__label__a red round", "__label__b blue long"] * 6
 
 
@@ -43,37 +37,6 @@ def test_blank_lines_are_skipped(nbtext: Callable[..., Any], tmp_path: Path) -> 
     old = (tmp_path / "blank.txt").read_text()
     new = (tmp_path / "new.txt").read_text()
     assert new == old.replace("__label__a red round", "__label__b red round", 1)
-
-
-def test_a_line_without_labels_has_none_where_several_are_meant(
-    nbtext: Callable[..., Any], tmp_path: Path
-) -> None:
-    """Wherever the line with several labels stands, and whatever the commands that follow read."""
-    far = [*SEVERAL, *["__label__a red"] * 100_000]
-    for lines in (SEVERAL, far, far[::-1]):
-        (tmp_path / "t.txt").write_text(lines_of(lines))
-        done = nbtext("train", "t.txt", "-o", "m.joblib").ok()
-        assert f"multi-label: {len(lines):,} documents, 2 labels" in done.err
-        assert (
-            "skipped" not in nbtext("train", "t.txt", "--skip-unlabeled", "-o", "x.joblib").ok().err
-        )
-    (tmp_path / "t.txt").write_text(lines_of(SEVERAL))
-    (tmp_path / "one.txt").write_text("__label__a red\nnothing here\n")
-    assert nbtext("evaluate", "t.txt", "--folds", "3", "--to", "json").ok().json[
-        "documents"
-    ] == len(SEVERAL)
-    nbtext("train", "t.txt", "-o", "m.joblib").ok()
-    assert (
-        nbtext("evaluate", "one.txt", "-m", "m.joblib", "--to", "json").ok().json["documents"] == 2
-    )
-    piped = nbtext(
-        "evaluate", "-", "-m", "m.joblib", "--to", "json", input=b"__label__a red\nnothing here\n"
-    )
-    assert piped.ok().json["documents"] == 2
-    nbtext("update", "m.joblib", "one.txt", "-o", "more.joblib").ok()
-    assert "26 documents" in nbtext("inspect", "more.joblib", "--to", "table").ok().out
-    nbtext("forget", "more.joblib", "one.txt", "-o", "fewer.joblib").ok()
-    assert "24 documents" in nbtext("inspect", "fewer.joblib", "--to", "table").ok().out
 
 
 @pytest.mark.parametrize(

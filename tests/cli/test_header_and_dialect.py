@@ -208,9 +208,9 @@ def test_a_backslash_escapes(
 
     for end in ("\n", "\r\n"):
         (folder / name).write_bytes(content.replace("\n", end).encode())
-        found = list(open_source([name], InputSettings(escape="backslash")).documents())
-        assert [each.text.replace("\r\n", "\n") for each in found] == texts
-        assert [each.label for each in found] == labels
+        (found,) = open_source([name], InputSettings(escape="backslash")).batches()
+        assert [text.replace("\r\n", "\n") for text in found.columns[0]] == texts
+        assert found.labels == labels
         added = nbtext(
             "predict",
             name,
@@ -225,9 +225,9 @@ def test_a_backslash_escapes(
             f"added.{name}",
         ).ok()
         assert added.out == ""
-        again = list(open_source([f"added.{name}"], InputSettings(escape="backslash")).documents())
-        assert [each.text.replace("\r\n", "\n") for each in again] == texts
-        assert [each.label for each in again] == labels
+        (again,) = open_source([f"added.{name}"], InputSettings(escape="backslash")).batches()
+        assert [text.replace("\r\n", "\n") for text in again.columns[0]] == texts
+        assert again.labels == labels
         assert "\\N" in (folder / f"added.{name}").read_text()
 
 

@@ -109,7 +109,7 @@ def test_types_of_labels(tmp_path: Path, column: Any, expected: list[str]) -> No
     source = open_source([str(tmp_path / "t.arrow")], InputSettings())
     (batch,) = source.batches()
     assert batch.labels == expected
-    assert batch.label_lists is None
+    assert not batch.has_lists
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)

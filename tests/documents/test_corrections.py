@@ -4,7 +4,7 @@ else.
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -181,18 +181,18 @@ def files(draw: st.DrawFn) -> Any:
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(file=files())
-def test_the_corrected_file_has_the_new_labels(tmp_path: Path, file: Any) -> None:
+def test_the_corrected_file_has_the_new_labels(
+    tmp_path: Path, read: Callable[..., Any], file: Any
+) -> None:
     """It has the same documents with the new labels; a file that was written so before stays as it
     is.
     """
     name, content, given_labels, labels = file
     path = tmp_path / name
     path.write_bytes(content.encode())
-    documents = [each.text for each in open_source((str(path),), InputSettings()).documents()]
+    texts = [texts for _, texts, _ in read(path)]
     path.write_bytes(correct(path, {}))
-    assert [
-        each.text for each in open_source((str(path),), InputSettings()).documents()
-    ] == documents
+    assert [texts for _, texts, _ in read(path)] == texts
     assert correct(path, {}) == path.read_bytes()
     path.write_bytes(correct(path, labels))
     kept = [row for row in range(len(given_labels)) if labels.get(row, "") is not None]

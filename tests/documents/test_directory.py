@@ -167,8 +167,6 @@ def test_a_file_that_vanishes_is_a_problem_of_its_row(
     assert {row: str(problem) for row, problem in batch.problems.items()} == {
         1: f"{tmp_path}/a/2: cannot be read: No such file or directory; check the path"
     }
-    with pytest.raises(InputError, match="a/2"):
-        list(source.documents())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

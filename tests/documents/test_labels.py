@@ -173,23 +173,11 @@ def test_single_label(tmp_path: Path, name: str, content: str, settings: dict[st
     assert read_lists(path, **settings)[1] == ("a", "b")
     (batch,) = open_source([str(path)], InputSettings(single_label=True, **settings)).batches()
     line = 3 if name == "t.csv" else 2
-    assert (batch.labels, batch.label_lists) == (["a", None], None)
+    assert batch.labels == ["a", None]
     assert str(batch.problems[1]) == (
         f"{path}:{line}: the document has 2 labels (a, b), but exactly one is expected; "
         "leave out --single-label, or keep one label for each document"
     )
-
-
-def test_fasttext_lines_of_a_later_block(tmp_path: Path) -> None:
-    """A block without a line of several labels has labels; the documents are the same."""
-    path = tmp_path / "t.txt"
-    path.write_text("__label__a one two\n" * 200_000 + "__label__a __label__b three\n")
-    batches = list(open_source([str(path)], InputSettings()).batches())
-    assert batches[0].label_lists is None
-    assert batches[-1].label_lists is not None
-    assert [labels for batch in batches for labels in batch.list_labels()] == [("a",)] * 200_000 + [
-        ("a", "b")
-    ]
 
 
 def test_parts_of_a_batch(tmp_path: Path) -> None:
@@ -198,10 +186,9 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
         tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]}
     )
     (batch,) = open_source([str(path)], InputSettings()).batches()
-    assert [part.label_lists for part in batch.split(3)] == [LABELS[:3], LABELS[3:]]
-    assert batch.drop({0, 2}).label_lists == [(), ("c, d",)]
-    assert batch.split(2)[1].label_lists == LABELS[2:]
-    assert [document.labels for document in batch.documents()] == LABELS
+    assert [part.labels for part in batch.split(3)] == [LABELS[:3], LABELS[3:]]
+    assert batch.drop({0, 2}).labels == [(), ("c, d",)]
+    assert batch.split(2)[1].labels == LABELS[2:]
     with pytest.raises(
         InputError,
         match=r"t.jsonl:1: the document has 2 labels \(b, a\), but exactly one is expected; give",
@@ -308,5 +295,5 @@ def test_parsers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             fast = read(path)
             patch.setattr(jsonl, "scan", lambda *_: None)
             slow = read(path)
-        assert (fast.labels, fast.label_lists) == (slow.labels, slow.label_lists)
+        assert fast.labels == slow.labels
         assert list(map(str, fast.problems.values())) == list(map(str, slow.problems.values()))

@@ -171,20 +171,17 @@ def test_fasttext_lines(
 
 
 def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """A .txt file whose first line begins with __label__ is fastText's; if one has several labels,
-    all have lists.
+    """A .txt file whose first line begins with __label__ is fastText's; a line may have several
+    labels.
     """
     (tmp_path / "x.txt").write_text(
         "__label__a one\n__label__b __label__a __label__b two\nthree __label__c\nnone\n"
     )
     source = opened(tmp_path / "x.txt")
-    assert [document.labels for document in source.documents()] == [
-        ("a",),
-        ("b", "a"),
-        ("c",),
-        None,
-    ]
-    assert [document.text for document in source.documents()] == ["one", "two", "three ", "none"]
+    (batch,) = source.batches()
+    assert batch.labels == ["a", ("b", "a"), "c", None]
+    assert batch.list_labels() == [("a",), ("b", "a"), ("c",), None]
+    assert batch.columns == (["one", "two", "three ", "none"],)
     assert not source.skipped
 
 

@@ -157,9 +157,8 @@ def test_documents_of_a_named_pipe_are_kept(tmp_path: Path) -> None:
         [str(tmp_path / "file.txt"), str(tmp_path / "pipe")], InputSettings(input_format="lines")
     )
     source.keep_documents()
-    assert [[each.text for each in source.documents()] for _ in range(3)] == [
-        ["one", "two", "three"]
-    ] * 3
+    expected = [["one", "two"], ["three"]]
+    assert [[each.columns[0] for each in source.batches()] for _ in range(3)] == [expected] * 3
 
 
 def test_files_without_fields_have_none_to_keep_apart(
@@ -257,7 +256,7 @@ def test_a_fifo_is_read_like_a_pipe(opened: Callable[..., Any], tmp_path: Path) 
     assert not is_matrix(str(fifo))
     source = opened(fifo)
     assert (source.size, source.is_live) == (None, True)
-    assert [document.text for document in source.documents()] == ["a", "b"]
+    assert [text for batch in source.batches() for text in batch.columns[0]] == ["a", "b"]
     writer.join()
 
 
@@ -289,17 +288,6 @@ def test_another_standard_input_will_do(
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="standard input is closed"):
         read("-")
-
-
-def test_documents_stop_at_the_first_problem(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """The convenient way gives documents up to the one that cannot be read, and raises what is
-    wrong with it.
-    """
-    (tmp_path / "x.jsonl").write_text('{"text": "a"}\nbroken\n{"text": "b"}\n')
-    documents = opened(tmp_path / "x.jsonl").documents()
-    assert next(documents).text == "a"
-    with pytest.raises(InputError, match=r"x\.jsonl:2: broken JSON"):
-        next(documents)
 
 
 def test_reading_imports_only_what_it_needs() -> None:

@@ -144,7 +144,7 @@ def test_tsv_without_a_document_of_two_labels(tmp_path: Path) -> None:
     """It is read as the source has labels: one for each document, or a list."""
     text = "x\ta\\,b\t0.900000\ny\t\t\n"
     one, several = (PredictionsFile(_write(tmp_path / "p.tsv", text)) for _ in range(2))
-    batch = Batch(["x", "y"], ([""] * 2,), [None, None], label_lists=[("a,b",), ()])
+    batch = Batch(["x", "y"], ([""] * 2,), [("a,b",), ()])
     found = several.of(batch)
     assert (found.task, found.labels) == ("several", [("a,b",), ()])
     found = one.of(Batch(["x"], ([""],), ["a\\,b"]))

@@ -260,7 +260,7 @@ def test_linear_models_of_several_labels_are_compared_on_a_subset() -> None:
     """The best two of them are fitted to all documents."""
     texts, labels = made_corpus(2100, 60)
     batch = Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts))
-    batch.label_lists = [(label, "all") for label in labels]
+    batch.labels = [(label, "all") for label in labels]
 
     def count(features: FeatureSettings) -> CorpusCounts:
         counter = CorpusCounter(features, sample_size=None)
@@ -319,7 +319,7 @@ def test_documents_with_several_labels() -> None:
     tried.
     """
     batch = Batch(list(map(str, range(40))), (TEXTS,), [None] * 40)
-    batch.label_lists = [("red", "fruit") if i % 2 else ("blue",) for i in range(40)]
+    batch.labels = [("red", "fruit") if i % 2 else ("blue",) for i in range(40)]
 
     def count(features: FeatureSettings) -> CorpusCounts:
         counter = CorpusCounter(features, sample_size=None)
@@ -362,7 +362,7 @@ def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: flo
     """
     texts, labels = topics_by_chance(seed, share)
     batch = Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts))
-    batch.label_lists = list(labels)
+    batch.labels = list(labels)
 
     def count(features: FeatureSettings) -> CorpusCounts:
         counter = CorpusCounter(features, sample_size=None)

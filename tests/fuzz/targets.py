@@ -103,8 +103,8 @@ def mtx(data: bytes) -> None:
 
 
 def _documents(data: bytes, input_format: str) -> list[Any]:
-    """All documents of a file, by the settings that its first two bytes say."""
-    first, second = (*data[:2], 0, 0)[:2]
+    """All documents of a file, by the settings that its first byte says."""
+    first = data[0] if data else 0
     settings = InputSettings(
         input_format=input_format,
         encoding=ENCODINGS[first & 7],
@@ -125,8 +125,6 @@ def _documents(data: bytes, input_format: str) -> list[Any]:
             documents += zip(own, batch.labels, *batch.columns, strict=True)
             documents.append((batch.repaired_documents, batch.repaired_bytes, len(batch.problems)))
             documents += [problem.partition(":")[2] for problem in problems]
-        if second & 1:
-            list(open_source([path], settings).documents())
     return documents
 
 
@@ -169,8 +167,7 @@ def lines(data: bytes) -> None:
     for input_format in ("lines", "fasttext"):
         _outcome(data, input_format)
     with file_of(data) as path, suppress(NbtextError):
-        for _ in open_source([path], InputSettings(encoding_errors="strict")).documents():
-            pass
+        list(open_source([path], InputSettings(encoding_errors="strict")).batches())
 
 
 def json(data: bytes) -> None:
@@ -200,7 +197,7 @@ def sqlite(data: bytes) -> None:
         file.write(data)
         file.flush()
         try:
-            list(open_source([file.name], InputSettings()).documents())
+            list(open_source([file.name], InputSettings()).batches())
         except NbtextError as error:
             assert str(error).isprintable()
 
@@ -214,7 +211,7 @@ def query(data: bytes) -> None:
         before = _read(path)
         settings = InputSettings(query=data.decode("utf-8", "surrogateescape"))
         try:
-            list(open_source([path], settings).documents())
+            list(open_source([path], settings).batches())
         except NbtextError as error:
             assert str(error).isprintable()
         assert _read(path) == before

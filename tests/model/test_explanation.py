@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import astuple
-from itertools import islice
 from math import log
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
@@ -130,9 +129,9 @@ def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
     labels = []
     for group in LECTURE:
         folder = corpora("20news").resolve() / "train" / group
-        for document in islice(open_source([str(folder)], settings).documents(), 250):
-            texts.append(document.text)
-            labels.append(group)
+        batches = list(open_source([str(folder)], settings).batches())
+        texts += join_batches(batches).columns[0][:250]
+        labels += [group] * 250
     return texts, labels
 
 

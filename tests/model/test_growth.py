@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier, load_model, save_model
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, SettingsError
@@ -322,7 +322,8 @@ NEWSGROUPS: list[dict[str, Any]] = [
 def news(corpora: Callable[[str], Path]) -> Documents:
     """The training half of 20 Newsgroups, and the labels."""
     source = open_source([str(corpora("20news") / "train")], InputSettings())
-    return [(document.text, str(document.label)) for document in source.documents()]
+    batch = join_batches(list(source.batches()))
+    return list(zip(batch.columns[0], map(str, batch.labels), strict=True))
 
 
 @pytest.mark.exhaustive

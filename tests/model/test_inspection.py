@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import ClassWeights
+from nbtext.documents.batch import join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
@@ -43,11 +44,10 @@ def lecture(corpora: Callable[[str], Path]) -> TextClassifier:
     texts = []
     labels = []
     for folder in folders:
-        for document in open_source(
-            [folder], InputSettings(encoding="latin-1", input_format="files")
-        ).documents():
-            texts.append(document.text)
-            labels.append(Path(folder).name)
+        settings = InputSettings(encoding="latin-1", input_format="files")
+        batch = join_batches(list(open_source([folder], settings).batches()))
+        texts += batch.columns[0]
+        labels += [Path(folder).name] * len(batch)
     return TextClassifier(model="bernoulli", smoothing=1.0).fit(texts, labels)
 
 

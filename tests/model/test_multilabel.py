@@ -77,9 +77,7 @@ def count(
     for part in (documents[:half], documents[half:]):
         ids = list(map(str, range(len(part))))
         texts = [text for text, _ in part]
-        counter.add(
-            Batch(ids, (texts,), [None] * len(part), label_lists=[labels for _, labels in part])
-        )
+        counter.add(Batch(ids, (texts,), [labels for _, labels in part]))
     return counter.finish()
 
 
@@ -201,7 +199,7 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(
         FeatureSettings(),
         jobs=1,
         sample_size=20,
-        has_several=None,
+        has_several=True,
     )
     monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 1)
     monkeypatch.setattr("nbtext.documents.streams.BLOCK_BYTES", 1000, raising=False)
@@ -210,7 +208,7 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(
         FeatureSettings(),
         jobs=3,
         sample_size=20,
-        has_several=None,
+        has_several=True,
     )
     assert parts.labels == whole.labels
     assert parts.label_sets == whole.label_sets

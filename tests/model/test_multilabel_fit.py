@@ -41,7 +41,7 @@ def train(
     counter = CorpusCounter(FeatureSettings(), sample_size=keep_sample)
     texts = [text for text, _ in documents]
     lists = [labels for _, labels in documents]
-    counter.add(Batch(texts, (texts,), [None] * len(texts), label_lists=lists))
+    counter.add(Batch(texts, (texts,), lists))
     return train_on_counts(
         counter.finish(), features, ModelSettings(keep_sample=keep_sample, **options), jobs=jobs
     )

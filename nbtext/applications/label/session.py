@@ -139,7 +139,7 @@ class Learner:
         counter = CorpusCounter(self.features, sample_size=0)
         columns = tuple(map(list, zip(*(document.texts for document, _ in documents), strict=True)))
         batch = Batch([document.id for document, _ in documents], columns, [None] * len(documents))
-        batch.set_labels([labels if self._has_lists else labels[0] for _, labels in documents])
+        batch.labels = [labels if self._has_lists else labels[0] for _, labels in documents]
         counter.add(batch)
         return counter.finish()
 

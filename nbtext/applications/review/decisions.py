@@ -154,18 +154,17 @@ def list_records(
     JSON, all fields.
     """
     names = field_names or ("text",)
+    has_lists = batch.has_lists
     for row in range(len(batch)):
         if labels.get(row, "") is None:
             continue
-        given = batch.labels_of(row)
-        label: Any = (
-            None if given is None else list(given) if batch.label_lists is not None else given[0]
-        )
+        given = batch.labels[row]
+        label: Any = list(given) if isinstance(given, tuple) else given
         label = labels.get(row, label)
         record: dict[str, Any] = {"id": batch.ids[row]}
         fields = read_fields(batch.rows, row)
         if fields is None:
-            label = [label] if batch.label_lists is not None and isinstance(label, str) else label
+            label = [label] if has_lists and isinstance(label, str) else label
             texts = {name: column[row] for name, column in zip(names, batch.columns, strict=True)}
             yield {**record, **texts, **({"label": label} if label is not None else {})}
         else:

@@ -80,7 +80,7 @@ class ReviewedCorpus:
 
 def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> ReviewedDocument:
     """Return the id, the place and the labels of a document, and why it is not text."""
-    labels = batch.labels_of(row)
+    labels = batch.list_labels()[row]
     place = batch.place(row)
     file, _, line = place.rpartition(":")
     is_line = line.isdecimal() and (bool(file) or batch.line_numbers is not None)
@@ -135,7 +135,6 @@ class ReviewReader:
         return replace(
             batch.drop(batch.problems),
             labels=[None] * len(readable),
-            label_lists=None,
             groups=[str(number * MAX_ROWS + row) for row in readable],
             line_numbers=None,
             rows=None,

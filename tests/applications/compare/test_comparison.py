@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
 from nbtext.applications.compare.comparison import Candidate, Comparison, compare_models, mcnemar
+from nbtext.documents.batch import join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.errors import InputError, SettingsError
@@ -31,7 +32,8 @@ def read(part: str) -> Source:
 @pytest.fixture(scope="module")
 def candidates() -> list[Candidate]:
     """Three models of the demo corpus, one of which has seen half of the labels."""
-    half = [document for document in read("train").documents() if str(document.label) < "permits"]
+    batch = join_batches(list(read("train").batches()))
+    half = batch.take([row for row, label in enumerate(batch.labels) if str(label) < "permits"])
     return [
         Candidate("multinomial", TextClassifier().fit_source(read("train")).model_, 1000),
         Candidate(
@@ -40,7 +42,7 @@ def candidates() -> list[Candidate]:
         ),
         Candidate(
             "half",
-            TextClassifier().fit([d.text for d in half], [str(d.label) for d in half]).model_,
+            TextClassifier().fit(half.columns[0], half.single_labels()).model_,
         ),
     ]
 

@@ -57,7 +57,7 @@ def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = Non
     counter = CorpusCounter(FEATURES, sample_size=0)
     batch = Batch(list(texts), (list(texts.values()),), [LABELS[name[0]] for name in texts])
     if labels is not None:
-        batch.label_lists = [labels[name] for name in texts]
+        batch.labels = [labels[name] for name in texts]
     counter.add(batch)
     return counter
 
