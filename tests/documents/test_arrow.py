@@ -252,6 +252,16 @@ def test_compressed_as_a_whole(tmp_path: Path) -> None:
         read(tmp_path / "t.parquet.gz")
 
 
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+@pytest.mark.parametrize("new", [ipc.new_file, ipc.new_stream])
+def test_compressed_buffers(tmp_path: Path, new: Callable[..., Any], codec: str) -> None:
+    table = pa.table({"text": [f"text {n} " * 50 for n in range(100)]})
+    path = tmp_path / "t.arrow"
+    with new(path, table.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
+        writer.write_table(table)
+    assert [text for _, (text,), _ in read(path)] == table["text"].to_pylist()
+
+
 def test_a_folder_of_parts(tmp_path: Path) -> None:
     """--input-format parquet reads the files of a folder; otherwise they are skipped, with a
     hint.

@@ -112,6 +112,20 @@ def test_leaving_out_equals_a_refit_without_the_document(model: str, prior: Any)
     assert estimate is not None and estimate.documents == len(rows)
     right = found.argmax(axis=1) == [label == "tool" for label in labels]
     assert estimate.accuracy == pytest.approx(right.mean())
+    own = found[np.arange(len(labels)), [int(label == "tool") for label in labels]]
+    assert estimate.log_loss == pytest.approx(-np.log(own).mean())
+
+
+def test_a_recall_target_counts_them() -> None:
+    """40 of 200 spam mails have words of their own only: a recall of 0.7 needs none of them, and
+    one of 0.9 makes spam of every text without a known word.
+    """
+    rows = [(f"{label} number{i}", label) for label in ("ham", "spam") for i in range(200)]
+    texts = [f"unheard{i}" if 200 <= i < 240 else text for i, (text, _) in enumerate(rows)]
+    labels = [label for _, label in rows]
+    for recall, answer in ((0.7, "ham"), (0.9, "spam")):
+        classifier = TextClassifier(min_recall={"spam": recall}, prior=(3.0, 1.0))
+        assert classifier.fit(texts, labels).predict(["zzz"]).tolist() == [answer]
 
 
 def test_empty_texts_do_not_displace_others_from_the_sample() -> None:
