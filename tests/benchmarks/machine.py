@@ -21,10 +21,11 @@ PYTHON_PEERS = {"Vowpal Wabbit": "vowpalwabbit", "polars": "polars"}
 
 def conditions() -> dict[str, str]:
     """What a reader must know to place the figures."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": f"{cpu_model()}, {len(os.sched_getaffinity(0))} cores used of {os.cpu_count()}, "
-        f"{total_memory() / GIBIBYTE:.0f} GiB, {platform.system()} {platform.machine()}",
+        f"{memory / GIBIBYTE:.0f} GiB, {platform.system()} {platform.machine()}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
     }
 
@@ -35,17 +36,13 @@ def cpu_model() -> str:
     return found[1] if found else platform.processor()
 
 
-def total_memory() -> int:
-    """Of the machine, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def versions() -> dict[str, str]:
     """nbtext with its kernel, Python, the libraries and the peers that are installed."""
     own = _output(*NBTEXT, "--version").replace("nbtext ", "").replace("\nkernel: ", ", kernel ")
     found = {"nbtext": own, "Python": ".".join(map(str, sys.version_info[:3]))}
     found |= {name: _installed(name) for name in LIBRARIES}
-    found |= {name: _debian(package) for name, package in DEBIAN_PEERS.items()}
+    query = ("dpkg-query", "--show", "--showformat=${Version}")
+    found |= {name: _output(*query, package) for name, package in DEBIAN_PEERS.items()}
     found |= {name: _beside(package) for name, package in PYTHON_PEERS.items()}
     return {name: number for name, number in found.items() if number}
 
@@ -55,10 +52,6 @@ def _installed(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-def _debian(package: str) -> str:
-    return _output("dpkg-query", "--show", "--showformat=${Version}", package)
 
 
 def _beside(package: str) -> str:
