@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from programs import NBTEXT, PEERS
@@ -40,18 +40,11 @@ def versions() -> dict[str, str]:
     """nbtext with its kernel, Python, the libraries and the peers that are installed."""
     own = _output(*NBTEXT, "--version").replace("nbtext ", "").replace("\nkernel: ", ", kernel ")
     found = {"nbtext": own, "Python": ".".join(map(str, sys.version_info[:3]))}
-    found |= {name: _installed(name) for name in LIBRARIES}
+    found |= {name: version(name) for name in LIBRARIES}
     query = ("dpkg-query", "--show", "--showformat=${Version}")
     found |= {name: _output(*query, package) for name, package in DEBIAN_PEERS.items()}
     found |= {name: _beside(package) for name, package in PYTHON_PEERS.items()}
     return {name: number for name, number in found.items() if number}
-
-
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _beside(package: str) -> str:
