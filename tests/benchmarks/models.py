@@ -22,6 +22,7 @@ from machine import conditions
 from material import Material
 from outcome import JobResult, Row, run_job
 from programs import Program, Task, fasttext, nbtext, scikit_learn, vowpal_wabbit
+from run import say
 from table import job_table
 
 import nbtext as package
@@ -122,11 +123,6 @@ def format_page(results: Sequence[JobResult], facts: Mapping[str, str], how: str
             f"Frontier, from fast to accurate: {names}.",
         ]
     return "\n\n".join(parts) + "\n"
-
-
-def say(line: str) -> None:
-    """Print the progress."""
-    sys.stderr.write(line + "\n")
 
 
 def main() -> None:
