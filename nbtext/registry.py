@@ -37,15 +37,28 @@ class CommandLine(NamedTuple):
     place: str
 
 
+class Added(NamedTuple):
+    """Options of a command of the core.
+
+    record  place of their settings record; its `RULES_OF_COMMAND` may name settings of the command
+    step    place of the function that the command calls if one of the options is given
+    """
+
+    record: str
+    step: str
+
+
 class Application(NamedTuple):
     """What an application adds.
 
     package   the name of its package, `__package__`
     commands  its commands, by name
+    options   its options, by the command that has them
     """
 
     package: str
     commands: Mapping[str, CommandLine] = {}
+    options: Mapping[str, Added] = {}
 
     def load(self, place: str) -> Any:
         """Import what a place names."""
@@ -82,6 +95,13 @@ def list_applications() -> Iterator[Application]:
     """Yield all applications; those of other packages are looked up when they are reached."""
     yield from own_applications()
     yield from other_applications()
+
+
+def list_options(command: str) -> Iterator[tuple[Application, Added]]:
+    """Yield the applications that add options to a command, as `list_applications` does."""
+    for application in list_applications():
+        if command in application.options:
+            yield application, application.options[command]
 
 
 def find_command(name: str) -> Any:

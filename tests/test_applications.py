@@ -72,11 +72,12 @@ def copied(tmp_path: Path) -> Iterator[Path]:
 def test_what_is_left_works_without_an_application(
     copied: Path, tmp_path: Path, deleted: str
 ) -> None:
-    """All modules are imported, the main job gives the same model, and the help names no command of
-    the application.
+    """All modules are imported, the main job gives the same model, and the help names no command
+    and no option of the application.
     """
     names = NAMES if deleted == "all" else [deleted]
-    gone = [name for name in names for name in _commands_of(name)]
+    applications = [each for each in own_applications() if each.package.split(".")[-1] in names]
+    gone = [command for each in applications for command in each.commands]
     for name in names:
         folder = copied / "nbtext" / "applications" / name
         shutil.rmtree(folder)
@@ -96,6 +97,8 @@ def test_what_is_left_works_without_an_application(
         refused = rest.run(name, "--help")
         assert refused.returncode == 2
         assert refused.stderr.startswith(f"nbtext: No such command '{name}'")
+    for name in {command for each in applications for command in each.options}:
+        assert len(rest.ok(name, "--help")) < len(whole.ok(name, "--help"))
 
 
 def test_a_folder_without_a_module_is_no_application(copied: Path, tmp_path: Path) -> None:
@@ -103,16 +106,6 @@ def test_a_folder_without_a_module_is_no_application(copied: Path, tmp_path: Pat
     for folder in ("__pycache__", "gone/__pycache__"):
         (copied / "nbtext" / "applications" / folder).mkdir(parents=True)
     assert "train" in Installation((copied,), tmp_path).ok("--help")
-
-
-def _commands_of(name: str) -> list[str]:
-    """Return the commands of an application."""
-    return [
-        command
-        for each in own_applications()
-        if each.package.endswith(f".{name}")
-        for command in each.commands
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -210,25 +210,11 @@ def draw_values(weights: Floats, random: np.random.Generator, length: int) -> Fe
     return np.repeat(np.arange(len(ratios)), (drawn >= ratios[:, :-1]).sum(axis=1))
 
 
-def sum_log_probabilities(scorer: LinearScorer) -> float:
-    """Return Σ_kj log(p_kj (1 − p_kj)): the logarithm of a Beta(α + 1, α + 1) density, per unit of
-    α.
-    """
-
-    def of_log_odds(weights: Floats) -> Floats:
-        return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))
-
-    n_used = np.bincount(scorer.classes, minlength=scorer.n_classes)
-    unused = (scorer.n_features - n_used) * of_log_odds(scorer.default)
-    return float(unused.sum() + of_log_odds(scorer.default[scorer.classes] + scorer.deltas).sum())
-
-
 BERNOULLI = EventModel(
     compile=compile_categorical,
     leave_one_out=leave_out,
     out_of_vocabulary=weigh_unseen,
     generate=draw_binary,
-    log_prior_density=sum_log_probabilities,
     is_binary=True,
     counts_documents=True,
     sklearn=SklearnClass(name="BernoulliNB"),
@@ -238,7 +224,6 @@ CATEGORICAL = replace(  # Bernoulli's over the values of each feature
     sufficient_statistics=count_values,
     derivation=Values,
     generate=draw_values,
-    log_prior_density=None,
     is_binary=False,
     is_of_counts=True,
     sklearn=None,

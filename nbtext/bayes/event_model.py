@@ -187,8 +187,6 @@ class EventModel:
                              from features; None: each feature is a column
     generate                 see Generate; None: it cannot generate documents
     has_length               whether a generated document needs a length
-    log_prior_density        log p(weights) per unit of smoothing, which expectation-maximization
-                             maximizes; None: the model cannot be trained on unlabeled documents
     prior                    the default class prior, `empirical` or `uniform`
     smoothing                the default smoothing; None: leave-one-out selects it
     has_pseudo_counts        whether smoothing adds pseudo-counts; `refit` transfers smoothing
@@ -214,7 +212,6 @@ class EventModel:
     derivation: Callable[[int], Derivation] | None = None
     generate: Generate | None = None
     has_length: bool = False
-    log_prior_density: Callable[[LinearScorer], float] | None = None
     prior: str = "empirical"
     smoothing: float | None = None
     has_pseudo_counts: bool = True

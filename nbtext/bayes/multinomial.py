@@ -113,11 +113,6 @@ def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> Fe
     return np.asarray(np.minimum(features, len(weights) - 1), dtype=np.int64)
 
 
-def sum_log_probabilities(scorer: LinearScorer) -> float:
-    """Return Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α."""
-    return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
-
-
 MULTINOMIAL = EventModel(
     compile=compile_multinomial,
     leave_one_out=leave_out,
@@ -125,6 +120,5 @@ MULTINOMIAL = EventModel(
     out_of_vocabulary=weigh_unseen,
     generate=draw_tokens,
     has_length=True,
-    log_prior_density=sum_log_probabilities,
     sklearn=SklearnClass(name="MultinomialNB"),
 )

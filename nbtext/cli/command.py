@@ -27,6 +27,8 @@ from nbtext.errors import AssumptionWarning, NbtextError, SettingsError
 from nbtext.output import STANDARD_OUTPUT, is_written_to
 from nbtext.parallel import share_heap
 from nbtext.records import dataclass
+from nbtext.registry import Application
+from nbtext.registry import list_options as list_added
 from nbtext.settings import (
     KEY,
     Part,
@@ -37,6 +39,7 @@ from nbtext.settings import (
     is_flag,
     list_options,
     list_parts,
+    list_settings,
     make_record,
     parse_value,
     refuse,
@@ -512,6 +515,17 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
             yield _make_option(field, found, title)
 
 
+class Step(NamedTuple):
+    """What the options of an application ask a command for; it is imported when it is called."""
+
+    application: Application
+    place: str
+    settings: Any
+
+    def __call__(self, *made: Any) -> Any:
+        return self.application.load(self.place)(self.settings, *made)
+
+
 class Command(click.Command):
     """A command of nbtext. It makes the settings record of its options, and refuses to overwrite
     its inputs.
@@ -575,7 +589,29 @@ class Command(click.Command):
         self.example = example
         self.notes = notes
         self.common = common.split()
+        self._not_added = list_added(
+            function.__name__
+        )  # a generator: applications are imported late
+        self._added: list[tuple[type[Any], Application, str]] = []
         self.referred = referred or {}
+
+    def add_options(self) -> bool:
+        """Add the options of the next application that has some for this command; False: there is
+        none.
+        """
+        for application, added in self._not_added:
+            record = application.load(added.record)
+            options = list(_list_parameters(record, getattr(record, "TITLE", "Options")))
+            known = {each.name for each in self.params}
+            for option in options:
+                if option.name in known:
+                    what = f"{self.name} has another option {option.opts[0]}"
+                    raise NbtextError(f"{application.package}: {what}")
+            self.params += options
+            self.rules += getattr(record, "RULES_OF_COMMAND", ())
+            self._added.append((record, application, added.step))
+            return True
+        return False
 
     def list_group(self, title: str) -> list[Option]:
         """Return the options of a group."""
@@ -607,7 +643,15 @@ class Command(click.Command):
         return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        values, _, order = self.make_parser(ctx).parse_args(list(args))
+        while ctx.resilient_parsing and self.add_options():  # for completion
+            pass
+        while True:
+            try:
+                values, _, order = self.make_parser(ctx).parse_args(list(args))
+                break
+            except click.NoSuchOption:
+                if not self.add_options():
+                    raise
         for parameter in order:
             takes_one = isinstance(parameter, Option) and not (
                 parameter.multiple or parameter.is_flag
@@ -651,6 +695,13 @@ class Command(click.Command):
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
         check_settings(made)
+        steps = tuple(
+            Step(application, step, make_record(record, given))
+            for record, application, step in self._added
+            if any(field.name in given for field, _ in list_settings(record))
+        )
+        if steps:
+            made = replace(made, steps=steps)
         # print the log messages of the library
         if getattr(made, "run", None) is not None and made.run.verbose:
             import logging
@@ -685,6 +736,8 @@ class Command(click.Command):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the complete help: `--help`."""
+        while self.add_options():
+            pass
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         format_text(formatter, self.source_help)

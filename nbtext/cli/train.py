@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,9 @@ from nbtext.documents.settings import InputSettings, already_counted
 from nbtext.errors import SettingsError, number_of, printable
 from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Needs, part, refuse, setting
+from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Batch, Block
@@ -55,7 +54,6 @@ class Train:
         is_repeated=True,
         title="Unlabeled documents",
     )
-    learning: UnlabeledSettings = part(UnlabeledSettings)
     keywords: Keywords | None = setting(
         None,
         'Words and phrases of each label, instead of labeled documents: TOML such as spam = ["free", "prize '
@@ -79,6 +77,7 @@ class Train:
     )
     cluster: ClusterSettings = part(ClusterSettings)
     run: options.RunSettings = options.run()
+    steps: tuple[Callable[..., TrainedModel], ...] = ()  # of applications
 
     @property
     def is_search(self) -> bool:
@@ -93,11 +92,8 @@ class Train:
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
     "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
-    "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB. --em needs "
-    "20 bytes for each distinct word of each unlabeled document.",
+    "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB.",
     rules=[
-        Needs("em", "unlabeled|keywords"),
-        Needs("unlabeled", "em|keywords"),
         *(Excludes(name, "model=best") for name in ("unlabeled", "keywords")),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
         *(Excludes("cluster", f"model={name}", ON_ONE_MACHINE) for name in NOT_ON_CLUSTERS),
@@ -192,10 +188,13 @@ def _train(given: Train) -> TrainedModel:
         raise refuse(
             "holdout", "the model is written to standard output, where the metrics are printed"
         )
+    if given.steps:
+        return given.steps[0](given)
     if given.keywords is not None:
-        return _learn_keywords(given, given.keywords)
+        return learn_keywords(given, given.keywords)
     if given.unlabeled:
-        return _learn_unlabeled(given)
+        needed = "--em or --keywords"
+        raise SettingsError(f"needs {needed}", where="unlabeled", hint=f"add {needed}")
     if is_model and given.is_search:
         what = "best needs texts, but SOURCE is a model, which holds only counts"
         hint = "name a model"
@@ -307,62 +306,18 @@ def _search(given: Train) -> TrainedModel:
     return _fit(replace(given, features=best.features, model_settings=settings))
 
 
-def _learn_unlabeled(given: Train) -> TrainedModel:
-    """Fit a model to labeled and unlabeled documents."""
-    from nbtext.model.semi_supervised import (
-        Listener,
-        check_semi_supervised,
-        count_unlabeled,
-        train_with_unlabeled,
-    )
-    from nbtext.report.training import format_candidate
-
-    _check_texts(given, where="unlabeled")
-    quiet = given.run.quiet
-    jobs = given.run.jobs
-    features = given.features
-    model_settings = ModelSettings(**given.model_settings)
-    check_semi_supervised(features, model_settings)
-    listener = Listener(
-        lambda name, choice: running.say(format_candidate(name, choice), quiet=quiet),
-        lambda step, found: running.say(
-            f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet
-        ),
-    )
-    with running.open_documents(given.unlabeled, replace(given.input, holdout=0.0), given.run) as (
-        source,
-        on_batch,
-    ):
-        others = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
-    with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
-        trained = train_with_unlabeled(
-            source,
-            others,
-            features,
-            model_settings,
-            given.learning,
-            listener=listener,
-            jobs=jobs,
-            on_batch=on_batch,
-        )
-    if trained.fitted.unlabeled is None:
-        running.say(
-            "the unlabeled documents do not help: the model is trained without them", quiet=quiet
-        )
-    return trained
-
-
-def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
+def learn_keywords(given: Train, keywords: Keywords, *, steps: int = 0) -> TrainedModel:
     """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other
     unlabeled ones.
+
+    steps  of expectation-maximization on the unlabeled documents
     """
     from nbtext.model.corpus_counts import SAMPLE_SIZE
-    from nbtext.model.keywords import extend_ngrams, train_with_keywords
-    from nbtext.model.semi_supervised import count_unlabeled
+    from nbtext.model.keywords import count_unlabeled, extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import count_source, source_features
     from nbtext.report.training import format_keywords
 
-    _check_texts(given, where="keywords")
+    check_texts(given, where="keywords")
     quiet = given.run.quiet
     jobs = given.run.jobs
     unlabeled = given.unlabeled
@@ -388,14 +343,14 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
         features,
         ModelSettings(**given.model_settings),
         labeled=labeled,
-        steps=given.learning.em or 0,
+        steps=steps,
         jobs=jobs,
     )
     running.say(*format_keywords(found, len(counts.sample)), quiet=quiet)
     return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
 
 
-def _check_texts(given: Train, where: str) -> None:
+def check_texts(given: Train, where: str) -> None:
     """Raise SettingsError if a source holds only counts; `where` is the setting that needs
     texts.
     """

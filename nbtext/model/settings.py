@@ -1,4 +1,4 @@
-"""The settings of decisions, and of training on unlabeled documents."""
+"""The settings of decisions, and of inspection."""
 
 from __future__ import annotations
 
@@ -288,21 +288,6 @@ def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:
     """
     if wrong:
         raise SettingsError(f"cannot be used with a {kind} model", where=wrong[0], hint=hint)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnlabeledSettings(Settings):
-    """How a model is trained on unlabeled documents."""
-
-    TITLE = "Unlabeled documents"
-
-    em: int | None = setting(
-        None,
-        "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
-        "the unlabeled documents, which may be 0, is selected on held-out labeled documents.",
-        low=1,
-        metavar="N",
-    )
 
 
 class Criterion(NamedTuple):

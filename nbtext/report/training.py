@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from nbtext.artifact.reduction import Reduction
-    from nbtext.bayes.smoothing import Selection
     from nbtext.evaluation.search import Candidate, Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import TrainedModel
@@ -186,15 +185,6 @@ def format_unlabeled(unlabeled: Unlabeled) -> str:
         f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabeled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
     )
-
-
-def format_candidate(name: str, selection: Selection) -> str:
-    """Format the estimate for one way of using unlabeled documents."""
-    named = f"{name}, smoothing {selection.hyperparameters.smoothing:.4g}"
-    expected = selection.estimate
-    if expected is None:
-        return f"{named}: no estimate, because no label has two documents"
-    return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
 
 
 def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:

@@ -1,4 +1,7 @@
-"""The tests of applications run commands as a user does."""
+"""The tests of applications run commands as a user does, and import modules of tests."""
+
+import sys
+from pathlib import Path
 
 from browsing import shared_visit, visit  # noqa: F401  fixtures
 from command_line import (  # noqa: F401  fixtures
@@ -9,3 +12,6 @@ from command_line import (  # noqa: F401  fixtures
     on_a_terminal,
     own_folder,
 )
+
+# tests are not a package
+sys.path += [str(Path(__file__).parents[1] / "bayes"), str(Path(__file__).with_name("review"))]

@@ -59,6 +59,8 @@ def commands() -> Iterator[Command]:
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert isinstance(command, Command)
+        while command.add_options():
+            pass
         yield command
 
 
@@ -132,7 +134,8 @@ def test_each_rule_is_one_line(nbtext: Any, tmp_path: Path, command: Command, ru
 def test_rules_name_settings() -> None:
     """A rule with a name that no setting has would never be broken."""
     for command in commands():
-        names = {field.name for field, _ in list_settings(command.record)}
+        names = {each.name for each in command.params}
+        names |= {field.name for field, _ in list_settings(command.record)}
         for _, part in list_parts(command.record):
             names |= {field.name for field, _ in list_settings(part.record)}
         for rule in (

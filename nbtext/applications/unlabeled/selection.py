@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.applications.unlabeled.expectation import (
+    DENSITIES,
+    ExpectationMaximization,
+    HeldOut,
+    OnStep,
+    Trial,
+)
 from nbtext.bayes.diagnostics import Unlabeled
-from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
-from nbtext.bayes.unlabeled import ExpectationMaximization, HeldOut, OnStep, Trial
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
@@ -24,11 +29,8 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import align_to_vocabulary, fit_model
-from nbtext.model.settings import UnlabeledSettings
 from nbtext.model.source_counting import (
-    CountingTask,
     OnBatch,
-    ThreadExecutor,
     count_source,
     source_features,
 )
@@ -68,9 +70,8 @@ def check_semi_supervised(features: FeatureSettings, model_settings: ModelSettin
     settings.
     """
     model_settings = resolve_model(model_settings)
-    able = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
-    if model_settings.model not in able:
-        hint = f"use --model {' or '.join(able)}"
+    if model_settings.model not in DENSITIES:
+        hint = f"use --model {' or '.join(DENSITIES)}"
         raise SettingsError(
             f"cannot be used with --model {model_settings.model}", where="em", hint=hint
         )
@@ -89,30 +90,12 @@ def check_semi_supervised(features: FeatureSettings, model_settings: ModelSettin
         raise SettingsError("needs counts, and the features are weights", where="em", hint=hint)
 
 
-def count_unlabeled(
-    source: Source, features: FeatureSettings, *, jobs: int = 1, on_batch: OnBatch | None = None
-) -> CorpusCounts:
-    """Return the counts of all documents of a source, without their labels.
-
-    All documents are retained: 8 bytes for each distinct word of each document.
-
-    raises  InputError: a document cannot be read, or there is none
-    """
-    features = source_features(source, features)
-    counts = ThreadExecutor(jobs).count(
-        source, CountingTask(features, None, is_labeled=False), on_batch
-    )
-    if not counts.statistics.n_documents:
-        raise InputError("the source has no documents to train on", where="--unlabeled")
-    return counts
-
-
 def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of settings
     source: Source,
     unlabeled: CorpusCounts,
     features: FeatureSettings,
     model_settings: ModelSettings,
-    settings: UnlabeledSettings,
+    steps: int,
     *,
     listener: Listener,
     jobs: int = 1,
@@ -129,6 +112,8 @@ def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of se
     ----------
     unlabeled
         The counts that `count_unlabeled` returns; the labels are ignored.
+    steps
+        Most steps of expectation-maximization.
 
     Raises
     ------
@@ -144,7 +129,7 @@ def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of se
         raise InputError("SOURCE has no documents to train on")
     model_settings = resolve_model(model_settings)
     alone = fit_model(labeled, features, replace(model_settings, calibrate=True), jobs=jobs)
-    learner = _Learner(labeled, unlabeled, features, model_settings, settings, listener, jobs)
+    learner = _Learner(labeled, unlabeled, features, model_settings, steps, listener, jobs)
     if alone.estimate is None:
         listener.on_trial("labeled documents alone", Selection(alone.hyperparameters))
     fitted = learner.fit(alone.hyperparameters.smoothing) if alone.estimate is not None else None
@@ -182,7 +167,7 @@ class _Learner:
         unlabeled: CorpusCounts,
         features: FeatureSettings,
         model_settings: ModelSettings,
-        settings: UnlabeledSettings,
+        steps: int,
         listener: Listener,
         jobs: int,
     ) -> None:
@@ -192,7 +177,7 @@ class _Learner:
         """
         self.features = features
         self.model_settings = model_settings
-        self.settings = settings
+        self.steps = steps
         self.listener = listener
         self.jobs = jobs
         self.n_unlabeled = unlabeled.statistics.n_documents
@@ -326,10 +311,9 @@ class _Learner:
         return min([best, *others], key=loss)
 
     def _em(self, smoothing: float, weight: float) -> ExpectationMaximization:
-        model = self.model_settings.event_model
-        prior = self.model_settings.effective_prior
+        settings = self.model_settings
         return ExpectationMaximization(
-            self.unlabeled, model, smoothing, prior, weight, self.settings.em or 0
+            self.unlabeled, settings.model, smoothing, settings.effective_prior, weight, self.steps
         )
 
     def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:

@@ -26,12 +26,12 @@ from nbtext.bayes.class_statistics import (
 from nbtext.bayes.conformal import log_likelihood_per_token
 from nbtext.bayes.decision_offsets import Goals
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.event_model import EventModel
-from nbtext.bayes.leave_one_out import AT_ONCE
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
+from nbtext.model.keywords import compute_posteriors
 from nbtext.parallel import parallel_calls
 
 if TYPE_CHECKING:
@@ -167,9 +167,30 @@ class HeldOut:
         return add_likelihoods(selection, log_likelihood_per_token(complete, lengths))
 
 
-NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
 MIN_GAIN = 1e-9  # relative gain of the log-likelihood below which the steps end
 OnStep = Callable[[int, float], None]  # the number of the step, and the log-likelihood after it
+
+
+def dirichlet_density(scorer: LinearScorer) -> float:
+    """Return Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α."""
+    return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
+
+
+def beta_density(scorer: LinearScorer) -> float:
+    """Return Σ_kj log(p_kj (1 − p_kj)): the logarithm of a Beta(α + 1, α + 1) density, per unit of
+    α.
+    """
+
+    def of_log_odds(weights: Floats) -> Floats:
+        return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))
+
+    n_used = np.bincount(scorer.classes, minlength=scorer.n_classes)
+    unused = (scorer.n_features - n_used) * of_log_odds(scorer.default)
+    return float(unused.sum() + of_log_odds(scorer.default[scorer.classes] + scorer.deltas).sum())
+
+
+# log p(weights) per unit of smoothing, of the models that can be trained on unlabeled documents
+DENSITIES = {"multinomial": dirichlet_density, "bernoulli": beta_density}
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +225,7 @@ class ExpectationMaximization:
     to each class k. Then the model is fitted to the sums. No step decreases l(θ).
 
     unlabeled  the documents without labels; their classes are ignored
-    model      an event model with a `log_prior_density`
+    model      one of DENSITIES
     smoothing  α > 0
     weight     λ >= 0; with 0 only the labeled documents are used
     steps      maximum number of steps; a step without a gain is the last one
@@ -214,7 +235,7 @@ class ExpectationMaximization:
     """
 
     unlabeled: DocumentCounts
-    model: EventModel
+    model: str
     smoothing: float
     prior: Prior
     weight: float
@@ -249,10 +270,14 @@ class ExpectationMaximization:
         steps = self.steps if self.weight > 0 else 0
         for step in range(steps + 1):
             log_priors = log_prior(statistics.class_documents, self.prior)
-            scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(log_priors)
+            scorer = (
+                EVENT_MODELS[self.model]
+                .compile(statistics, smoothing=self.smoothing)
+                .with_prior(log_priors)
+            )
             if step == steps and not is_watched:
                 break
-            posteriors, marginal = self.compute_posteriors(scorer, jobs)
+            posteriors, marginal = compute_posteriors(scorer, self.unlabeled, jobs)
             log_likelihoods.append(self._log_posterior(labeled, scorer, marginal))
             if on_step is not None:
                 on_step(step, log_likelihoods[-1])
@@ -270,18 +295,6 @@ class ExpectationMaximization:
             statistics = ClassStatistics(documents, indptr, classes, total.data, total.data)
         return Mixture(scorer, log_priors, tuple(log_likelihoods))
 
-    def compute_posteriors(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
-        """Return the probabilities of the labels of the unlabeled documents, and the documents'
-        log-likelihood.
-        """
-        from scipy.sparse import vstack
-
-        calls = [partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)]
-        parts = parallel_calls(calls, jobs=jobs)
-        return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(
-            marginal for _, marginal in parts
-        )
-
     def _log_posterior(
         self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float
     ) -> float:
@@ -292,28 +305,9 @@ class ExpectationMaximization:
         indices = of_classes.indices.astype(np.int32)
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
         log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
-        if self.model.log_prior_density is None:
-            raise ValueError("expectation-maximization needs an event model with log_prior_density")
         return (
-            log_likelihood
-            + self.weight * marginal
-            + self.smoothing * self.model.log_prior_density(scorer)
+            log_likelihood + self.weight * marginal + self.smoothing * DENSITIES[self.model](scorer)
         )
-
-
-def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
-    """Return the probabilities of the labels of some documents, negligible ones as 0, and their
-    log-likelihood.
-    """
-    from scipy.sparse import csr_array
-
-    scores = scorer.scores(part.indptr, part.indices, part.counts)
-    highest = scores.max(axis=1, keepdims=True)
-    shares = np.exp(scores - highest)
-    sums = shares.sum(axis=1, keepdims=True)
-    shares /= sums
-    shares[shares < NEGLIGIBLE] = 0
-    return csr_array(shares), float((highest + np.log(sums)).sum())
 
 
 def _matrix(statistics: ClassStatistics) -> csr_array:

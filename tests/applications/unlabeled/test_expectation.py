@@ -10,16 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.bayes import unlabeled as expectation
+from nbtext.applications.unlabeled.expectation import DENSITIES, ExpectationMaximization
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.unlabeled import ExpectationMaximization
+from nbtext.bayes.leave_one_out import AT_ONCE
 from nbtext.features.document_counts import DocumentCounts
 
 Floats = NDArray[np.float64]
 PRIORS: list[Any] = ["empirical", "uniform"]
-
-ABLE = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
 
 
 def as_read(model: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -93,7 +90,7 @@ class Dense:
         return found, joint
 
 
-@pytest.mark.parametrize("model", ABLE)
+@pytest.mark.parametrize("model", DENSITIES)
 @pytest.mark.parametrize("prior", PRIORS)
 @settings(max_examples=60, deadline=None)
 @given(
@@ -111,9 +108,7 @@ def test_equals_its_definition_and_never_falls(
     counts, classes, n_classes = corpus
     row = st.lists(st.integers(0, 4), min_size=counts.shape[1], max_size=counts.shape[1])
     others = np.array(data.draw(st.lists(row, min_size=1, max_size=8)))
-    trial = ExpectationMaximization(
-        unlabeled(model, others), EVENT_MODELS[model], smoothing, prior, weight, 6
-    )
+    trial = ExpectationMaximization(unlabeled(model, others), model, smoothing, prior, weight, 6)
     found = trial.fit(count_labeled(model, counts, classes, n_classes))
     assert all(
         after >= before - 1e-9 * abs(before) for before, after in pairwise(found.log_likelihoods)
@@ -141,7 +136,7 @@ def test_by_hand() -> None:
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     trial = ExpectationMaximization(
         unlabeled("multinomial", np.array([[1, 0, 1]])),
-        EVENT_MODELS["multinomial"],
+        "multinomial",
         1,
         "uniform",
         0.5,
@@ -159,16 +154,14 @@ def test_by_hand() -> None:
     assert len(found.log_likelihoods) == 2
 
 
-@pytest.mark.parametrize("model", ABLE)
+@pytest.mark.parametrize("model", DENSITIES)
 def test_reporting_does_not_change_the_model(model: str) -> None:
     """The model is the same whether or not the last step is reported, in one part or in several."""
     random = np.random.default_rng(1)
     counts = random.poisson(0.4, (12, 20))
     others = random.poisson(0.4, (90, 20))
     classes = np.arange(12) % 3
-    trial = ExpectationMaximization(
-        unlabeled(model, others), EVENT_MODELS[model], 0.1, "empirical", 0.3, 4
-    )
+    trial = ExpectationMaximization(unlabeled(model, others), model, 0.1, "empirical", 0.3, 4)
     statistics = count_labeled(model, counts, classes, 3)
     watched = trial.fit(statistics)
     unwatched = trial.fit(statistics, is_watched=False)
@@ -179,30 +172,27 @@ def test_reporting_does_not_change_the_model(model: str) -> None:
     assert len(unwatched.log_likelihoods) == len(watched.log_likelihoods) - 1
 
 
-def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However few documents are asked about together, the model is the same."""
+def test_in_parts() -> None:
+    """Many copies of documents, which are scored in parts, count as one that weighs as much."""
     random = np.random.default_rng(2)
-    counts = random.poisson(0.4, (12, 20))
+    statistics = statistics_of(random.poisson(0.4, (12, 20)), np.arange(12) % 3, 3)
     others = random.poisson(0.4, (90, 20))
-    classes = np.arange(12) % 3
-    statistics = statistics_of(counts, classes, 3)
-    weights = []
-    for at_once in (expectation.AT_ONCE, 7):
-        monkeypatch.setattr(expectation, "AT_ONCE", at_once)
-        trial = ExpectationMaximization(
-            unlabeled("multinomial", others), EVENT_MODELS["multinomial"], 0.1, "empirical", 1, 4
-        )
-        weights.append(trial.fit(statistics).scorer.weights())
-    np.testing.assert_array_equal(*weights)
+    n = AT_ONCE // len(others) + 1
+    copies = unlabeled("multinomial", np.tile(others, (n, 1)))
+    weights = [
+        ExpectationMaximization(documents, "multinomial", 0.1, "empirical", weight, 4)
+        .fit(statistics)
+        .scorer.weights()
+        for documents, weight in ((copies, 1 / n), (unlabeled("multinomial", others), 1))
+    ]
+    np.testing.assert_allclose(*weights, rtol=1e-9)
 
 
 def test_weight_0_changes_nothing() -> None:
     """With weight 0, unlabeled documents do not change the model."""
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[1, 0, 1]]))
-    found = ExpectationMaximization(others, EVENT_MODELS["multinomial"], 1, "empirical", 0, 5).fit(
-        statistics
-    )
+    found = ExpectationMaximization(others, "multinomial", 1, "empirical", 0, 5).fit(statistics)
     np.testing.assert_allclose(
         np.exp(found.scorer.weights()), [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], rtol=1e-12
     )
@@ -213,7 +203,7 @@ def test_it_stops_at_a_fixed_point() -> None:
     """The iteration ends at a fixed point, however many steps are allowed."""
     statistics = statistics_of(np.array([[9, 0], [0, 9]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[5, 0], [0, 5]]))
-    found = ExpectationMaximization(
-        others, EVENT_MODELS["multinomial"], 0.01, "empirical", 1, 500
-    ).fit(statistics)
+    found = ExpectationMaximization(others, "multinomial", 0.01, "empirical", 1, 500).fit(
+        statistics
+    )
     assert len(found.log_likelihoods) < 30

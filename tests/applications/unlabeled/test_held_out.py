@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from corpora_by_hand import sample_of, statistics_of
 
-from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.unlabeled import N_FOLDS, ExpectationMaximization, HeldOut
+from nbtext.applications.unlabeled.expectation import (
+    DENSITIES,
+    N_FOLDS,
+    ExpectationMaximization,
+    HeldOut,
+)
 from nbtext.features.folds import NEVER_HELD_OUT
 
-ABLE = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
 
-
-@pytest.mark.parametrize("model", ABLE)
+@pytest.mark.parametrize("model", DENSITIES)
 def test_equals_refits(model: str) -> None:
     """Each document's scores are those of expectation-maximization without its part of the
     documents.
@@ -27,7 +29,7 @@ def test_equals_refits(model: str) -> None:
     classes = np.append(np.arange(22) % 3, 3)  # the last one is alone in its class
     unlabeled = sample_of(others, np.zeros(40, dtype=np.int64))
     trials = [
-        ExpectationMaximization(unlabeled, EVENT_MODELS[model], 0.1, "empirical", weight, 3)
+        ExpectationMaximization(unlabeled, model, 0.1, "empirical", weight, 3)
         for weight in (1.0, 0.1)
     ]
     sample = sample_of(counts, classes)

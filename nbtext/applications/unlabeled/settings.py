@@ -1,0 +1,23 @@
+"""The settings of training on unlabeled documents."""
+
+from __future__ import annotations
+
+from nbtext.records import dataclass
+from nbtext.settings import Needs, Settings, setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlabeledSettings(Settings):
+    """How a model is trained on unlabeled documents."""
+
+    TITLE = "Unlabeled documents"
+    RULES_OF_COMMAND = (Needs("em", "unlabeled|keywords"),)
+
+    em: int | None = setting(
+        None,
+        "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
+        "the unlabeled documents, which may be 0, is selected on held-out labeled documents. Memory: 20 bytes for "
+        "each distinct word of each unlabeled document.",
+        low=1,
+        metavar="N",
+    )
