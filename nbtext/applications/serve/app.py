@@ -14,10 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nbtext.applications.serve import requests
-from nbtext.applications.serve.batching import Batcher, limits_of
+from nbtext.applications.serve.batching import Batcher, run_parser
 from nbtext.applications.serve.feedback import FeedbackFile, feedback_lines
 from nbtext.applications.serve.guard import (
     HEALTH_PATHS,
@@ -25,15 +24,13 @@ from nbtext.applications.serve.guard import (
     Guard,
     Log,
     Metrics,
-    Usage,
     json_response,
 )
 from nbtext.applications.serve.models import ModelSlot, ModelStore, ServedModel
 from nbtext.applications.serve.openapi import OPERATIONS, describe
-from nbtext.applications.serve.requests import JSON, JSONL, TEXT, Documents
+from nbtext.applications.serve.requests import JSON, JSONL, Documents, join_lines
 from nbtext.applications.serve.settings import ServeSettings
 from nbtext.errors import OutputError
-from nbtext.model.settings import DecisionSettings
 
 OPENAPI_PATH = "/openapi.json"
 ROUTES = (*OPERATIONS, OPENAPI_PATH)
@@ -54,16 +51,6 @@ PAGE = [
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Endpoint:
-    """An application of ASGI, to which Starlette passes a request as it is, which is faster."""
-
-    answer: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.answer(scope, receive, send)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Service:
     """The endpoints, and what they share.
 
@@ -79,7 +66,7 @@ class Service:
     def guard(self, log: Log) -> Guard:
         """Return the ASGI application."""
         routes = [
-            Route("/v1/predict", Endpoint(self.predict), methods=["POST"]),
+            Route("/v1/predict", self.predict, methods=["POST"]),
             Route("/v1/explain", self.explain, methods=["POST"]),
             Route("/v1/models", self.models),
             Route("/v1/models/{name}/feedback", self.store_feedback, methods=["POST"]),
@@ -91,104 +78,54 @@ class Service:
         open_paths = (*HEALTH_PATHS, OPENAPI_PATH, *[route.path for route in PAGE])
         return Guard(routes, self.settings, open_paths=open_paths, metrics=self.metrics, log=log)
 
-    async def predict(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def predict(self, request: Request) -> Response:
         """Answer `POST /v1/predict`."""
-        options = requests.parse_options(scope["query_string"], requests.PredictOptions)
-        model = requests.find_model(self.store, options.model, scope[USAGE]).current
-        kind = requests.content_type(scope)
-        if kind == JSONL:
-            await self._predict_lines(scope, receive, send, model, options.decisions)
-            return
-        documents = await self._read_documents(scope, receive, kind, model)
-        scope[USAGE].n_documents = len(documents.batch)
-        records = await self.batcher.records(model, documents.batch, options.decisions)
-        await Response(documents.join(records), media_type=JSON)(scope, receive, send)
-
-    async def _predict_lines(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        model: ServedModel,
-        decisions: DecisionSettings,
-    ) -> None:
-        """Answer each line of the body with a line, in order, as soon as it arrives.
-
-        A client that does not read its answers is not read, either. The time of the request begins
-        again when a document is complete, and when answers have been read (see Guard): so a client
-        that does neither is ended.
-        """
-        usage: Usage = scope[USAGE]
-        settings = None
-        keys = requests.keys_of(model.input_settings)
-        start = {
-            "type": "http.response.start",
-            "status": 200,
-            "headers": [(b"content-type", JSONL.encode())],
-        }
-        limit = self.settings.max_body_bytes
-        async for block in requests.read_blocks(scope, receive, limit):
-            chosen = settings or requests.settings_of_lines(block, model.input_settings)
-            parse = partial(requests.parse_lines, block, chosen, keys)
-            batch = await self.batcher.parse(parse, len(block.data))
-            if not len(batch):
-                continue  # blank lines are not documents
-            settings = chosen
-            usage.n_documents += len(batch)
-            usage.extend()
-            for part in batch.split(*limits_of(decisions)):
-                records = await self.batcher.records(model, part, decisions)
-                if not usage.status:
-                    await send(start)
-                answer = requests.join_lines(records)
-                await send({"type": "http.response.body", "body": answer, "more_body": True})
-        if not usage.status:
-            await send(start)
-        await send({"type": "http.response.body", "body": b""})
-
-    async def _read_documents(
-        self, scope: Scope, receive: Receive, kind: str, model: ServedModel
-    ) -> Documents:
-        """Return the documents of the whole body."""
-        body = await requests.read_body(scope, receive, self.settings.max_body_bytes)
-        maximum = self.settings.max_documents
-        parse = partial(requests.parse_documents, body, kind, model.input_settings, maximum)
-        return await self.batcher.parse(parse, len(body))
+        options = requests.parse_options(request.scope["query_string"], requests.PredictOptions)
+        return await self._answer(request, options)
 
     async def explain(self, request: Request) -> Response:
         """Answer `POST /v1/explain`: the terms of the log-odds of each document."""
-        scope = request.scope
-        options = requests.parse_options(scope["query_string"], requests.ExplainOptions)
-        model = requests.find_model(self.store, options.model, scope[USAGE]).current
-        kind = requests.content_type(scope)
-        if kind == JSONL:
-            raise HTTPException(415, "explanations are not streamed; send JSON or plain text")
-        documents = await self._read_documents(scope, request.receive, kind, model)
-        scope[USAGE].n_documents = len(documents.batch)
-        records = await self.batcher.records(model, documents.batch, options.explanation)
-        return Response(documents.join(records), media_type=JSON)
+        options = requests.parse_options(request.scope["query_string"], requests.ExplainOptions)
+        return await self._answer(request, options)
+
+    async def _answer(
+        self, request: Request, options: requests.PredictOptions | requests.ExplainOptions
+    ) -> Response:
+        """Answer a request with a record for each of its documents."""
+        model = requests.find_model(self.store, options.model, request.scope[USAGE]).current
+        documents = await self._read_documents(request, model)
+        records = await self.batcher.records(model, documents.batch, options.settings)
+        media_type = JSONL if documents.join is join_lines else JSON
+        return Response(documents.join(records), media_type=media_type)
+
+    async def _read_documents(self, request: Request, model: ServedModel) -> Documents:
+        """Return the documents of the body."""
+        kind = requests.content_type(request.scope)
+        body = await requests.read_body(
+            request.scope, request.receive, self.settings.max_body_bytes
+        )
+        maximum = self.settings.max_documents
+        parse = partial(requests.parse_documents, body, kind, model.input_settings, maximum)
+        documents = await run_parser(parse, len(body))
+        request.scope[USAGE].n_documents = len(documents.batch)
+        return documents
 
     async def store_feedback(self, request: Request) -> Response:
         """Answer `POST /v1/models/NAME/feedback`: the labeled documents are on the disk."""
-        scope = request.scope
-        slot = requests.find_model(self.store, request.path_params["name"], scope[USAGE])
+        usage = request.scope[USAGE]
+        slot = requests.find_model(self.store, request.path_params["name"], usage)
         if slot.file.name not in self.feedback:
             raise HTTPException(404, "this service stores no feedback")
-        kind = requests.content_type(scope)
-        if kind == TEXT:
-            raise HTTPException(415, f"feedback has labels; send {JSON} or {JSONL}")
         model = slot.current
-        batch = (await self._read_documents(scope, request.receive, kind, model)).batch
-        new_labels = self.settings.new_labels
-        prepare = partial(feedback_lines, batch, model, new_labels=new_labels)
-        lines = await self.batcher.parse(prepare, scope[USAGE].bytes_in)
+        batch = (await self._read_documents(request, model)).batch
+        prepare = partial(feedback_lines, batch, model, new_labels=self.settings.new_labels)
+        lines = await run_parser(prepare, usage.bytes_in)
         try:
             await self.feedback[slot.file.name].append(lines)
         except OutputError as error:
             raise HTTPException(
                 507, f"the feedback was not stored: its file {error.what}"
             ) from None
-        scope[USAGE].n_documents = len(batch)
         return json_response({"stored": len(batch)})
 
     async def openapi(self, request: Request) -> Response:

@@ -9,7 +9,6 @@ from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -41,21 +40,14 @@ class Batcher:
     """Computes in threads. Documents that arrive while all threads are busy are computed together.
 
     An idle thread starts at once with all documents that the event loop has read.
-
-    Parameters
-    ----------
-    threads : int
-    on_batch : callable
-        Is called with the number of documents of each batch.
     """
 
-    def __init__(self, threads: int, on_batch: Callable[[int], None]) -> None:
+    def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="predict")
-        self._parser = ThreadPoolExecutor(1, thread_name_prefix="parse")
         self._n_threads = threads
         self._n_running = Counter[ThreadPoolExecutor]()
         self._waiting: dict[_Group, deque[_Job]] = {}
-        self._on_batch = on_batch
+        self._tasks = set[asyncio.Task[None]]()
 
     async def records(self, model: ServedModel, batch: Batch, settings: Answers) -> list[bytes]:
         """Return the encoded records of predictions or explanations.
@@ -79,18 +71,8 @@ class Batcher:
                 found += records
         return found
 
-    async def parse(self, function: Callable[[], Result], size: int) -> Result:
-        """Return what a function returns that parses so many bytes, if they are many in a thread.
-
-        A parser lets no other thread run, so this is one thread.
-        """
-        if size <= SMALL_BODY:
-            return function()
-        return await asyncio.get_running_loop().run_in_executor(self._parser, function)
-
     def stop(self) -> None:
-        for pool in (self._pool, self._parser):
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _submit(
         self, model: ServedModel, batch: Batch, settings: Answers
@@ -107,8 +89,7 @@ class Batcher:
     def _start(self) -> None:
         """Hand waiting documents to idle threads, those of each group in turn."""
         for group in list(self._waiting):
-            model, settings = group
-            pool = model.engine.pool or self._pool
+            pool = group[0].engine.pool or self._pool
             n_threads = self._n_threads if pool is self._pool else 1
             if self._n_running[pool] == n_threads:
                 continue
@@ -116,12 +97,23 @@ class Batcher:
             if not jobs:
                 continue
             self._n_running[pool] += 1
-            batches = [job.batch for job in jobs]
-            self._on_batch(sum(map(len, batches)))
-            running = asyncio.get_running_loop().run_in_executor(
-                pool, _compute, model, settings, batches
-            )
-            running.add_done_callback(partial(self._finish, pool, jobs))
+            running = asyncio.create_task(self._run(pool, group, jobs))
+            self._tasks.add(running)
+            running.add_done_callback(self._tasks.discard)
+
+    async def _run(self, pool: ThreadPoolExecutor, group: _Group, jobs: list[_Job]) -> None:
+        """Compute the jobs of a group in a thread, and set their results."""
+        batches = [job.batch for job in jobs]
+        results = await asyncio.get_running_loop().run_in_executor(pool, _compute, *group, batches)
+        self._n_running[pool] -= 1
+        self._start()
+        for job, result in zip(jobs, results, strict=True):
+            if job.future.done():
+                continue  # the request was given up
+            if isinstance(result, Exception):
+                job.future.set_exception(result)
+            else:
+                job.future.set_result(result)
 
     def _take(self, group: _Group) -> list[_Job]:
         """Return the next jobs of a group that are not given up, as many as fit together."""
@@ -137,21 +129,10 @@ class Batcher:
             self._waiting[group] = waiting
         return jobs
 
-    def _finish(
-        self,
-        pool: ThreadPoolExecutor,
-        jobs: list[_Job],
-        running: asyncio.Future[list[list[bytes] | Exception]],
-    ) -> None:
-        self._n_running -= Counter([pool])
-        self._start()
-        for job, result in zip(jobs, running.result(), strict=True):
-            if job.future.done():
-                continue  # the request was given up
-            if isinstance(result, Exception):
-                job.future.set_exception(result)
-            else:
-                job.future.set_result(result)
+
+async def run_parser(function: Callable[[], Result], size: int) -> Result:
+    """Return what a function returns that parses so many bytes, if they are many in a thread."""
+    return function() if size <= SMALL_BODY else await asyncio.to_thread(function)
 
 
 def limits_of(settings: Answers) -> tuple[int, int]:

@@ -9,16 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from starlette.exceptions import HTTPException
-
-from nbtext.applications.serve.guard import dumps, in_http_terms
+from nbtext.applications.serve.guard import dumps
 from nbtext.applications.serve.models import ServedModel
-from nbtext.applications.serve.requests import without_place
 from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import name_labels
-from nbtext.errors import NbtextError, OutputError
+from nbtext.errors import InputError, NbtextError, OutputError
 from nbtext.output import convert_errors
 
 # keys of each line
@@ -35,49 +32,33 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
 
     Raises
     ------
-    HTTPException
-        400: a document has no text or no label, or the model does not know the label.
+    NbtextError
+        A document has no text or no label, or the model does not know the label.
     """
     settings = model.input_settings
-    time = datetime.now(UTC).isoformat(timespec="seconds")
     stored = replace(settings, label_fields=model.input.label_fields)
-    first = settings.text_field[0]
-    lines = []
-    empty = dict.fromkeys(settings.text_field, "")
+    time = datetime.now(UTC).isoformat(timespec="seconds")
     has_several = not model.fitted.task.is_exclusive
-    try:
-        lists = (
-            batch.list_labels()
-            if has_several
-            else [label and (label,) for label in batch.single_labels()]
-        )
-    except NbtextError as error:
-        raise HTTPException(400, f"document {error}") from None
-    for row, labels in enumerate(lists):
-        where = f"document {row + 1}: " if len(batch) > 1 else ""
-        if (problem := batch.problems.get(row)) is not None:
-            raise HTTPException(400, f"{where}{without_place(problem)}")
-        if labels is None:
-            keys = " or ".join(
-                f"`{name}`" for name in dict.fromkeys((settings.label_field, "label"))
-            )
-            alike = " in all documents" if len(batch) > 1 else ""
-            raise HTTPException(400, f"{where}there is no label; its key is {keys}{alike}")
+    keys = " or ".join(f"`{name}`" for name in dict.fromkeys((settings.label_field, "label")))
+    lines = []
+    for row, labels in enumerate(batch.list_labels()):
         try:
+            if (problem := batch.problems.get(row)) is not None:
+                raise InputError(problem.what)
+            if labels is None:
+                raise InputError(f"there is no label; its key is {keys}")
+            if len(labels) != 1 and not has_several:
+                raise InputError(f"there are {len(labels)} labels, and the model gives one")
             for label in labels:
                 check_label(label)
                 if not new_labels:
                     model.fitted.class_of(label)
             named = name_labels(list(labels) if has_several else labels[0], stored, is_list=False)
         except NbtextError as error:
-            raise HTTPException(400, f"{where}{in_http_terms(error)}") from None
-        texts = [column[row] for column in batch.columns]
-        fields = (
-            dict(zip(settings.text_field, texts, strict=True))
-            if settings.separate_fields
-            else {first: texts[0]}
-        )
-        record = {ID: batch.ids[row], **empty, **fields, **named}
+            raise error.locate(f"document {row + 1}" if len(batch) > 1 else "") from None
+        texts = dict.fromkeys(settings.text_field, "")
+        texts.update(zip(texts, [column[row] for column in batch.columns], strict=False))
+        record = {ID: batch.ids[row], **texts, **named}
         record.setdefault(TIME, time)  # unless the model has a key of this name
         lines.append(dumps(record) + b"\n")
     return b"".join(lines)

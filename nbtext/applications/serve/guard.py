@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from typing import Any, TextIO
 
@@ -63,7 +63,6 @@ SECURITY_HEADERS = (
 # of an answer that are sent at once; the time of a request begins again when they are read
 SENT_BYTES = 1 << 16
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
-BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 MAX_LINES = 100_000  # of the log that wait to be written
 FLUSH_SECONDS = 0.1
 
@@ -117,12 +116,6 @@ class Metrics:
         self.documents = Counter(
             "nbtext_documents", "Documents.", ("route", "model"), registry=registry
         )
-        self.batches = Histogram(
-            "nbtext_batch_documents",
-            "Documents that were predicted together.",
-            buckets=BATCH_SIZES,
-            registry=registry,
-        )
         self.active = Gauge(
             "nbtext_requests_in_progress", "Requests in progress.", registry=registry
         )
@@ -135,19 +128,13 @@ class Metrics:
         self.reloads = Counter(
             "nbtext_model_reloads", "Replaced model files.", ("model", "result"), registry=registry
         )
-        # finding a metric by its labels takes as long as counting in it
-        self._of_route = cache(
-            lambda route, status: (self.requests.labels(route, status), self.seconds.labels(route))
-        )
-        self._of_model = cache(self.documents.labels)
 
     def count_request(self, route: str, usage: Usage, seconds: float) -> None:
         """Count a request that has been answered."""
-        requests, times = self._of_route(route, str(usage.status))
-        requests.inc()
-        times.observe(seconds)
+        self.requests.labels(route, str(usage.status)).inc()
+        self.seconds.labels(route).observe(seconds)
         if usage.n_documents:
-            self._of_model(route, usage.model).inc(usage.n_documents)
+            self.documents.labels(route, usage.model).inc(usage.n_documents)
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -33,36 +33,25 @@ from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
 from nbtext.report.predictions import prediction_records
-from nbtext.settings import setting
+from nbtext.settings import Settings, setting
 
-MAX_FEATURES = 1000  # of an explanation
 # predicted labels of a document, each with the text: an answer is a multiple of its request
 MAX_EXPLAINED = 20
-# of a document; for each, an explanation may need 1 KB of memory
-MAX_EXPLAINED_CHARACTERS = 200_000
-MAX_MARKED_CHARACTERS = 50_000  # of a document whose text is marked
+# of a document; for each, an explanation with marks may need several KB of memory
+MAX_EXPLAINED_CHARACTERS = 50_000
 SECONDS_BETWEEN_CHECKS = 0.5
 FileState = tuple[int, int, int, int]  # device, inode, size, time of the last change in nanoseconds
 
 
-def parse_count(text: str) -> int:
-    """Return a number of features, at most MAX_FEATURES."""
-    if not text.isdecimal() or len(text) > 9:
-        raise ValueError(f"{text!r} is not a whole number")
-    return min(int(text), MAX_FEATURES)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplanationSettings:
+class ExplanationSettings(Settings):
     """What an explanation shows: the options of /v1/explain."""
 
     label: str | None = setting(None, "Label to explain; the predicted one by default.")
     against: str | None = setting(
         None, "Label to compare with; the most probable other one by default."
     )
-    features: int | None = setting(
-        None, "Number of contributions; all by default.", low=0, parse=parse_count
-    )
+    features: int | None = setting(None, "Number of contributions; all by default.", low=0)
     marks: bool = setting(False, "Whether to add the text in runs, each with its weight.")
 
 
@@ -96,31 +85,22 @@ class LocalEngine:
         self._fitted.task.check(decisions, self._fitted.labels)
         if decisions.explain is None:
             return self._predictor.predict_batch(batch, decisions)
-        batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "explain")
-        return self._explainer.predict_batch(batch, decisions)
+        return self._explainer.predict_batch(_refuse_long_texts(batch), decisions)
 
-    def _explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
-        if settings.marks:
-            batch = _refuse_long_texts(batch, MAX_MARKED_CHARACTERS, "marks", "marks")
-        else:
-            batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "")
-        label = settings.label
-        against = settings.against
+    def _explain(self, batch: Batch, settings: ExplanationSettings) -> Iterator[dict[str, Any]]:
         found = self._explainer.explain_documents(
-            batch, label=label, against=against, most=MAX_EXPLAINED
+            _refuse_long_texts(batch),
+            label=settings.label,
+            against=settings.against,
+            most=MAX_EXPLAINED,
         )
-        if self._fitted.task.is_exclusive:
-            return [self._record(each, settings) for (each,) in found]
-        return [
-            {
-                "id": each[0].id,
-                "explanations": [
-                    self._record(one, settings) for one in each if one.label is not None
-                ],
-            }
-            | ({} if each[0].reason is None else {"reason": each[0].reason})
-            for each in found
-        ]
+        for each in found:
+            if self._fitted.task.is_exclusive:
+                yield self._record(each[0], settings)
+                continue
+            reason = {} if each[0].reason is None else {"reason": each[0].reason}
+            shown = [self._record(one, settings) for one in each if one.label is not None]
+            yield {"id": each[0].id, "explanations": shown} | reason
 
     def _record(self, explanation: Explanation, settings: ExplanationSettings) -> dict[str, Any]:
         record = explanation_record(explanation, settings.features)
@@ -176,22 +156,19 @@ class ProcessEngine:
         return pool
 
 
-def _refuse_long_texts(batch: Batch, maximum: int, purpose: str, option: str) -> Batch:
-    """Return a batch in which each document of more than `maximum` characters is a problem without
-    texts.
+def _refuse_long_texts(batch: Batch) -> Batch:
+    """Return a batch in which each document that is too long for an explanation is a problem
+    without texts.
     """
-    lengths = [sum(map(len, texts)) for texts in zip(*batch.columns, strict=True)]
-    too_long = [row for row, length in enumerate(lengths) if length > maximum]
-    if not too_long:
-        return batch
-    hint = f"leave out `{option}`, or send a part of it" if option else "send a part of it"
     columns: tuple[list[str], ...] = tuple(map(list, batch.columns))
     problems = dict(batch.problems)
-    for row in too_long:
-        what = f"the document has {lengths[row]:,} characters, and the maximum for {purpose} is {maximum:,}"
-        problems[row] = InputError(what, where=batch.place(row), hint=hint)
-        for column in columns:
-            column[row] = ""
+    for row, texts in enumerate(zip(*batch.columns, strict=True)):
+        length = sum(map(len, texts))
+        if length > MAX_EXPLAINED_CHARACTERS:
+            what = f"the document has {length:,} characters, and the maximum for an explanation is {MAX_EXPLAINED_CHARACTERS:,}"
+            problems[row] = InputError(what, where=batch.place(row), hint="send a part of it")
+            for column in columns:
+                column[row] = ""
     return replace(batch, columns=columns, problems=problems)
 
 

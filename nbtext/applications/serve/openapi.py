@@ -21,18 +21,6 @@ Schema = dict[str, Any]
 Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 REFERENCE = "#/components/schemas/{name}"
 TYPES = {"int": int, "float": float, "bool": bool}  # of options; others are texts
-ERRORS = {
-    "400": "The request is wrong; the message says how.",
-    "401": "A bearer token is needed (--token-file).",
-    "403": "The request comes from another host or origin.",
-    "404": "There is no such model, or feedback is off.",
-    "413": "The body, or the number of documents, is above the limit.",
-    "415": "The content type is not supported.",
-    "500": "The service failed; its log names the place.",
-    "501": "The body has a transfer encoding other than chunked.",
-    "503": "There are too many requests, or it took too long; try again after Retry-After seconds.",
-    "507": "The feedback could not be stored, such as on a full disk.",
-}
 
 
 class Document(TypedDict, total=False):
@@ -156,17 +144,18 @@ class Operation(NamedTuple):
     options: type[Any] | None = None
 
 
-DOCUMENTS = {JSON: Document | list[Document | str], TEXT: str}
+FAILED = "The request is wrong, or cannot be answered; the message says why, and Retry-After when."
+DOCUMENTS = {JSON: Document | list[Document | str], TEXT: str, JSONL: Document}
 OPERATIONS = {
     "/v1/predict": Operation(
         "Predict the labels of documents.",
         {JSON: Prediction | list[Prediction], JSONL: Prediction},
-        {**DOCUMENTS, JSONL: Document},
+        DOCUMENTS,
         PredictOptions,
     ),
     "/v1/explain": Operation(
         "Explain predictions.",
-        {JSON: Explanation | list[Explanation]},
+        {JSON: Explanation | list[Explanation], JSONL: Explanation},
         DOCUMENTS,
         ExplainOptions,
     ),
@@ -193,7 +182,6 @@ def describe() -> Schema:
         return {kind: {"schema": schema} for kind, schema in zip(types, schemas, strict=True)}
 
     def describe_operation(path: str, operation: Operation) -> Schema:
-        error = content({JSON: Error})
         found: Schema = {
             "summary": operation.summary,
             "parameters": [
@@ -202,10 +190,7 @@ def describe() -> Schema:
             ],
             "responses": {
                 "200": {"description": "Success.", "content": content(operation.answer)},
-                **{
-                    status: {"description": meaning, "content": error}
-                    for status, meaning in ERRORS.items()
-                },
+                "default": {"description": FAILED, "content": content({JSON: Error})},
             },
         }
         if operation.options is not None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
@@ -17,21 +18,21 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope
 
 from nbtext.applications.serve.guard import USAGE, Closed, Usage, in_http_terms
-from nbtext.applications.serve.models import ExplanationSettings, ModelSlot, ModelStore, parse_count
+from nbtext.applications.serve.models import ExplanationSettings, ModelSlot, ModelStore
 from nbtext.documents.batch import Batch, BatchBuilder, join_fields
-from nbtext.documents.blocks import LineBlock, LineSplitter
+from nbtext.documents.blocks import LineBlock
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.fields import name_of
 from nbtext.documents.jsonl import (
-    TEXT_HINT,
     TYPE_NAMES,
     add_record,
     has_more_values,
     parse_jsonl,
+    parse_object,
 )
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, NbtextError
+from nbtext.errors import InputError
 from nbtext.model.settings import DecisionSettings
 from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
@@ -46,12 +47,14 @@ UTF8 = Encoding("utf-8")
 # takes half a second.
 MAX_VALUES = 250_000  # of JSON; more if the maximum number of documents is larger
 VALUES_PER_DOCUMENT = 25
-# what a key may hold; other documents are parsed one by one, to find what is wrong with each
-Value = str | int | float | bool | msgspec.UnsetType | None
+# what ids and labels of documents are that are read together; others are read one by one
+PLAIN = {str, int, float, bool, NoneType}
 
 
 class Documents(NamedTuple):
-    """The documents of a request, and how their encoded records are joined to an answer."""
+    """The documents of a request, and how their encoded records are joined to an answer, which is
+    JSON lines if they are.
+    """
 
     batch: Batch
     join: Callable[[Iterable[bytes]], bytes]
@@ -65,9 +68,7 @@ class PredictOptions:
     """The options of /v1/predict, from its query string."""
 
     model: str = setting("", MODEL)
-    decisions: DecisionSettings = part(
-        DecisionSettings, without=("cost",), explain={"parse": parse_count}
-    )
+    settings: DecisionSettings = part(DecisionSettings, without=("cost",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ class ExplainOptions:
     """The options of /v1/explain, from its query string."""
 
     model: str = setting("", MODEL)
-    explanation: ExplanationSettings = part(ExplanationSettings)
+    settings: ExplanationSettings = part(ExplanationSettings)
 
 
 Options = TypeVar("Options", bound=PredictOptions | ExplainOptions)
@@ -116,20 +117,6 @@ def find_model(store: ModelStore, name: str, usage: Usage) -> ModelSlot:
     return slot
 
 
-async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
-    """Yield the parts of a body of any length as they arrive; Closed if the client has gone."""
-    usage: Usage = scope[USAGE]
-    has_more = True
-    while has_more:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise Closed
-        body = message.get("body", b"")
-        usage.bytes_in += len(body)
-        yield body
-        has_more = message.get("more_body", False)
-
-
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """Return the whole body of a request.
 
@@ -140,26 +127,22 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     Closed
         The client has gone.
     """
-    declared = dict(scope["headers"]).get(b"content-length", b"0")
+    usage: Usage = scope[USAGE]
     parts = []
-    size = int(declared)
-    async for data in read_chunks(scope, receive):
-        parts.append(data)
-        size = max(size, scope[USAGE].bytes_in)
+    size = int(dict(scope["headers"]).get(b"content-length", b"0"))
+    has_more = True
+    while has_more:
         if size > limit:
-            what = f"the body has more than {limit:,} bytes; send fewer documents at once, or JSON lines"
+            what = f"the body has more than {limit:,} bytes; send fewer documents at once"
             raise HTTPException(413, what, {"Connection": "close"})  # the rest is not read
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Closed
+        parts.append(message.get("body", b""))
+        usage.bytes_in += len(parts[-1])
+        size = max(size, usage.bytes_in)
+        has_more = message.get("more_body", False) or size > limit
     return b"".join(parts)
-
-
-async def read_blocks(scope: Scope, receive: Receive, limit: int) -> AsyncIterator[LineBlock]:
-    """Yield the lines of a body of any length as they arrive, each of at most `limit` bytes."""
-    splitter = LineSplitter(limit)
-    async for data in read_chunks(scope, receive):
-        for block in splitter.feed(data):
-            yield block
-    for block in splitter.finish():
-        yield block
 
 
 def content_type(scope: Scope) -> str:
@@ -183,7 +166,8 @@ def content_type(scope: Scope) -> str:
 
 
 def parse_documents(body: bytes, kind: str, settings: InputSettings, maximum: int) -> Documents:
-    """Return the documents of a whole body.
+    """Return the documents of a whole body; what is wrong with one of several is a problem of its
+    row.
 
     Raises
     ------
@@ -191,35 +175,28 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings, maximum: in
         400: the body is not JSON, or one object that is not a document. 413: there are too many
         documents. 415: it is a text that is not UTF-8, or the model needs separate fields.
     """
+    body = body.removeprefix(BOM_UTF8)
     if kind == TEXT:
         return Documents(_parse_text(body, settings), join_object)
-    if kind == JSONL:
-        block = LineBlock(body, 1, len(body))
-        batch = parse_lines(block, settings_of_lines(block, settings), keys_of(settings))
-        _check_number(len(batch), maximum)
-        return Documents(batch, join_lines)
     most = max(MAX_VALUES, VALUES_PER_DOCUMENT * maximum)
     if has_more_values(body, most):
         what = f"the JSON has more than {most:,} values; send fewer documents at once, without other keys"
         raise HTTPException(413, what)
-    found = _parse_plainly(body, settings)
-    if found is None:
-        found = _parse_one_by_one(body, settings)
-    batch, is_list = found
-    if is_list:
-        _check_number(len(batch), maximum)
-        return Documents(batch, join_array)
-    if batch.problems:
-        raise HTTPException(400, without_place(batch.problems[0]))
-    return Documents(batch, join_object)
-
-
-def _check_number(number: int, maximum: int) -> None:
-    if number > maximum:
-        raise HTTPException(
-            413,
-            f"{number:,} documents are too many; send at most {maximum:,} at once, or JSON lines",
-        )
+    if kind == JSONL:
+        join = join_lines
+        batch = _parse_lines(body, settings)
+    else:
+        value = _decode(body)
+        join = join_array if isinstance(value, list) else join_object
+        batch = _read_items(value if isinstance(value, list) else [value], settings)
+    if len(batch) > maximum:
+        what = f"{len(batch):,} documents are too many; send at most {maximum:,} at once"
+        raise HTTPException(413, what)
+    for problem in batch.problems.values():
+        in_http_terms(problem)
+    if join is join_object and batch.problems:
+        raise InputError(batch.problems[0].what, hint=batch.problems[0].hint)
+    return Documents(batch, join)
 
 
 def _parse_text(body: bytes, settings: InputSettings) -> Batch:
@@ -228,9 +205,28 @@ def _parse_text(body: bytes, settings: InputSettings) -> Batch:
             415, f"the model needs JSON with the keys {', '.join(settings.text_field)}"
         )
     try:
-        return Batch(["1"], ([body.decode("utf-8-sig")],), [None])
+        return Batch(["1"], ([body.decode()],), [None])
     except UnicodeDecodeError:
         raise HTTPException(415, "the text is not UTF-8") from None
+
+
+def _parse_lines(body: bytes, settings: InputSettings) -> Batch:
+    """Return each line that is not blank as a document, with its number as its id."""
+    chosen = _settings_of(parse_object(body.lstrip().partition(b"\n")[0]) or (), settings)
+    lines = LineDocuments(LineBlock(body, 1, len(body)), "", None, UTF8, chosen)
+    return parse_jsonl(lines)
+
+
+def _decode(body: bytes) -> Any:
+    """Return the value of JSON; HTTPException 400 if it is broken or nested too deep."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass  # json accepts lone surrogates, and says where JSON is broken
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"broken JSON: {error}") from None
 
 
 def _settings_of(keys: Collection[str] | None, settings: InputSettings) -> InputSettings:
@@ -248,125 +244,28 @@ def _settings_of(keys: Collection[str] | None, settings: InputSettings) -> Input
     return settings
 
 
-def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSettings:
-    """Return the settings that the first line needs; see `_settings_of`."""
-    line = block.data.lstrip().split(b"\n", 1)[0]
-    if has_more_values(line, MAX_VALUES):
-        return settings
-    try:
-        first = json.loads(line)
-    except (ValueError, RecursionError):
-        return settings
-    return _settings_of(first if isinstance(first, dict) else (), settings)
-
-
-@lru_cache(maxsize=256)
-def _decoder(*keys: str) -> msgspec.json.Decoder[Any]:
-    """Return a decoder of one or several documents with these keys, in fields of the same order.
-
-    Raises
-    ------
-    ValueError
-        A key cannot be that of a field.
-    """
-    fields = [
-        (f"key{place}", Value, msgspec.field(name=key, default=msgspec.UNSET))
-        for place, key in enumerate(keys)
-    ]
-    document: Any = msgspec.defstruct("Document", fields)
-    return msgspec.json.Decoder(document | list[document | str])
-
-
-def _parse_plainly(body: bytes, settings: InputSettings) -> tuple[Batch, bool] | None:
-    """Return the documents of JSON, and whether they are a list; None if not all of them are texts,
-    or objects whose texts, ids and labels are texts or numbers.
-    """
-    names = (*settings.text_field, "text", settings.id_field, settings.label_field, "label")
-    keys = list(dict.fromkeys(names))
-    if any("." in key for key in keys):  # of nested objects, perhaps
-        return None
-    try:
-        value = _decoder(*keys).decode(body)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    is_list = isinstance(value, list)
-    documents = value if is_list else [value]
-    kinds = set(map(type, documents))
-    numbers = [str(number) for number in range(1, len(documents) + 1)]
-    if kinds == {str} and not settings.separate_fields:
-        return Batch(numbers, (documents,), [None] * len(documents)), is_list
-    if len(kinds) != 1 or str in kinds:
-        return None
-    columns = {
-        key: [getattr(each, f"key{place}") for each in documents] for place, key in enumerate(keys)
-    }
-    given = [key for key, column in columns.items() if column[0] is not msgspec.UNSET]
-    chosen = _settings_of(given, settings)
-    texts = [columns[name] for name in chosen.text_field]
-    if any(set(map(type, column)) != {str} for column in texts):
-        return None
-    names_of_documents = map(_name_of, columns[settings.id_field])
-    ids = [name or number for name, number in zip(names_of_documents, numbers, strict=True)]
-    labels = list(map(_name_of, columns[chosen.label_field]))
-    return Batch(ids, join_fields(texts, chosen), labels), is_list
-
-
-def _name_of(value: Any) -> str | None:
-    return None if value is msgspec.UNSET else name_of(value)
-
-
-def _parse_one_by_one(body: bytes, settings: InputSettings) -> tuple[Batch, bool]:
-    """Return any values of JSON as documents, and whether they are a list; what is wrong with one
-    becomes a problem of its row.
-
-    Raises
-    ------
-    HTTPException
-        400: the JSON is broken or nested too deep.
-    """
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise HTTPException(400, f"broken JSON: {error}") from None
-    is_list = isinstance(value, list)
-    items = value if is_list else [value]
+def _read_items(items: list[Any], settings: InputSettings) -> Batch:
+    """Return values of JSON as documents, numbered from 1 where they have no ids."""
     first = items[0] if items else ()
     keys = None if isinstance(first, str) else first if isinstance(first, dict) else ()
     chosen = _settings_of(keys, settings)
+    if len(chosen.text_field) == 1:
+        name = chosen.text_field[0]
+        items = [{name: item} if isinstance(item, str) else item for item in items]
+    numbers = list(map(str, range(1, len(items) + 1)))
+    if set(map(type, items)) == {dict}:
+        names = (*chosen.text_field, chosen.id_field, chosen.label_field)
+        columns = [[item.get(name) for item in items] for name in names]
+        *texts, ids, labels = columns
+        are_texts = all(set(map(type, column)) == {str} for column in texts)
+        has_nested = any("." in name for name in names)  # keys of objects in objects, perhaps
+        if are_texts and not has_nested and set(map(type, [*ids, *labels])) <= PLAIN:
+            named = [name_of(id) or number for id, number in zip(ids, numbers, strict=True)]
+            return Batch(named, join_fields(texts, chosen), list(map(name_of, labels)))
     builder = BatchBuilder(chosen)
-    for number, item in enumerate(items, 1):
-        record = item if type(item) in TYPE_NAMES else str(item)
-        if isinstance(item, str) and len(chosen.text_field) == 1:
-            record = {chosen.text_field[0]: item}
-        add_record(builder, record, chosen, place=str(number))
-    return _with_own_problems(builder.finish(), keys_of(settings)), is_list
-
-
-def keys_of(settings: InputSettings) -> str:
-    """Return a hint with the keys of the text, if they are others than `text`."""
-    if settings.text_field == ("text",):
-        return ""
-    names = " and ".join(f"`{name}`" for name in settings.text_field)
-    return (
-        f"give {names}"
-        if settings.separate_fields
-        else f"give {names}, or `text`, alike in all documents"
-    )
-
-
-def _with_own_problems(batch: Batch, keys: str) -> Batch:
-    """Return a batch with its problems in HTTP's terms; `keys` is the hint of a document without
-    text.
-    """
-    for problem in batch.problems.values():
-        problem.hint = keys if problem.hint == TEXT_HINT else problem.hint
-        in_http_terms(problem)
-    return batch
-
-
-def without_place(problem: NbtextError) -> str:
-    """Return the message of an error of a document, without the document's id."""
-    return str(in_http_terms(InputError(problem.what, hint=problem.hint)))
+    for number, item in zip(numbers, items, strict=True):
+        add_record(builder, item if type(item) in TYPE_NAMES else str(item), chosen, place=number)
+    return builder.finish()
 
 
 def join_object(records: Iterable[bytes]) -> bytes:
@@ -382,14 +281,3 @@ def join_array(records: Iterable[bytes]) -> bytes:
 def join_lines(records: Iterable[bytes]) -> bytes:
     """Return each record as a line."""
     return b"".join(record + b"\n" for record in records)
-
-
-def parse_lines(block: LineBlock, settings: InputSettings, keys: str = "") -> Batch:
-    """Return lines of JSON as documents; an invalid line becomes a problem of its row, with `keys`
-    as a hint.
-    """
-    if block.first_line == 1:
-        block = block._replace(data=block.data.removeprefix(BOM_UTF8))
-    return _with_own_problems(
-        LineDocuments(block, "", None, UTF8, settings).batch(parse_jsonl), keys
-    )

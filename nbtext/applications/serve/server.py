@@ -107,7 +107,7 @@ def serve(
         log.write("reload", model=slot.file.name, error=slot.error)
 
     store = ModelStore(files, settings.max_body_bytes, on_reload)
-    batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
+    batcher = Batcher(threads or available_cpus())
     folder = settings.feedback_dir
     feedback = {}
     if folder is not None:
