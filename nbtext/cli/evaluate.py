@@ -170,8 +170,6 @@ def evaluate(given: Evaluate) -> None:
     n_unknown = 0
     predict = partial(_predict, given, model, file, on_corpus=corpora.append)
     trained_on = model.fitted.input if model is not None else None
-    if model is not None:
-        running.warn_of_costs(model.fitted, decisions, quiet=quiet)
     settings = model.fitted.model_settings if model is not None else given.trained
     targets = None if decisions.replaces_label or file is not None else settings
     input_settings = given.folds.add_split(given.input)

@@ -110,7 +110,6 @@ def predict(given: Predict) -> int:
             return 0
     fitted = _load(given)
     answer = Answer(given.exit_status, fitted.labels) if given.exit_status is not None else None
-    running.warn_of_costs(fitted, decisions, quiet=given.run.quiet)
     blank = [
         name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns
     ]

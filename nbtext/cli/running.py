@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import ModelInput
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Candidate, Search
-    from nbtext.model.fitted_model import FittedModel, TrainedModel
-    from nbtext.model.settings import DecisionSettings
+    from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.result import Result
     from nbtext.report.terminal import Screen
@@ -263,22 +262,6 @@ def rewrite_model(
         ) as opened:
             changed = change(trained, *opened)
         save(changed, target, quiet=given.run.quiet)
-
-
-def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: bool) -> None:
-    """Name the labels that --cost never lets the model predict, with the probabilities that are the
-    reason.
-    """
-    from nbtext.model.task import find_unpredicted
-
-    for label, needed, highest in (
-        find_unpredicted(model.task, decisions.cost) if decisions.cost is not None else ()
-    ):
-        why = "another label, or none, always costs less"
-        if needed <= 1:
-            why = f"that needs a probability of {needed:.6g}, and the calibrated probabilities of this model end at "
-            why += f"{highest:.6g}; lower the costs, or train with --no-calibrate"
-        say(f"--cost: {label} is never predicted: {why}", quiet=quiet)
 
 
 def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:

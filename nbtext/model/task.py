@@ -8,10 +8,9 @@ thresholds. A fitted model has one task, which holds what was fitted to leave-on
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.prevalence import MeanPosteriors
-from nbtext.bayes.scorer import Floats, log_posterior
+from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
@@ -364,62 +363,6 @@ def _expected_costs(
         elif true in places and predicted == "":
             abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
     return expected, abstaining
-
-
-class Unpredicted(NamedTuple):
-    """A label that costs rule out, because no probability of the model is high enough.
-
-    label     the label
-    needed    the probability from which its cost is the lowest; infinity if it never is
-    highest   the highest probability that the model can give it
-    """
-
-    label: str
-    needed: float
-    highest: float
-
-
-def find_unpredicted(task: Task, costs: Costs) -> list[Unpredicted]:
-    """Return the labels that the model can never predict with these costs.
-
-    The label-noise rate bounds calibrated probabilities: a label has at most 1 − noise + noise / K,
-    and each other label at least noise / K. A label is listed if another one, or abstaining, costs
-    less even at this bound.
-    """
-    temperature = task.calibration.temperature
-    labels = task.labels
-    if temperature is None or temperature.noise == 0 or len(labels) < 2:
-        return []
-    found = []
-    for predicted in sorted({predicted for _, predicted in costs.pairs if predicted in labels}):
-        own = labels.index(predicted)
-        best = np.full(len(labels), temperature.noise / len(labels))
-        best[own] += 1 - temperature.noise
-        adjustment = task.calibration.prior_adjustment
-        probabilities = (
-            best
-            if adjustment is None
-            else np.exp(log_posterior(np.log(best)[None, :] + adjustment))[0]
-        )
-        expected, abstaining = _expected_costs(probabilities[None, :], labels, costs)
-        others = expected[0].copy()
-        others[own] = abstaining[0] if costs.has_abstention else np.inf
-        if expected[0, own] <= others.min() + TIE:
-            continue
-        best_other = int(others.argmin())
-        rest = probabilities.copy()
-        rest[own] = 0.0
-        rest /= rest.sum()
-        # the expected cost is linear between the sure label and the other labels as they are
-        expected, abstaining = _expected_costs(
-            np.stack((np.arange(len(labels)) == own, rest)) * 1.0, labels, costs
-        )
-        sure, never = expected[:, own] - (
-            abstaining if best_other == own else expected[:, best_other]
-        )
-        needed = float(never / (never - sure)) if sure < 0 else math.inf
-        found.append(Unpredicted(predicted, needed, float(probabilities[own])))
-    return found
 
 
 def _apply_thresholds(predictions: Predictions, minimums: Mapping[str, float]) -> Predictions:

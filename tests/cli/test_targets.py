@@ -287,44 +287,6 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
     assert "cannot be combined with --predictions, whose labels are final" in ran.err
 
 
-def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:
-    """A warning names the label, the probability that is needed, and the highest one; then no
-    document has it.
-    """
-    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
-    (mails / "high.csv").write_text("ham,spam,1e9\n")
-    ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails)
-    assert "--cost: spam is never predicted: that needs a probability of 1" in ran.err
-    assert "the calibrated probabilities of this model end at 0.9" in ran.err
-    assert "\tspam\t" not in ran.out
-    assert (
-        "never predicted"
-        in nbtext("evaluate", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails).err
-    )
-    (mails / "low.csv").write_text("ham,spam,2\n")
-    ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "low.csv", cwd=mails)
-    assert "never" not in ran.err
-    assert "\tspam\t" in ran.out
-
-
-@pytest.mark.parametrize("cost", [3.0, 30.0, 300.0, 3000.0, 30000.0])
-def test_the_warning_has_the_right_numbers(nbtext: Any, mails: Path, cost: float) -> None:
-    """Spam is predicted from the probability cost / (1 + cost) on; the warning comes if no document
-    can have that.
-    """
-    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
-    (mails / "costs.csv").write_text(f"ham,spam,{cost}\n")
-    ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "costs.csv", cwd=mails)
-    if "never predicted" in ran.err:
-        assert f"needs a probability of {cost / (1 + cost):.6g}" in ran.err
-    else:
-        sure = " ".join(WORDS["spam"] * 40).encode()
-        assert (
-            "\tspam\t"
-            in nbtext("predict", "-", "-m", "t", "--cost", "costs.csv", input=sure, cwd=mails).out
-        )
-
-
 def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:
     """The metric before and after, or that nothing changed."""
     for metric in ("accuracy", "macro_f1", "log_loss"):
