@@ -133,66 +133,27 @@ class Inspector:
         if by == "mi" and not self.statistics.knows_documents:
             what = "the model file lacks the document frequencies of the features"
             raise ModelError(what, where="--by mi", hint="use --by z, or train on the texts")
-        if by in ("mi", "chi2"):
-            scores, by_class, bounds = self._by_most_frequent_class[by]
-            columns = by_class[bounds[k] : bounds[k + 1]][:n_features]
-            return columns[scores[columns] > 0]
-        if by == "frequency":
-            columns = self._entries(k)
-            scores = self._entries_of(k, self.statistics.occurrences).astype(np.float64)
-        elif by == "z":
-            columns, scores = self._z_candidates(k, n_features)
-        elif (order := self._absent_by_log_odds) is not None:
+        columns = self._entries(k)
+        if by == "log-odds" and (order := self._absent_by_log_odds) is not None:
             # the features for which the class has a weight of its own, and the first of the others
             columns, weights = self._weights.entries(k)
             absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
             columns = np.append(columns, absent)
             weights = np.append(weights, self._scorer.absent(absent, k))
             scores = self._against_others(weights, self._sums[columns])
-        else:
+        elif by == "log-odds":
             columns = np.arange(self.statistics.n_features)
             scores = self.log_odds(k)
+        elif by == "frequency":
+            scores = self._entries_of(k, self.statistics.occurrences).astype(np.float64)
+        elif by == "z":
+            counts = self._entries_of(k, self._counts)
+            scores = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
+        else:
+            columns = columns[self._most_frequent_class[columns] == k]
+            scores = (self.mutual_information if by == "mi" else self.chi_squared)[columns]
         best = np.lexsort((columns, -scores))[:n_features]
         return columns[best][scores[best] > 0]
-
-    def _z_candidates(self, k: int, n_features: int) -> tuple[Integers, Floats]:
-        """Return columns among which are the n with the largest z, and their z.
-
-        They are the features of the class, and a few of the others. Of the others, all features
-        with the same count in all classes together have the same z.
-        """
-        columns = self._entries(k)
-        total = self._total(k)
-        values = (
-            self.statistics.documents if self._counts_documents else self.statistics.occurrences
-        )
-        scores = z_scores(
-            self._entries_of(k, values), total, self._everywhere[columns], self._whole
-        )
-        counts, by_count, bounds = self._by_count
-        absent = z_scores(np.zeros(len(counts)), total, counts, self._whole)
-        lowest = (
-            np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
-        )
-        n_own = np.bincount(
-            np.searchsorted(counts, self._everywhere[columns]), minlength=len(counts)
-        )
-        is_candidate = (absent >= lowest) & (absent > 0) & (np.diff(bounds) > n_own)
-        found = [columns]
-        found_scores = [scores]
-        n_left = n_features
-        for place in np.flatnonzero(is_candidate)[
-            np.argsort(-absent[is_candidate], kind="stable")
-        ].tolist():
-            first = by_count[
-                bounds[place] : min(bounds[place] + n_features + n_own[place], bounds[place + 1])
-            ]
-            found.append(first[~np.isin(first, columns)][:n_features])
-            found_scores.append(np.full(len(found[-1]), absent[place]))
-            n_left -= len(found[-1])
-            if n_left <= 0:
-                break
-        return np.concatenate(found), np.concatenate(found_scores)
 
     def views(self, k: int, columns: Sequence[int] | Integers) -> Iterator[FeatureView]:
         """Yield the weights and counts of these columns in a class."""
@@ -222,6 +183,12 @@ class Inspector:
         settings = self._model.fitted.model_settings
         return not settings.is_linear and settings.event_model.counts_documents
 
+    @property
+    def _counts(self) -> NDArray[Any]:
+        """The counts of the entries of the statistics that z compares."""
+        statistics = self.statistics
+        return statistics.documents if self._counts_documents else statistics.occurrences
+
     @cached_property
     def _everywhere(self) -> NDArray[Any]:
         statistics = self.statistics
@@ -234,12 +201,9 @@ class Inspector:
     @cached_property
     def _whole(self) -> float:
         """The number of all documents, or of the features in them."""
-        statistics = self.statistics
-        return float(
-            statistics.n_documents
-            if self._counts_documents
-            else statistics.feature_occurrences.sum()
-        )
+        if self._counts_documents:
+            return float(self.statistics.n_documents)
+        return float(self._everywhere.sum())
 
     @cached_property
     def _most_frequent_class(self) -> Integers:
@@ -255,31 +219,6 @@ class Inspector:
         used = np.flatnonzero(np.diff(statistics.indptr))
         best[used] = statistics.classes[order][statistics.indptr[used]]
         return best
-
-    @cached_property
-    def _by_most_frequent_class(self) -> dict[str, tuple[Floats, Integers, Integers]]:
-        """Scores of mi and chi2, the columns by class and decreasing score, and the bounds of each
-        class.
-        """
-        best = self._most_frequent_class
-        classes = np.arange(len(self.labels) + 1)
-        criteria = {"chi2": self.chi_squared}
-        if self.statistics.knows_documents:
-            criteria["mi"] = self.mutual_information
-        orders = {by: np.lexsort((-scores, best)) for by, scores in criteria.items()}
-        return {
-            by: (criteria[by], order, np.searchsorted(best[order], classes))
-            for by, order in orders.items()
-        }
-
-    @cached_property
-    def _by_count(self) -> tuple[NDArray[Any], Integers, Integers]:
-        """The counts of features everywhere, ascending, the columns in this order, and the bounds
-        of each count.
-        """
-        order = np.argsort(self._everywhere, kind="stable")
-        counts, starts = np.unique(self._everywhere[order], return_index=True)
-        return counts, order, np.append(starts, len(order))
 
     @cached_property
     def _absent_by_log_odds(self) -> Integers | None:

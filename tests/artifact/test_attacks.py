@@ -28,12 +28,12 @@ for path in sys.argv[1:]:
 
 
 # how many attacks of each kind there are at least; the crowds take seconds to judge
-KINDS = {"calls": 100, "lies": 120, "headers": 200, "crowds": 75}
+KINDS = {"calls": 35, "headers": 200, "crowds": 20}
 
 
 @pytest.fixture(
     scope="module",
-    params=["calls", "lies", "headers", pytest.param("crowds", marks=pytest.mark.exhaustive)],
+    params=["calls", "headers", pytest.param("crowds", marks=pytest.mark.exhaustive)],
 )
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all attacks of a kind."""
@@ -56,7 +56,7 @@ def test_there_are_many(
     """All attacks were loaded."""
     kind = request.node.callspec.params["folder"]
     assert len(outcomes) == len(list(folder.glob("*.joblib"))) > KINDS[kind]
-    assert kind != "calls" or len(live_attacks(folder)) > 40
+    assert kind != "calls" or len(live_attacks(folder)) > 20
 
 
 def test_each_is_refused_in_one_line(outcomes: list[dict[str, Any]], folder: Path) -> None:
@@ -79,11 +79,10 @@ def test_no_code_runs(outcomes: list[dict[str, Any]], folder: Path) -> None:
     assert not list(folder.glob("canary-*"))
     messages = {outcome["name"]: outcome["message"] for outcome in outcomes}
     for name in live_attacks(folder):
-        if not name.startswith("object-"):
-            assert re.search(
-                r"older nbtext|is a pickle|is damaged|is compressed by|is not a model|looks like text",
-                messages[name],
-            ), name
+        assert re.search(
+            r"older nbtext|is a pickle|is damaged|is compressed by|is not a model|looks like text",
+            messages[name],
+        ), name
     assert "was written by an older nbtext" in messages["system-protocol-4"]
     assert (
         "is a pickle, but no nbtext model; nbtext never runs what it loads"

@@ -285,8 +285,8 @@ def test_a_matrix(tmp_path: Path) -> None:
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], seed: int) -> None:
-    """Features that a class does not hold are ranked too: in a small class, some are likelier than
-    elsewhere.
+    """By log-odds, features that a class does not hold are ranked too: in a small class, some are
+    likelier than elsewhere.
     """
     random = np.random.default_rng(seed)
     words = np.array([f"w{j}" for j in range(40)])
@@ -309,7 +309,7 @@ def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], 
             others = np.delete(weights, k, axis=0).mean(axis=0)
             np.testing.assert_allclose(inspector.log_odds(k), weights[k] - others, atol=1e-9)
         for by, values in (
-            ("z", [view.z for view in views]),
+            ("z", [view.z if view.occurrences else 0.0 for view in views]),
             ("log-odds", [view.log_odds for view in views]),
             ("frequency", [view.occurrences for view in views]),
         ):

@@ -5,10 +5,10 @@
     python attacks judge FOLDER              loads each in a process of its own and prints a line of
                                              JSON about it
 
-`calls`, `lies` and `crowds` are pickles, and no pickle is read: their first bytes differ from those
-of a model, or the bytes between its two entries do. `headers` are in the form of a model. A live
-attack makes a file, its canary, wherever joblib loads it. The others ask for time or memory, lie
-about what they hold, or are merely broken.
+`calls` are pickles, and no pickle is read: their first bytes differ from those of a model, or the
+bytes between its two entries do. `headers` and `crowds` are in the form of a model. A live attack
+makes a file, its canary, wherever joblib loads it. The others ask for time or memory, or lie about
+what they hold.
 """
 
 import json
@@ -21,12 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import calls
-import crowds
 import headers
-import lies
 from spelling import Attack
 
-KINDS = ("calls", "lies", "headers", "crowds")
+KINDS = ("calls", "headers", "crowds")
 
 
 def attacks(folder: Path, kinds: Collection[str] = KINDS) -> Iterator[Attack]:
@@ -38,13 +36,10 @@ def attacks(folder: Path, kinds: Collection[str] = KINDS) -> Iterator[Attack]:
         return f"touch '{folder}/canary-{label}'"
 
     if "calls" in kinds:
-        yield from calls.attacks(command, folder)
-    if "lies" in kinds:
-        yield from lies.attacks()
+        yield from calls.attacks(command)
     if "headers" in kinds:
         yield from headers.attacks()
     if "crowds" in kinds:
-        yield from crowds.attacks()
         yield from headers.crowds()
 
 
