@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.artifact.storage import foreign_error
-from nbtext.bayes.calibration import LARGEST, TemperatureScaling
+from nbtext.bayes.calibration import LARGEST
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import (
@@ -28,7 +28,6 @@ from nbtext.bayes.diagnostics import (
     Unlabeled,
 )
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
 from nbtext.bayes.settings import SELECTABLE_MODELS
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
@@ -40,7 +39,6 @@ from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import ALL_HASHES
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS
-from nbtext.model.task import OneLabel
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -54,7 +52,6 @@ EXACT = 2**53  # the largest whole number up to which float64 has all
 SMALLEST = 1e-20
 HIGHEST = 1e20
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
-SUM_TOLERANCE = 1e-6  # of probabilities
 ROUNDING = 1 + 1e-9  # tolerance for the rounding of sums of probabilities
 LABELS = -1  # in a shape: the number of labels
 
@@ -236,33 +233,10 @@ def _check_lists(found: Lists, key: str, n_labels: int) -> None:
         raise invalid_value(key, f"should ascend from 0 to {len(found.items):,} in its bounds")
 
 
-def _check_probabilities(key: str, probabilities: NDArray[Any]) -> None:
-    """Raise ArtifactError unless each row of probabilities adds up to 1."""
-    if (np.abs(probabilities.sum(axis=-1) - 1) > SUM_TOLERANCE).any():
-        raise invalid_value(key, "should be probabilities that add up to 1")
-
-
-def _check_task(found: OneLabel, key: str, n_labels: int) -> None:
-    _check_probabilities(f"{key}.log_prior", np.exp(found.log_prior))
-
-
-def _check_temperature(found: TemperatureScaling, key: str, n_labels: int) -> None:
-    smallest = exp(-LARGEST) / 2
-    if 0 < found.noise < smallest:
-        raise invalid_value(
-            f"{key}.noise", f"should be 0 or at least {smallest:g}, and is {found.noise:g}"
-        )
-
-
 def _check_quantiles(found: Quantiles, key: str, n_labels: int) -> None:
     if len(found.points) != min(found.numbers, MAX_POINTS) or found.numbers < 1:
         raise invalid_value(f"{key}.points", f"should be ascending numbers, at most {MAX_POINTS:,}")
     check_ascending(f"{key}.points", found.points)
-
-
-def _check_mean_posteriors(found: MeanPosteriors, key: str, n_labels: int) -> None:
-    _check_probabilities(f"{key}.means", found.means)
-    _check_probabilities(f"{key}.prior", found.prior)
 
 
 def _check_estimate(found: LeaveOneOutEstimate, key: str, n_labels: int) -> None:
@@ -304,7 +278,6 @@ def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
     require(
         f"{key}.log_prior", len(found.log_prior) == n_labels, "should be one number for each label"
     )
-    _check_probabilities(f"{key}.log_prior", np.exp(found.log_prior))
 
 
 def _check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
@@ -382,10 +355,7 @@ def _check_counts(key: str, found: NDArray[Any], n_expected: int) -> None:
 CHECKS: dict[str, Callable[[Any, str, int], None]] = {  # by the name of the class
     "Names": _check_names,
     "Lists": _check_lists,
-    "OneLabel": _check_task,
-    "TemperatureScaling": _check_temperature,
     "Quantiles": _check_quantiles,
-    "MeanPosteriors": _check_mean_posteriors,
     "LeaveOneOutEstimate": _check_estimate,
     "Part": _check_part,
     "Proportion": _check_proportion,

@@ -40,7 +40,7 @@ from nbtext.artifact.storage import (
 )
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import MAX_CODE, LinearScorer
-from nbtext.bayes.settings import COMBINED, SELECTABLE_MODELS, STACKED, ModelSettings
+from nbtext.bayes.settings import COMBINED, STACKED, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer
@@ -317,15 +317,7 @@ def _check_task(task: Task, features: FeatureSettings, settings: ModelSettings) 
         raise invalid_value("task", f"does not fit the settings: {error}") from error
     if task.fit is not None and settings.is_linear != (task.fit.smoothing is None):
         raise invalid_value("task.fit", f"does not fit {settings.model} models")
-    calibration = task.calibration
     estimate = task.estimate
-    has_likelihood = not settings.is_linear and settings.event_model.is_generative
-    if not has_likelihood and (
-        calibration.likelihoods is not None or calibration.outlier_threshold is not None
-    ):
-        raise invalid_value(
-            "task.calibration.likelihoods", f"do not belong to {settings.model} models"
-        )
     if not {label for _, label, _ in settings.targets} <= set(task.labels):
         raise invalid_value("model_settings", "has a target for a label that it does not have")
     if isinstance(estimate, LeaveOneOutEstimate):
@@ -378,31 +370,17 @@ def _check_model(model: FittedModel) -> None:
     """Raise ArtifactError unless the parts of a model fit together."""
     features = model.feature_settings
     settings = model.model_settings
-    known = model.input
     require(
         "label_type", are_labels_of(model.label_type, model.labels), "does not match the labels"
     )
     if (model.hyperparameters.C is None) == settings.is_linear:
         raise invalid_value("hyperparameters.C", f"does not fit {settings.model} models")
-    require(
-        "approximate", len(set(model.approximate)) == len(model.approximate), "holds a text twice"
-    )
-    if known.separate_fields and not features.fields:
-        raise invalid_value(
-            "input.separate_fields", "is true, and the features are of no separate fields"
-        )
-    n_matrix = known.matrix_columns
+    n_matrix = model.input.matrix_columns
     names = () if model.vocabulary is None or n_matrix is None else model.vocabulary.terms
     if not all(re.fullmatch("[0-9]{1,10}", name) and int(name) < (n_matrix or 0) for name in names):
         raise invalid_value("input.matrix_columns", "does not match the features")
-    if model.is_model_selected and settings.model not in SELECTABLE_MODELS:
-        raise invalid_value("is_model_selected", f"is true for {settings.model} models")
     is_combined = settings.model in (COMBINED, STACKED)
     parts = model.hyperparameters.parts
-    if model.is_binary_selected and not (
-        (model.is_model_selected or is_combined) and features.tf == "binary"
-    ):
-        raise invalid_value("is_binary_selected", "is true, but no model was selected")
     if (numbers := model.documents) is not None:
         n_labeled = (sum if model.task.is_exclusive else max)((0, *numbers.of_labels))
         if len(numbers.of_labels) != len(model.labels) or n_labeled > numbers.total:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
 from nbtext.bayes.combination import combine, fit_parts, list_parts
 from nbtext.bayes.decision_offsets import Goals, find_goals
-from nbtext.bayes.diagnostics import Hyperparameters, Part
+from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
-from nbtext.bayes.scorer import Floats, round_to_float32
+from nbtext.bayes.scorer import Floats, LinearScorer, round_to_float32
 from nbtext.bayes.settings import (
     AUTO,
     COMBINED,
@@ -27,7 +28,6 @@ from nbtext.bayes.settings import (
     ModelSettings,
 )
 from nbtext.bayes.smoothing import (
-    NO_GOALS,
     Selection,
     choose_documents,
     compare_event_models,
@@ -43,11 +43,176 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
 from nbtext.model.task import OneLabel, Task
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
 
-Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see count_unseen
+Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see Fitting.unseen
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """What a model is fitted to, and how.
+
+    counts             of the selected features
+    columns            (n_features,), their columns in all counts; None: all columns
+    is_new             (n_sampled,), which documents of the sample are not in the counts; None: none
+    is_model_selected  whether leave-one-out selects the event model, or has selected it
+    """
+
+    counts: CorpusCounts
+    columns: NDArray[np.int64] | None
+    features: FeatureSettings
+    settings: ModelSettings
+    jobs: int
+    is_new: NDArray[np.bool_] | None
+    is_model_selected: bool
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether documents that calibrate are enough to estimate, too."""
+        return self.is_model_selected or self.settings.model == COMBINED
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """How many tokens, and features, of each retained document are out of vocabulary without
+        it.
+
+        Both have the shape (n_sampled,). Duplicates are left out together with a document. They are
+        None if the vocabulary does not depend on the documents: it is hashed, given, or of a
+        matrix.
+        """
+        counts = self.counts
+        is_fixed = counts.vocabulary is None or self.features.vocabulary is not None
+        if is_fixed or counts.weighting is not None:
+            return None, None
+        return count_hapaxes(counts.statistics, counts.sample, self.is_new)
+
+    @cached_property
+    def goals(self) -> Goals:
+        """What the decisions have to achieve."""
+        settings = self.settings
+        goals = find_goals(settings, self.counts.labels)
+        # a prior that is given, or that --optimize adjusts, is not adjusted again
+        is_adjusted = goals.optimize in (None, *DECISION_METRICS) and settings.calibrate
+        is_given = settings.prior is not None or settings.class_weight is not None
+        adjusts_prior = self.is_sampled or settings.model == STACKED
+        return replace(goals, adjusts_prior=adjusts_prior and is_adjusted and not is_given)
+
+    @property
+    def bounds(self) -> NDArray[np.int64] | None:
+        """The bounds of the columns of the views; None if there is only one view."""
+        if not self.features.view:
+            return None
+        assert self.counts.vocabulary is not None  # for the types: views are not hashed
+        return find_views(self.counts.vocabulary, self.features.view)
+
+    @cached_property
+    def weighting(self) -> Weighting:
+        """The weighting of the settings, restricted to binary or whole counts if the event model
+        needs these.
+
+        raises  ModelError: it needs other numbers than those of the counts or the settings
+        """
+        counts = self.counts
+        event_model = self.settings.event_model
+        if event_model.is_binary:
+            if not counts.statistics.knows_documents:
+                what = "the model file lacks the document frequencies that this model needs"
+                raise ModelError(what, hint="train on the texts")
+            return Weighting("binary")
+        if event_model.is_of_counts and counts.weighting is not None:
+            hint = "make the matrix with nbtext vectorize --weighting counts"
+            raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
+        if event_model.is_of_counts and not self.features.is_counting:
+            return Weighting("count")
+        weighting = counts.fit_weighting(self.features)
+        idf = weighting.idf if counts.weighting is None else None
+        is_negative = idf is not None and idf.min(initial=0) < 0
+        if is_negative and not event_model.allows_negative:
+            hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
+            what = f"{self.settings.model} needs weights >= 0, and --idf gives negative ones"
+            raise ModelError(what, hint=hint)
+        return weighting
+
+    @cached_property
+    def weighted(self) -> tuple[ClassStatistics, DocumentCounts]:
+        """The sufficient statistics of the weighted counts for the event model, and the weighted
+        sample.
+
+        raises  ModelError: the model needs all documents, and some are not in the sample
+        """
+        counts = self.counts
+        statistics = counts.statistics
+        sample = counts.sample
+        if self.weighting is not counts.weighting:
+            statistics, sample = counts.weigh(self.weighting)
+        summarize = self.settings.event_model.sufficient_statistics
+        if summarize is not None:
+            counts.check_complete()
+            statistics = summarize(statistics, sample, n_values=self.settings.values)
+        return statistics, sample
+
+    def leave_out(
+        self, weighted: tuple[ClassStatistics, DocumentCounts], settings: ModelSettings
+    ) -> LeaveOneOut:
+        """Return the documents that an event model leaves out, of weighted counts."""
+        counts = self.counts
+        n_hapax, n_features_hapax = self.unseen
+        n_empty = None
+        if counts.empty is not None:
+            empty = [counts.empty.get(each, 0) for each in counts.sets]
+            n_empty = np.array(empty, dtype=np.int64)
+        return LeaveOneOut(
+            *weighted,
+            n_hapax,
+            settings.event_model,
+            settings.prior_of(counts.labels),
+            self.jobs,
+            self.is_new,
+            n_features_hapax,
+            n_empty,
+        )
+
+    def choose_documents(self) -> ScoredCorpus:
+        """Return the documents that select the smoothing and the calibration."""
+        size = CALIBRATION_SIZE if self.is_sampled else None
+        return choose_documents(self.leave_out(self.weighted, self.settings), self.goals, size)
+
+    def event_model(self, hyperparameters: Hyperparameters) -> EventModel:
+        """Return the event model of the settings; a combination has the parts of the
+        hyperparameters.
+        """
+        parts = hyperparameters.parts
+        if not parts:
+            return self.settings.event_model
+        return combine(parts, self.features.view, self.bounds)
+
+    def select_smoothing(self, corpus: ScoredCorpus, smoothing: float | None) -> Selection:
+        """Return the smoothing and the calibration, selected on these documents."""
+        return select_smoothing(
+            corpus, smoothing, calibrate=self.settings.calibrate, goals=self.goals
+        )
+
+    def make_model(
+        self,
+        task: Task,
+        weighting: Weighting,
+        scorer: LinearScorer,
+        hyperparameters: Hyperparameters,
+    ) -> FittedModel:
+        """Return the model of what was fitted."""
+        return FittedModel(
+            task,
+            self.features,
+            self.settings,
+            self.counts.vocabulary,
+            self.columns,
+            weighting,
+            scorer,
+            hyperparameters,
+        )
 
 
 def fit_model(
@@ -73,107 +238,85 @@ def fit_model(
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
     if counts.label_sets is not None:
-        known = None if isinstance(selection, Selection) else selection
-        return _fit_several_labels(counts, features, model_settings, known, jobs)
+        from nbtext.model.several_labels import SeveralLabels
+
+        SeveralLabels.check_training(features, model_settings)
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
-    labels = counts.labels
-    has_prior = model_settings.prior is not None
     is_model_selected = is_model_selected or model_settings.model == AUTO
-    is_combined = model_settings.model == COMBINED
-    # documents that calibrate are enough to estimate, too
-    is_sampled = is_model_selected or is_combined
-    is_cut = (
-        is_sampled and is_new is None and not model_settings.has_targets and features.is_counting
-    )
-    if is_cut and not is_few(counts.statistics):
+    given = Fitting(counts, columns, features, model_settings, jobs, is_new, is_model_selected)
+    if counts.label_sets is not None:
+        return _fit_several_labels(given, None if isinstance(selection, Selection) else selection)
+    _check_negative(given)
+    if model_settings.is_linear:
+        return _fit_linear_model(given)
+    is_cut = given.is_sampled and is_new is None and not model_settings.has_targets
+    if is_cut and features.is_counting and not is_few(counts.statistics):
         # one document more than needed, because the last of a sample may lack some of its
         # duplicates
-        counts = replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
-    n_hapax, n_features_hapax = count_unseen(counts, features, is_new)
-    goals = find_goals(model_settings, labels)
-    # a prior that is given, or that --optimize adjusts, is not adjusted again
-    adjusts_prior = is_sampled or model_settings.model == STACKED
-    adjusts_prior = adjusts_prior and model_settings.calibrate and not has_prior
-    adjusts_prior = adjusts_prior and model_settings.class_weight is None
-    goals = replace(
-        goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS)
-    )
-    n_empty = None
-    empty = counts.empty
-    if empty is not None:
-        n_empty = np.array([empty.get(each, 0) for each in counts.sets], dtype=np.int64)
-
-    def leave_out(
-        statistics: ClassStatistics, sample: DocumentCounts, settings: ModelSettings
-    ) -> LeaveOneOut:
-        return LeaveOneOut(
-            statistics,
-            sample,
-            n_hapax,
-            settings.event_model,
-            settings.prior_of(labels),
-            jobs,
-            is_new,
-            n_features_hapax,
-            n_empty,
-        )
-
-    is_linear = model_settings.is_linear
-    model = model_settings.model
-    allows_negative = (
-        model not in ("nbsvm", STACKED) if is_linear else model_settings.event_model.allows_negative
-    )
-    if not allows_negative and counts.sample.counts.min(initial=0) < 0:
-        what = f"{model_settings.model} needs numbers >= 0, and the matrix has negative ones"
-        raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
-    tf = features.tf
-    corpus = None
-    smoothing = model_settings.smoothing
+        sample = counts.sample.first(CALIBRATION_SIZE + 1)
+        given = replace(given, counts=replace(counts, sample=sample))
+    known = selection if isinstance(selection, Selection) else None
+    if model_settings.model == COMBINED:
+        return _fit_combination(given, known)
     if model_settings.model == AUTO:
-        selected = _select_event_model(counts, features, model_settings, goals, leave_out)
-        features, model_settings, corpus, smoothing = selected
-    if is_linear:
-        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, goals)
-    if is_combined and _has_binary(counts, features):  # it is at least as accurate as counts
-        features = replace(features, tf="binary")
-    weighting = _weighting(counts, features, model_settings)
-    statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
-    if not isinstance(selection, Selection):
-        if corpus is None or is_new is not None:
-            size = CALIBRATION_SIZE if is_sampled else None
-            corpus = choose_documents(leave_out(statistics, sample, model_settings), goals, size)
-        parts: tuple[Part, ...] = ()
-        if is_combined:
-            parts = list_parts(features.view, len(labels))
-            parts, corpus = fit_parts(
-                corpus, parts, features.view, _bounds(features, counts), smoothing
-            )
-        selection = select_smoothing(
-            corpus, smoothing, calibrate=model_settings.calibrate, goals=goals
-        )
-        selection = selection._replace(
-            hyperparameters=replace(selection.hyperparameters, parts=parts)
-        )
-    hyperparameters, calibration, estimate = selection
-    del corpus  # frees its memory
-    if is_combined and not hyperparameters.parts:  # of equal weight
-        hyperparameters = replace(hyperparameters, parts=list_parts(features.view, len(labels)))
-    event_model = _event_model(features, model_settings, hyperparameters, counts)
-    scorer = event_model.compile(statistics, smoothing=hyperparameters.smoothing)
-    log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
-    task = OneLabel(labels, log_priors, calibration, estimate)
-    return FittedModel(
-        task,
-        features,
-        model_settings,
-        counts.vocabulary,
-        columns,
-        weighting,
-        scorer.with_prior(log_priors),
-        hyperparameters,
-        is_model_selected=is_model_selected,
-        is_binary_selected=features.tf != tf,
+        return _fit_selected_model(given)
+    return _compile(
+        given, known or given.select_smoothing(given.choose_documents(), model_settings.smoothing)
     )
+
+
+def _compile(given: Fitting, selection: Selection) -> FittedModel:
+    """Return the event model of the settings, with what was selected for it."""
+    hyperparameters, calibration, estimate = selection
+    labels = given.counts.labels
+    statistics, _ = given.weighted
+    event_model = given.event_model(hyperparameters)
+    scorer = event_model.compile(statistics, smoothing=hyperparameters.smoothing)
+    log_priors = log_prior(statistics.class_documents, given.settings.prior_of(labels))
+    task = OneLabel(labels, log_priors, calibration, estimate)
+    return given.make_model(task, given.weighting, scorer.with_prior(log_priors), hyperparameters)
+
+
+def _fit_selected_model(given: Fitting) -> FittedModel:
+    """Select the event model, its smoothing and its calibration, and compile it."""
+    features, settings, corpus, smoothing = _select_event_model(given)
+    # the goals are those of the given settings, which select the event model
+    selection = given.select_smoothing(corpus, smoothing)
+    model = _compile(replace(given, features=features, settings=settings), selection)
+    is_binary_selected = features.tf != given.features.tf
+    return replace(model, is_model_selected=True, is_binary_selected=is_binary_selected)
+
+
+def _fit_combination(given: Fitting, selection: Selection | None) -> FittedModel:
+    """Fit a weighted sum of event models, one for each of its parts."""
+    tf = given.features.tf
+    view = given.features.view
+    if _has_binary(given.counts, given.features):  # it is at least as accurate as counts
+        given = replace(given, features=replace(given.features, tf="binary"))
+    parts = list_parts(view, len(given.counts.labels))  # of equal weight
+    if selection is None:
+        smoothing = given.settings.smoothing
+        documents = given.choose_documents()
+        parts, corpus = fit_parts(documents, parts, view, given.bounds, smoothing)
+        selection = given.select_smoothing(corpus, smoothing)
+    hyperparameters = selection.hyperparameters
+    if not hyperparameters.parts:
+        hyperparameters = replace(hyperparameters, parts=parts)
+    model = _compile(given, selection._replace(hyperparameters=hyperparameters))
+    return replace(model, is_binary_selected=given.features.tf != tf)
+
+
+def _check_negative(given: Fitting) -> None:
+    """Raise ModelError if there are negative numbers, and the model allows none."""
+    settings = given.settings
+    allows_negative = (
+        settings.model not in ("nbsvm", STACKED)
+        if settings.is_linear
+        else settings.event_model.allows_negative
+    )
+    if not allows_negative and given.counts.sample.counts.min(initial=0) < 0:
+        what = f"{settings.model} needs numbers >= 0, and the matrix has negative ones"
+        raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
 
 
 def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
@@ -184,35 +327,7 @@ def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
     return is_plain and counts.statistics.knows_documents
 
 
-def _bounds(features: FeatureSettings, counts: CorpusCounts) -> NDArray[np.int64] | None:
-    """Return the bounds of the columns of the views; None if there is only one view."""
-    if not features.view:
-        return None
-    assert counts.vocabulary is not None  # for the types: views are not hashed
-    return find_views(counts.vocabulary, features.view)
-
-
-def _event_model(
-    features: FeatureSettings,
-    settings: ModelSettings,
-    hyperparameters: Hyperparameters,
-    counts: CorpusCounts,
-) -> EventModel:
-    """Return the event model of the settings; a combination has the parts of the
-    hyperparameters.
-    """
-    if settings.model != COMBINED:
-        return settings.event_model
-    return combine(hyperparameters.parts, features.view, _bounds(features, counts))
-
-
-def _fit_several_labels(
-    counts: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    fit: MultilabelFit | None,
-    jobs: int,
-) -> FittedModel:
+def _fit_several_labels(given: Fitting, fit: MultilabelFit | None) -> FittedModel:
     """Fit a model to the counts of documents with several labels: Naive Bayes, or a linear model.
 
     fit     of Naive Bayes: the smoothing, the calibration and the thresholds; None: they are
@@ -223,65 +338,42 @@ def _fit_several_labels(
     from nbtext.bayes.label_calibration import DEFAULT, select_multilabel
     from nbtext.model.several_labels import SeveralLabels
 
-    SeveralLabels.check_training(features, model_settings)
-    counts, columns = select_features(counts, features)
+    counts = given.counts
     if counts.weighting is not None:
         what = "a matrix of documents with several labels cannot be used for training"
         raise ModelError(what, hint="train on the texts")
     if not counts.labels:
         raise ModelError("no document has a label", hint="add documents with labels")
-    n_hapax, _ = count_unseen(counts, features)
-    if model_settings.is_linear:
-        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs)
-    weighting = Weighting("binary" if features.tf == "binary" else "count")
+    if given.settings.is_linear:
+        return _fit_linear_model(given)
+    weighting = Weighting("binary" if given.features.tf == "binary" else "count")
+    statistics, sample = counts.weigh(weighting)
     if fit is None:
-        weighted = counts.weigh(weighting)
         sets = LabelSets.of(counts.sets, counts.labels)
-        corpus = RelevanceLeaveOneOut(LabelCounts.of(weighted[0]), weighted[1], sets, n_hapax)
+        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, given.unseen[0])
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
-        fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
+        fit = select_multilabel(corpus, optimize=given.settings.optimize, jobs=given.jobs)
     smoothing = fit.smoothing or DEFAULT
-    statistics, _ = counts.weigh(weighting)
     scorer = compile_relevance(statistics, smoothing)
-    hyperparameters = Hyperparameters(smoothing.alpha or 0.0)
     task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
-    return FittedModel(
-        task,
-        features,
-        model_settings,
-        counts.vocabulary,
-        columns,
-        weighting,
-        scorer,
-        hyperparameters,
-    )
+    return given.make_model(task, weighting, scorer, Hyperparameters(smoothing.alpha or 0.0))
 
 
-def _fit_linear_model(
-    counts: CorpusCounts,
-    columns: NDArray[np.int64] | None,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    n_hapax: NDArray[np.float64] | None,
-    jobs: int,
-    goals: Goals = NO_GOALS,
-) -> FittedModel:
-    """Fit a discriminative model to all documents.
-
-    n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no
-             such tokens
-    goals    what the decisions have to achieve, if a document has one label
-    """
+def _fit_linear_model(given: Fitting) -> FittedModel:
+    """Fit a discriminative model to all documents."""
     from nbtext.linear.blocks import BlockedData
     from nbtext.linear.data import TrainingData
+    from nbtext.linear.learning import learn, learn_labels
 
+    counts = given.counts
+    settings = given.settings
     labels = counts.labels
     statistics = counts.statistics
-    sample, weighting = counts.weigh_documents(features)
-
+    sample, weighting = counts.weigh_documents(given.features)
+    n_hapax, _ = given.unseen
     # tokens that models of other folds know; see `LeaveOneOut.n_known`
     n_known = sample.lengths if n_hapax is None else sample.lengths - n_hapax
-    weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
+    weights = settings.class_weights_of(labels, statistics.class_documents.tolist())
     class_weights = None if weights is None else np.array(weights)
     data: TrainingData | BlockedData
     if counts.stored is not None:
@@ -289,6 +381,7 @@ def _fit_linear_model(
             counts.stored, weighting, statistics.document_frequencies, len(labels), class_weights
         )
     else:
+        bounds = given.bounds
         data = TrainingData(
             sample.indptr,
             sample.indices,
@@ -299,52 +392,32 @@ def _fit_linear_model(
             sample.hashes,
             class_weights,
             None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels),
-            features.view,
-            None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
-            find_words(counts.vocabulary, features) if model_settings.model == STACKED else None,
+            given.features.view,
+            None if bounds is None else tuple(bounds.tolist()),
+            find_words(counts.vocabulary, given.features) if settings.model == STACKED else None,
         )
     task: Task
     if isinstance(data, BlockedData) or data.sets is None:
-        from nbtext.linear.learning import learn
-
-        log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
+        log_priors = log_prior(statistics.class_documents, settings.prior_of(labels))
         scorer, (hyperparameters, calibration, estimate) = learn(
-            data,
-            n_known,
-            model_settings,
-            goals=goals,
-            jobs=jobs,
+            data, n_known, settings, goals=given.goals, jobs=given.jobs
         )
         task = OneLabel(labels, log_priors, calibration, estimate)
     else:
-        from nbtext.linear.learning import learn_labels
         from nbtext.model.several_labels import SeveralLabels
 
         scorer, hyperparameters, fit = learn_labels(
-            data, model_settings, lengths=n_known, jobs=jobs
+            data, settings, lengths=n_known, jobs=given.jobs
         )
         task = SeveralLabels.of(labels, statistics, scorer, fit)
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))
-    return FittedModel(
-        task,
-        features,
-        model_settings,
-        counts.vocabulary,
-        columns,
-        weighting,
-        scorer.round().share_rows(),
-        hyperparameters,
-        documents=DocumentNumbers.of(statistics),
-    )
+    model = given.make_model(task, weighting, scorer.round().share_rows(), hyperparameters)
+    return replace(model, documents=DocumentNumbers.of(statistics))
 
 
 def _select_event_model(
-    counts: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    goals: Goals,
-    leave_out: Callable[[ClassStatistics, DocumentCounts, ModelSettings], LeaveOneOut],
+    given: Fitting,
 ) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:
     """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy;
     see `compare_event_models`. With few documents, Dirichlet smoothing is tried, too; see
@@ -359,43 +432,45 @@ def _select_event_model(
     The settings of the best candidate, its leave-one-out scores so far, and its smoothing if it is
     known. If no document can be left out, it is the multinomial model.
     """
-    statistics = counts.statistics
-    given = model_settings.smoothing
-    tfs = (features.tf, "binary") if _has_binary(counts, features) else (features.tf,)
+    features = given.features
+    statistics = given.counts.statistics
+    smoothing = given.settings.smoothing
+    tfs = (features.tf, "binary") if _has_binary(given.counts, features) else (features.tf,)
 
     def list_candidates(
         names: Sequence[str],
     ) -> list[tuple[FeatureSettings, ModelSettings, LeaveOneOut]]:
         found = []
         for tf in tfs:
-            tf_features = replace(features, tf=tf)
-            of_tf = [replace(model_settings, model=name) for name in names]
-            # the same for all of these models
-            weighted = compute_sufficient_statistics(
-                counts, _weighting(counts, tf_features, of_tf[0]), of_tf[0]
-            )
-            found += [(tf_features, settings, leave_out(*weighted, settings)) for settings in of_tf]
+            of_tf = [replace(given.settings, model=name) for name in names]
+            # the weighted counts are the same for all of these models
+            fitting = replace(given, features=replace(features, tf=tf), settings=of_tf[0])
+            found += [
+                (fitting.features, settings, given.leave_out(fitting.weighted, settings))
+                for settings in of_tf
+            ]
         return found
 
     candidates = list_candidates(
         COMPARED_MODELS[:1] if statistics.n_classes < 3 else COMPARED_MODELS
     )
-    corpora = [choose_documents(each, goals, CALIBRATION_SIZE) for _, _, each in candidates]
-    best = compare_event_models(corpora, given)
-    tf_features, settings, current = candidates[best]
+    corpora = [choose_documents(each, given.goals, CALIBRATION_SIZE) for _, _, each in candidates]
+    best = compare_event_models(corpora, smoothing)
+    chosen, settings, current = candidates[best]
     corpus = corpora[best]
-    has_all = len(current.documents) == statistics.n_documents and current.is_new is None
-    if has_all and len(corpus) and is_few(statistics):
+    if len(current.documents) == statistics.n_documents and len(corpus) and is_few(statistics):
         others = list_candidates([FEW_DOCUMENTS_MODEL])
-        smoothing, smoothings = (
-            (search_smoothing(corpus)[0], SMOOTHINGS) if given is None else (given, (given,))
+        first, smoothings = (
+            (search_smoothing(corpus)[0], SMOOTHINGS)
+            if smoothing is None
+            else (smoothing, (smoothing,))
         )
-        better = find_better(current, smoothing, [each for _, _, each in others], smoothings)
+        better = find_better(current, first, [each for _, _, each in others], smoothings)
         if better is not None:
-            tf_features, settings, current = others[better[0]]
-            given = better[1]
-            corpus = choose_documents(current, goals, CALIBRATION_SIZE)
-    return tf_features, settings, corpus, given
+            chosen, settings, current = others[better[0]]
+            smoothing = better[1]
+            corpus = choose_documents(current, given.goals, CALIBRATION_SIZE)
+    return chosen, settings, corpus, smoothing
 
 
 def select_features(
@@ -440,73 +515,6 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     )
 
 
-def _weighting(
-    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings
-) -> Weighting:
-    """Return the weighting of the settings, restricted to binary or whole counts if the event model
-    needs these.
-
-    raises  ModelError: the event model needs other numbers than those of the counts or the settings
-    """
-    event_model = model_settings.event_model
-    if event_model.is_binary:
-        if not counts.statistics.knows_documents:
-            what = "the model file lacks the document frequencies that this model needs"
-            raise ModelError(what, hint="train on the texts")
-        return Weighting("binary")
-    if event_model.is_of_counts and counts.weighting is not None:
-        hint = "make the matrix with nbtext vectorize --weighting counts"
-        raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
-    if event_model.is_of_counts and not features.is_counting:
-        return Weighting("count")
-    weighting = counts.fit_weighting(features)
-    is_negative = (
-        counts.weighting is None and weighting.idf is not None and weighting.idf.min(initial=0) < 0
-    )
-    if is_negative and not event_model.allows_negative:
-        hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
-        raise ModelError(
-            f"{model_settings.model} needs weights >= 0, and --idf gives negative ones", hint=hint
-        )
-    return weighting
-
-
-def count_unseen(
-    counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None
-) -> Unseen:
-    """Return how many tokens, and features, of each retained document are out of vocabulary without
-    it.
-
-    Both have the shape (n_sampled,). Duplicates are left out together with a document. The tokens
-    are None if the vocabulary does not depend on the documents: it is hashed, given, or of a
-    matrix.
-
-    is_new  (n_sampled,), which documents are not in the counts; None: none
-    """
-    if counts.vocabulary is None or counts.weighting is not None or features.vocabulary is not None:
-        return None, None
-    return count_hapaxes(counts.statistics, counts.sample, is_new)
-
-
-def compute_sufficient_statistics(
-    counts: CorpusCounts, weighting: Weighting, model_settings: ModelSettings
-) -> tuple[ClassStatistics, DocumentCounts]:
-    """Return the sufficient statistics of weighted counts for an event model, and the weighted
-    sample.
-
-    raises  ModelError: the model needs all documents, and some are not in the sample
-    """
-    is_weighted = weighting is counts.weighting
-    statistics, sample = (
-        (counts.statistics, counts.sample) if is_weighted else counts.weigh(weighting)
-    )
-    sufficient_statistics = model_settings.event_model.sufficient_statistics
-    if sufficient_statistics is not None:
-        counts.check_complete()
-        statistics = sufficient_statistics(statistics, sample, n_values=model_settings.values)
-    return statistics, sample
-
-
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
     """Return the rows of retained documents that can be left out, and their probabilities, (n_rows,
     n_classes).
@@ -528,13 +536,11 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    features = fitted.feature_settings
-    counts, _ = select_features(counts, features)
-    weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
-    n_hapax, _ = count_unseen(counts, features)
-    prior = settings.prior_of(counts.labels)
-    event_model = _event_model(features, settings, fitted.hyperparameters, counts)
-    corpus = LeaveOneOut(*weighted, n_hapax, event_model, prior)
+    counts, columns = select_features(counts, fitted.feature_settings)
+    given = Fitting(counts, columns, fitted.feature_settings, settings, 1, None, False)
+    corpus = replace(
+        given.leave_out(given.weighted, settings), model=given.event_model(fitted.hyperparameters)
+    )
     judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
