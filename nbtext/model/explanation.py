@@ -25,7 +25,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import buckets
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
-from nbtext.model.predictor import MOST_PROBABLE, Predictor, Scores
+from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 
 
@@ -131,7 +131,7 @@ class Explainer:
 
     def __init__(self, model: FittedModel) -> None:
         self.model = model
-        self._predictor = Predictor(model)
+        self.predictor = Predictor(model)
         self._odds = OddsOfPairs if model.task.is_exclusive else OddsOfLabels
         # its count of too long tokens is not used
         self._counter = counter(model.feature_settings, model.vocabulary)
@@ -189,36 +189,28 @@ class Explainer:
             other.
         """
         explained, against_class = self.check(label, against)
-        scores = self._predictor.score_batch(batch)
-        predictions = self._predictor.predict_batch(batch, scores=scores)
-        odds = self._odds(self.model, scores, predictions)
-        rows = self._rows(batch)
-        texts = list(zip(*batch.columns, strict=True))
+        odds = self._odds(self, batch)
+        predictions = odds.predictions
         found = []
         for row, classes in enumerate(predictions.classes_of(predictions.labels)):
             reason = predictions.reasons[row]
             known = float(predictions.known[row])
             explanation = Explanation(
-                predictions.ids[row], known=known, reason=reason, texts=texts[row]
+                predictions.ids[row], known=known, reason=reason, texts=odds.texts[row]
             )
             if reason is not None:
                 found.append([explanation])
                 continue
-            chosen = (
-                classes[:most] or [int(predictions.label_classes[row])]
-                if explained is None
-                else [explained]
-            )
+            chosen = classes[:most] or [int(predictions.label_classes[row])]
             of_labels = []
-            for own in chosen:
+            for own in chosen if explained is None else [explained]:
                 other = odds.choose_other(row, own, against_class)
-                name = self.model.labels[own]
                 probability = odds.probability(row, own)
-                of_label = replace(explanation, label=name, probability=probability)
+                of_label = replace(
+                    explanation, label=self.model.labels[own], probability=probability
+                )
                 if other is not None:
-                    contributions = tuple(
-                        self._contributions(rows, row, texts[row], odds, own, other)
-                    )
+                    contributions = tuple(odds.contributions(row, own, other))
                     of_label = replace(
                         odds.explain(row, own, other, of_label), contributions=contributions
                     )
@@ -232,51 +224,24 @@ class Explainer:
         """Return predictions with the strongest `decisions.explain` features of each document's
         most probable label.
         """
-        scores = self._predictor.score_batch(batch)
-        predictions = self._predictor.predict_batch(batch, decisions, scores)
-        rows = self._rows(batch)
-        texts = list(zip(*batch.columns, strict=True))
-        odds = self._odds(self.model, scores, predictions)
+        odds = self._odds(self, batch, decisions)
+        predictions = odds.predictions
         explanations: list[tuple[tuple[str, float], ...]] = []
-        for row, (own, reason) in enumerate(
-            zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
-        ):
-            other = odds.choose_other(row, own, None) if reason is None else None
-            strongest = (
-                self._contributions(rows, row, texts[row], odds, own, other)
-                if other is not None
-                else []
-            )
-            explanations.append(
-                tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain])
-            )
+        for row, own in enumerate(predictions.label_classes.tolist()):
+            is_answered = predictions.reasons[row] is None
+            other = odds.choose_other(row, own, None) if is_answered else None
+            strongest = [] if other is None else odds.contributions(row, own, other)
+            pairs = [(each.feature, each.log_odds) for each in strongest[: decisions.explain]]
+            explanations.append(tuple(pairs))
         return replace(predictions, explanations=explanations)
 
-    def _rows(self, batch: Batch) -> DocumentCounts:
+    def count(self, batch: Batch) -> DocumentCounts:
         """Return the counts of the documents of a batch."""
-        return (
-            self._counter.rows(batch.columns)
-            if batch.matrix is None
-            else self._predictor.count(batch.features)
-        )
+        if batch.matrix is None:
+            return self._counter.rows(batch.columns)
+        return self.predictor.count(batch.features)
 
-    def _contributions(
-        self, rows: DocumentCounts, row: int, texts: Sequence[str], odds: Odds, own: int, other: int
-    ) -> list[Contribution]:
-        """Return what each feature of a document adds to the log-odds of a class, the strongest
-        first.
-        """
-        entries = slice(rows.indptr[row], rows.indptr[row + 1])
-        indices = rows.indices[entries]
-        counts = rows.counts[entries]
-        weights = self.model.weigh(np.array([0, len(indices)]), indices, counts)
-        log_odds = odds.of_features(row, own, other, indices, weights)
-        names = self._feature_names(indices, texts)
-        order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
-        shown = counts.tolist() if rows.is_counted else [None] * len(counts)
-        return [Contribution(names[place], shown[place], float(log_odds[place])) for place in order]
-
-    def _feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
+    def feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
         """Return the features in these columns; of a hashed column, the document's features that
         hash to it.
         """
@@ -296,15 +261,47 @@ class Explainer:
         return Analyzer(self.model.feature_settings)
 
 
-class OddsOfPairs:
-    """The log-odds of a label against another one in the documents of a batch, where labels exclude
-    each other.
-    """
+class Odds:
+    """The log-odds of labels in the documents of a batch, and what their features add to them."""
 
-    def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
-        self._model = model
-        self._scores = scores
-        self._posterior = model.task.log_probabilities(*scores.evidence)
+    def __init__(
+        self, explainer: Explainer, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE
+    ) -> None:
+        self._explainer = explainer
+        self._model = explainer.model
+        self._scores = explainer.predictor.score_batch(batch)
+        self.predictions = explainer.predictor.predict_batch(batch, decisions, self._scores)
+        self._rows = explainer.count(batch)
+        self.texts = list(zip(*batch.columns, strict=True))
+
+    def contributions(self, row: int, own: int, other: int) -> list[Contribution]:
+        """Return what each feature of a document adds to the log-odds of a class, the strongest
+        first.
+        """
+        rows = self._rows
+        entries = slice(rows.indptr[row], rows.indptr[row + 1])
+        indices = rows.indices[entries]
+        counts = rows.counts[entries]
+        weights = self._model.weigh(np.array([0, len(indices)]), indices, counts)
+        log_odds = self.of_features(row, own, other, indices, weights)
+        names = self._explainer.feature_names(indices, self.texts[row])
+        order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
+        shown = counts.tolist() if rows.is_counted else [None] * len(counts)
+        return [Contribution(names[place], shown[place], float(log_odds[place])) for place in order]
+
+    def of_features(
+        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats
+    ) -> Floats:
+        """Return what features with these weights add to the log-odds of a label, (n_features,)."""
+        raise NotImplementedError
+
+
+class OddsOfPairs(Odds):
+    """The log-odds of a label against another one, where labels exclude each other."""
+
+    @cached_property
+    def _posterior(self) -> Floats:
+        return self._model.task.log_probabilities(*self._scores.evidence)
 
     def probability(self, row: int, own: int) -> float:
         """Return the probability of a label of a document."""
@@ -369,8 +366,8 @@ class OddsOfPairs:
         )
 
 
-class OddsOfLabels:
-    """The log-odds of a label against its absence, in the documents of a batch.
+class OddsOfLabels(Odds):
+    """The log-odds of a label against its absence, where a document can have several labels.
 
     The log-odds of label k are in bayes/label_calibration.py. A word adds two terms: its weight in
     A_k times the factor of A; and, times the factor of B, its weight in S_k minus its mean weight
@@ -378,17 +375,17 @@ class OddsOfLabels:
     term of the calibration.
     """
 
-    def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
-        task: Any = model.task
-        self._model = model
-        self._scores = scores
+    def __init__(
+        self, explainer: Explainer, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE
+    ) -> None:
+        super().__init__(explainer, batch, decisions)
+        task: Any = self._model.task
         self._combination = task.fit.combination
-        self._relevance = task.split(scores.scores)
-        self._probabilities = predictions.probabilities
+        self._relevance = task.split(self._scores.scores)
 
     def probability(self, row: int, own: int) -> float:
         """See OddsOfPairs."""
-        return float(self._probabilities[row, own])
+        return float(self.predictions.probabilities[row, own])
 
     def choose_other(self, row: int, own: int, against: int | None) -> int:
         """See OddsOfPairs; a label is compared with its own absence."""
@@ -456,6 +453,3 @@ class OddsOfLabels:
             owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns)
         )
         return np.asarray(scorer.default[n_labels:].mean() + sums / n_labels)
-
-
-Odds = OddsOfPairs | OddsOfLabels

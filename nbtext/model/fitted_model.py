@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
 from nbtext.records import dataclass
+from nbtext.settings import list_settings
 
 Evidence = tuple[Floats, NDArray[Any]]
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
@@ -358,16 +359,15 @@ def check_same_settings(one: TrainedModel, other: TrainedModel) -> None:
     if one.fitted.label_type != other.fitted.label_type:
         what = f"the labels of one model are {one.fitted.label_type}, and those of the other {other.fitted.label_type}"
         raise ModelError(what, hint="train the models on labels of one type")
-    pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = (
-        tuple(zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True))
-    )
-    for mine, theirs in pairs:
-        for field in fields(mine):
-            values = getattr(mine, field.name), getattr(theirs, field.name)
-            if values[0] == values[1] and type(values[0]) is type(values[1]):
+    for mine, theirs in zip(
+        one.fitted.requested_settings, other.fitted.requested_settings, strict=True
+    ):
+        for field, _ in list_settings(type(mine)):
+            values = [getattr(each, field.name) for each in (mine, theirs)]
+            if repr(values[0]) == repr(values[1]):
                 continue
             option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
-            texts = ("not given" if value is None else str(value) for value in values)
+            texts = ["not given" if value is None else str(value) for value in values]
             shown = " and ".join(text if len(text) <= 40 else text[:37] + "..." for text in texts)
             what = f"the models have different settings: --{option} is {shown}"
             raise ModelError(what, hint="train them with the same options")

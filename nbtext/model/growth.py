@@ -212,8 +212,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     """Return another model that is fitted to the same counts, without any text.
 
     The new model does not use unlabeled documents. If the model retains no documents, leave-one-out
-    has none to score. Then smoothing and calibration are kept if no setting that affects them
-    changes; otherwise only the smoothing is.
+    has none to score: then the smoothing is kept, and there is no calibration. A model that does
+    not change is returned as it is.
 
     Parameters
     ----------
@@ -228,13 +228,14 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     SettingsError
         The settings do not fit together.
     """
-    is_semi_supervised = model.fitted.unlabeled is not None
+    earlier = model.fitted
+    is_semi_supervised = earlier.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
-    before = model.fitted.model_settings
+    before = earlier.model_settings
     retains_choice = not len(counts.sample) and "model" not in changes
-    features, requested = model.fitted.requested_settings
+    features, requested = earlier.requested_settings
     if retains_choice:
-        features = model.fitted.feature_settings
+        features = earlier.feature_settings
     elif "model" not in changes:
         before = requested
     if changes.get("prior") is not None:
@@ -247,40 +248,30 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         raise ModelError(what, hint="train it on the texts")
     if len(counts.sample):
         fitted = fit_model(counts, features, settings, jobs=jobs)
-        return make_trained_model(_keep_input(fitted, model.fitted), counts)
-    task = model.fitted.task
-    task.check_training(features, settings)
-    selection = task.transfer(counts.labels, model.fitted.hyperparameters)
-    if not task.is_exclusive:
-        if settings != model.fitted.model_settings:
-            what = "selecting thresholds needs retained documents, and the model has none"
-            raise ModelError(what, hint="train with --keep-sample")
-        fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-        return make_trained_model(_keep_input(fitted, model.fitted), counts)
+        return make_trained_model(_keep_input(fitted, earlier), counts)
+    earlier.task.check_training(features, settings)
+    if retains_choice and settings == earlier.model_settings and not is_semi_supervised:
+        return model
+    hint = "train with --keep-sample, or on the texts"
+    if not earlier.task.is_exclusive:
+        what = "selecting thresholds needs retained documents, and the model has none"
+        raise ModelError(what, hint=hint)
     if settings.model == AUTO:
         what = "auto selects a model on retained documents, and this model retains none"
         raise ModelError(what, where="--model", hint="name a model, or train on the texts")
-    earlier = selection.hyperparameters.smoothing
-    smoothing = settings.smoothing if settings.smoothing is not None else earlier
-    is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None)
-    is_alike = is_alike and features == model.fitted.feature_settings and not is_semi_supervised
-    if not is_alike or smoothing != earlier:
-        if settings.optimize is not None or settings.has_targets:
-            hint = "train with --keep-sample, or on the texts"
-            where = (
-                "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
-            )
-            raise ModelError(
-                "needs retained documents, and the model has none", where=where, hint=hint
-            )
-        has_smoothing = (
-            _share_smoothing(before.model, settings.model) or settings.smoothing is not None
-        )
-        selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
+    if settings.optimize is not None or settings.has_targets:
+        where = "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
+        what = "needs retained documents, and the model has none"
+        raise ModelError(what, where=where, hint=hint)
+    smoothing = settings.smoothing
+    if smoothing is None:
+        is_alike = _share_smoothing(before.model, settings.model)
+        smoothing = earlier.hyperparameters.smoothing if is_alike else LAPLACE
+    selection = Selection(Hyperparameters(smoothing))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-    fitted = _keep_choice(fitted, model.fitted) if retains_choice else fitted
+    fitted = _keep_choice(fitted, earlier) if retains_choice else fitted
     fitted = replace(fitted, approximate=parts_fitted_to_documents(fitted))
-    return make_trained_model(_keep_input(fitted, model.fitted), counts)
+    return make_trained_model(_keep_input(fitted, earlier), counts)
 
 
 def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
@@ -367,28 +358,14 @@ def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
     It compares documents, then smoothing. The rest makes the result independent of the order of the
     models.
     """
-    calibration = model.fitted.calibration
-    temperature = calibration.temperature
+    fitted = model.fitted
+    temperature = fitted.calibration.temperature
     slope = (temperature.a, temperature.b) if temperature is not None else (0.0, 0.0)
-    choice = model.fitted.model_settings.model, model.fitted.feature_settings.tf
-    points = (
-        each.points
-        for each in (calibration.nonconformity, calibration.likelihoods)
-        if each is not None
-    )
-    offsets = (
-        each
-        for each in (calibration.prior_adjustment, calibration.decision_offsets)
-        if each is not None
-    )
-    rest = b"".join(each.tobytes() for each in (*points, *offsets))
-    return (
-        model.counts.statistics.n_documents,
-        model.fitted.hyperparameters.smoothing,
-        *slope,
-        *choice,
-        rest,
-    )
+    choice = fitted.model_settings.model, fitted.feature_settings.tf
+    points = fitted.calibration.nonconformity
+    rest = b"" if points is None else points.points.tobytes()
+    n_documents = model.counts.statistics.n_documents
+    return (n_documents, fitted.hyperparameters.smoothing, *slope, *choice, rest)
 
 
 def count_documents(

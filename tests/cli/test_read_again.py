@@ -46,13 +46,11 @@ def test_a_kept_sample_chooses_as_the_texts_do(nbtext: Any, letters: Path, tmp_p
 
 
 def test_what_is_carried_over_is_said(nbtext: Any, letters: Path) -> None:
-    """The same model keeps its smoothing and calibration; another one the smoothing alone."""
+    """The same model stays as it is; another one has the smoothing alone."""
     trained = nbtext("train", str(letters / "train"), "--model", "multinomial", "-o", "model")
     smoothing = trained.err.split("smoothing ")[1].split(";")[0]
     same = nbtext("train", "model", "-o", "same")
-    assert f"smoothing {smoothing}\n" in same.err
-    parts = "smoothing, calibration, outlier threshold, nonconformity"
-    assert f"approximate (fitted before the last change of the documents): {parts};" in same.err
+    assert (same.err, same.err.count("approximate")) == (trained.err, 0)
     other = nbtext("train", "model", "--model", "bernoulli", "-o", "other")
     assert (
         f"smoothing {smoothing}\napproximate (fitted before the last change of the documents): smoothing;"

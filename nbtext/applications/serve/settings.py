@@ -28,9 +28,7 @@ class ModelFile:
 class ServeSettings(Settings):
     """How models are served.
 
-    max_body_bytes  also of a document in a stream
-    timeout         seconds that a request may take; in a stream, seconds in which no document is
-                    completed and no answer is read
+    timeout  seconds that a request may take, and in which a part of its answer must be read
     """
 
     TITLE = "Service"
@@ -71,12 +69,12 @@ class ServeSettings(Settings):
     )
     max_body_bytes: int = setting(
         16_000_000,
-        "Maximum size of a request in bytes; for JSON lines, of each line.",
+        "Maximum size of a request in bytes.",
         low=1,
         metavar="N",
     )
     max_documents: int = setting(
-        10_000, "Maximum number of documents in a JSON array.", low=1, metavar="N"
+        10_000, "Maximum number of documents in a request.", low=1, metavar="N"
     )
     max_requests: int = setting(
         256,
@@ -86,8 +84,7 @@ class ServeSettings(Settings):
     )
     timeout: float = setting(
         30.0,
-        "Time limit of a request; for JSON lines, the longest time in which no line is completed and no answer "
-        "is read.",
+        "Time limit of a request, and of each part of its answer until it is read.",
         low=1e-3,
         high=86_400,
         metavar="SECONDS",
