@@ -236,7 +236,7 @@ class TextClassifier:
             counts, label_type, _ = self._count(texts, y, None, features)
             return counts
 
-        model, _ = search_model(self._list_candidates(self.feature_settings), count)
+        model = search_model(self._list_candidates(self.feature_settings), count).model
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
         self._become(replace(model, fitted=fitted))
         size = sample_size(fitted.feature_settings, fitted.model_settings)
@@ -280,7 +280,7 @@ class TextClassifier:
         from nbtext.evaluation.search import search_source
 
         candidates = self._list_candidates(replace(features, fields=source.field_names))
-        return self._become(search_source(source, candidates, jobs=jobs)[0])
+        return self._become(search_source(source, candidates, jobs=jobs).model)
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Fit to a matrix of documents; its settings, not those of this classifier, make features

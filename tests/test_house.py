@@ -85,16 +85,16 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 297_272
+MAX_CORE_TOKENS = 294_748
 MAX_APPLICATION_TOKENS = {
-    "compare": 7_016,
+    "compare": 6_966,
     "label": 9_955,
     "review": 11_452,
     "serve": 11_583,
     "unlabeled": 4_014,
 }
 MAX_CYTHON_TOKENS = 40_561
-MAX_TEST_TOKENS = 513_720
+MAX_TEST_TOKENS = 512_331
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {
@@ -115,7 +115,7 @@ CYTHON_TOKEN = re.compile(
 OTHER_SOURCES = (".c", ".js", ".html", ".css")
 KIND_OF_LABEL = (
     r"is_multilabel|isinstance\([^\n]*, (?:OneLabel|SeveralLabels)\)|(?:OneLabel|SeveralLabels)\.name"
-    r"|(?<![A-Z])(?:FORMS|TASKS|ODDS)\[|\.task (?:==|!=) |task\.fit is "
+    r"|(?<![A-Z])(?:FORMS|EVALUATORS|LOGS|ODDS)\[|\.task (?:==|!=) |task\.fit is "
 )
 LIMIT = re.compile(r"\b(MOST|LEAST|FEWEST)_(?!PROBABLE\b)")
 

@@ -165,15 +165,10 @@ def _join_views(views: list[View]) -> View:
 
 
 def write_counts(counts: CorpusCounts) -> Record:
-    """Return counts of texts as plain data, for a model file or for another machine."""
+    """Return counts of texts as plain data."""
     sample = replace(counts.sample, groups=None, token_lengths=None, n_tokens=None)
     found: Record = write(replace(counts, sample=sample))
     return found
-
-
-def read_counts(stored: Record) -> CorpusCounts:
-    """Return the counts that `write_counts` wrote."""
-    return Reader().read_record(CorpusCounts, stored, "counts")
 
 
 def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> TrainedModel:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.evaluation.outcomes import PredictedBatch
     from nbtext.evaluation.predicted import PredictionsFile
-    from nbtext.evaluation.search import Candidate
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.source_counting import OnBatch
     from nbtext.report.held_out import HeldOut
 
 # options without effect on the content of the page
@@ -52,6 +51,8 @@ COVERAGE = (
     "as 0.95 (conformal prediction). A document with an empty set gets no label. For a multi-label model, the sets "
     "contain a share P of the true labels."
 )
+OF_PREDICT = ("threshold", "at_least_one", "coverage", "min_known")
+ARE_FINAL = "predictions are final: nbtext predict has this option"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +93,6 @@ class Evaluate:
         "typed as \\,.",
         parse=parse_thresholds,
         metavar="METRIC=N,…",
-    )
-    foreign: str | None = setting(
-        None,
-        "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
-        "likelihood separates them from SOURCE (outlier AUROC).",
-        file="source",
     )
     held_out: str | None = setting(
         None,
@@ -141,10 +136,14 @@ class Evaluate:
         ("Features", "Model"), "in cross-validation (--folds, --group-field or --order-field)"
     ),
     rules=[
-        Needs("foreign", "model_file"),
         Needs("held_out", "folds|group_field|order_field"),
         Excludes("predicted_field", "model_file"),
         Needs("probability_field", "predicted_field"),
+        *(
+            Excludes(name, subject, ARE_FINAL)
+            for name in OF_PREDICT
+            for subject in ("predictions", "predicted_field")
+        ),
     ],
 )
 def evaluate(given: Evaluate) -> None:
@@ -154,9 +153,9 @@ def evaluate(given: Evaluate) -> None:
     themselves (--predicted-field), or, by cross-validation, the models that `nbtext train` would
     train with the same options (--folds, --group-field, --order-field).
     """
-    from nbtext.evaluation.tasks import TASKS
+    from nbtext.evaluation.diagnosis import LOGS
+    from nbtext.evaluation.evaluator import EVALUATORS
     from nbtext.features.document_counts import count_repeated
-    from nbtext.model.source_prediction import predict_source
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
     from nbtext.report.label_mistakes import name_unknown
@@ -166,9 +165,7 @@ def evaluate(given: Evaluate) -> None:
     quiet = given.run.quiet
     chosen, table, held_out = _check_outputs(given)
     model, file = _load_subject(given)
-    corpora: list[CorpusCounts] = []
     n_unknown = 0
-    predict = partial(_predict, given, model, file, on_corpus=corpora.append)
     trained_on = model.fitted.input if model is not None else None
     settings = model.fitted.model_settings if model is not None else given.trained
     targets = None if decisions.replaces_label or file is not None else settings
@@ -178,24 +175,18 @@ def evaluate(given: Evaluate) -> None:
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on
     ) as (source, on_batch):
-        predicted = predict(source, on_batch=on_batch)
+        predicted, corpus = _predict(given, model, file, source, on_batch)
         first = list(islice(predicted, 1))
-        task = TASKS[first[0].predictions.task if first else "one"]
-        evaluator = task.evaluator(
-            decisions.cost, with_likelihoods=given.foreign is not None, targets=targets
-        )
-        log: Any = (
-            task.log(min_probability=decisions.min_probability or 0.0)
-            if given.report is not None
-            else None
-        )
+        task = first[0].predictions.task if first else "one"
+        evaluator = EVALUATORS[task](decisions, targets)
+        log = LOGS[task]() if given.report is not None else None
         for batch in chain(first, predicted):
             n_unknown += int((batch.predictions.known == 0).sum())
+            outcomes = evaluator.add(batch.predictions)
             if log is not None:
-                log.record(batch)
+                log.record(batch, outcomes)
             if held_out is not None:
                 held_out.record(batch)
-            evaluator.add(batch.predictions)
     has_all = file is None or file.has_all_probabilities
     has_any = file is None or file.has_probabilities
     if decisions.min_probability is not None and not has_any:
@@ -203,19 +194,9 @@ def evaluate(given: Evaluate) -> None:
     if has_any and not has_all:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
         running.say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
-    if given.foreign is not None and model is not None:  # the rules say so
-        foreign = (given.foreign,)
-        jobs = given.run.jobs
-        with running.open_documents(foreign, input_settings, given.run, trained_on=trained_on) as (
-            source,
-            on_batch,
-        ):
-            evaluator.add_foreign(
-                predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch)
-            )
     evaluation = evaluator.evaluation()
-    if corpora and given.folds.split_field is None:
-        evaluation = replace(evaluation, duplicates=count_repeated(corpora[0].sample) or None)
+    if corpus is not None and given.folds.split_field is None:
+        evaluation = replace(evaluation, duplicates=count_repeated(corpus.sample) or None)
     if not has_any:
         evaluation = without_probabilities(evaluation)
     result = evaluation_result(evaluation)
@@ -225,12 +206,14 @@ def evaluate(given: Evaluate) -> None:
     except BelowThreshold as error:
         # nothing is written, so that a file which exists has passed the gate
         failure = error
-    if failure is None and given.report is not None:
+    if failure is None and given.report is not None and log is not None:
         from nbtext.features.analyzer import Locator
         from nbtext.report.evaluation_page import render_evaluation_page
         from nbtext.report.page.rendering import write_page
 
-        diagnosis = log.diagnose(evaluation, model, has_all_probabilities=has_all)
+        diagnosis = log.diagnose(
+            evaluation, evaluator.outcomes(), model, has_all_probabilities=has_all
+        )
         names = ", ".join(given.sources)
         typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
         locate = Locator(model.fitted.feature_settings) if model is not None else None
@@ -258,8 +241,8 @@ def evaluate(given: Evaluate) -> None:
         is_exclusive=accuracy is not None,
         is_training=False,
     )
-    if corpora:
-        look = look_at(corpora[0], given.features.view)
+    if corpus is not None:
+        look = look_at(corpus, given.features.view)
     running.say(*format_first_look(look, accuracy), quiet=quiet)
     if first and not given.folds.is_wanted:
         true = [label for label, number in labels.items() if number]
@@ -352,57 +335,52 @@ def _predict(
     model: TrainedModel | None,
     file: PredictionsFile | None,
     source: Source,
-    **listeners: Any,
-) -> Iterator[PredictedBatch]:
-    """Predict the documents of a source by a model, or each fold by a model of the others; or read
-    the predictions.
-
-    listeners  see `cross_validate_source`
+    on_batch: OnBatch,
+) -> tuple[Iterator[PredictedBatch], CorpusCounts | None]:
+    """Predict the documents of a source by a model, or read the predictions; or predict each fold
+    by a model of the others, and return the counts of all documents, too.
     """
     from nbtext.evaluation.predicted import predict_by_model, predict_from_file
 
     decisions = given.decisions
     jobs = given.run.jobs
-    trained = given.trained
     if model is not None:
-        return predict_by_model(
-            model.fitted, source, jobs=jobs, decisions=decisions, on_batch=listeners["on_batch"]
-        )
+        fitted = model.fitted
+        found = predict_by_model(fitted, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
+        return found, None
     if file is not None:
-        return predict_from_file(file, source, decisions)
+        return predict_from_file(file, source, decisions), None
     from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source
 
     if not given.is_search:
-        return cross_validate_source(
+        validated = cross_validate_source(
             source,
             given.folds,
             features=given.features,
-            model_settings=trained,
+            model_settings=given.trained,
             decisions=decisions,
             jobs=jobs,
             has_ids=given.held_out is not None,
-            **listeners,
+            on_batch=on_batch,
         )
-    candidates = running.list_searched(given.features, trained, source)
-    search = partial(_search_fold, given, candidates)
-    return cross_validate_search(
+        return validated.predictions, validated.corpus
+    from nbtext.evaluation.search import search_model
+    from nbtext.report.training import format_choice
+
+    candidates = running.list_searched(given.features, given.trained, source)
+
+    def search(count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
+        found = search_model(candidates, count, jobs=jobs)
+        running.say(format_choice(found), quiet=given.run.quiet)
+        return found.model
+
+    validated = cross_validate_search(
         source,
         given.folds,
         candidates[0].features,
         search,
         decisions=decisions,
         jobs=jobs,
-        **listeners,
+        on_batch=on_batch,
     )
-
-
-def _search_fold(
-    given: Evaluate, candidates: list[Candidate], count: Callable[[FeatureSettings], CorpusCounts]
-) -> TrainedModel:
-    """Search the model of one fold, and print which one was trained."""
-    from nbtext.evaluation.search import search_model
-    from nbtext.report.training import format_choice
-
-    trained, found = search_model(candidates, count, jobs=given.run.jobs)
-    running.say(format_choice(found), quiet=given.run.quiet)
-    return trained
+    return validated.predictions, validated.corpus

@@ -26,7 +26,7 @@ class RunSettings(Settings):
     TITLE = "Running"
 
     jobs: int = setting(
-        0,
+        available_cpus(),
         "Number of threads.",
         flags=("-j", "--jobs"),
         low=1,
@@ -42,10 +42,6 @@ class RunSettings(Settings):
         flags=("-v", "--verbose"),
     )
     debug: bool = setting(False, "Show the traceback of an error.")
-
-    def check_values(self) -> None:
-        if not self.jobs:
-            object.__setattr__(self, "jobs", available_cpus())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

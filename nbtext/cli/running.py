@@ -312,7 +312,7 @@ def open_documents(
     trained_on  the input of the training documents of the model; these documents are read in the
                 same way
     """
-    from nbtext.documents.batch import EXCLUDED_IDS
+    from nbtext.documents.batch import EXCLUDED_IDS, Batch
     from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.report.terminal import progress
@@ -323,83 +323,65 @@ def open_documents(
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
         refuse_settings(FeatureSettings, because=already_counted())
     _check_places(source, sources)
-    repaired_documents = repaired_bytes = n_characters = n_unread = 0
-    first_id: str | None = None
-    first_unread: InputError | None = None
-    unknown_encodings = Counter[str]()
-    with progress(
-        source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)
-    ) as advance:
+    quiet = run.quiet
+    read = Batch([], (), [])  # the notes and repairs of all batches
+    found = Counter[str]()  # characters, and documents that could not be read
+    first: dict[str, Any] = {}  # the first id, and the first of these documents
+    is_wanted = not (quiet or run.no_progress)
+    with progress(source.size, unit=source.unit, is_wanted=is_wanted) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
-            nonlocal \
-                repaired_documents, \
-                repaired_bytes, \
-                n_characters, \
-                n_unread, \
-                first_id, \
-                first_unread
             advance(block.size)
             source.skipped.update(batch.notes)
-            repaired_documents += batch.repaired_documents
-            repaired_bytes += batch.repaired_bytes
-            if len(unknown_encodings) <= MAX_NAMED:
-                unknown_encodings.update(batch.unknown_encodings)
-            n_characters += sum(sum(map(len, column)) for column in batch.columns)
-            first_id = batch.ids[0] if first_id is None and batch.ids else first_id
+            if len(read.unknown_encodings) > MAX_NAMED:
+                batch.unknown_encodings = {}
+            read.add_notes(batch)
+            found["characters"] += sum(sum(map(len, column)) for column in batch.columns)
+            found["unread"] += len(batch.problems)
+            if batch.ids:
+                first.setdefault("id", batch.ids[0])
             if batch.problems:
-                n_unread += len(batch.problems)
-                first_unread = first_unread or batch.problems[min(batch.problems)]
+                first.setdefault("unread", batch.problems[min(batch.problems)])
 
-        def report_repairs(min_share: float = 0.0) -> None:
+        def say_repairs(min_share: float = 0.0) -> None:
             read_as = settings.encoding or DEFAULT_ENCODING
-            for name, number in unknown_encodings.most_common(MAX_NAMED):
+            for name, number in Counter(read.unknown_encodings).most_common(MAX_NAMED):
                 what = f"unknown encoding {name!r} in {number_of(number, 'document')}, read as {read_as}"
-                say(f"{what}; name the right one with --encoding", quiet=run.quiet)
-            share = repaired_bytes / max(1, n_characters)
+                say(f"{what}; name the right one with --encoding", quiet=quiet)
+            share = read.repaired_bytes / max(1, found["characters"])
             if share > min_share:
-                documents = number_of(repaired_documents, "document")
+                what = f"replaced {number_of(read.repaired_bytes, 'invalid byte')}"
+                documents = number_of(read.repaired_documents, "document")
                 advice = _advise_encoding(sources, settings, share)
-                say(
-                    f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}",
-                    quiet=run.quiet,
-                )
+                say(f"{what} in {documents}; {advice}", quiet=quiet)
 
         def list_skipped() -> list[str]:
-            skipped = sorted(source.skipped.items())
             missed = source.missed
             return [
                 f"skipped {number:,}: {reason}{missed.get(reason, '')}"
-                for reason, number in skipped
+                for reason, number in sorted(source.skipped.items())
             ]
 
         try:
             yield source, on_batch
         except NbtextError as error:
-            report_repairs(min_share=MAX_INVALID)  # which may be the reason
+            say_repairs(min_share=MAX_INVALID)  # which may be the reason
             # no documents
-            if (
-                isinstance(error, InputError)
-                and first_id is None
-                and not (error.where or error.hint)
-            ):
+            is_located = error.where or error.hint
+            if isinstance(error, InputError) and "id" not in first and not is_located:
                 error.hint = ", ".join(list_skipped())
             raise
-    say(*list_skipped(), quiet=run.quiet)
+    say(*list_skipped(), quiet=quiet)
     n_listed = len(settings.exclude_ids)
     n_excluded = source.skipped[EXCLUDED_IDS]
     if n_excluded < n_listed:
-        say(
-            f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
-            + (f"; the first id of the others is {first_id}" if first_id else ""),
-            quiet=run.quiet,
-        )
-    if first_unread is not None:
-        say(
-            f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}",
-            quiet=run.quiet,
-        )
-    report_repairs()
+        what = f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
+        other = f"; the first id of the others is {first['id']}" if first.get("id") else ""
+        say(what + other, quiet=quiet)
+    if found["unread"]:
+        what = f"{number_of(found['unread'], 'document')} could not be read"
+        say(f"{what}; the first is {first['unread']}", quiet=quiet)
+    say_repairs()
 
 
 def _check_places(source: Source, sources: tuple[str, ...]) -> None:
@@ -496,9 +478,8 @@ def search_documents(
     run: RunSettings,
     *,
     is_sampled: bool,
-) -> tuple[TrainedModel, Search]:
-    """Search the most accurate model for labeled documents; return it, and the results of all
-    candidates.
+) -> Search:
+    """Search the most accurate model for labeled documents.
 
     is_sampled  whether they are a sample of so many that only models are tried that need not all of
                 them in memory

@@ -285,7 +285,7 @@ def _search(given: Train) -> TrainedModel:
             )
         read = replace(read, holdout=share, is_holdout=True)
         run = replace(run, quiet=True)
-    trained, found = running.search_documents(
+    found = running.search_documents(
         given.sources,
         read,
         given.features,
@@ -296,7 +296,7 @@ def _search(given: Train) -> TrainedModel:
     if not given.run.quiet:
         sys.stderr.write(format_screen(search_parts(found), running.screen()))
     if not is_sampled:
-        return trained
+        return found.model
     what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that need all documents in memory"
     running.say(f"{what}; training the best one on all documents", quiet=given.run.quiet)
     best = found.best.candidate

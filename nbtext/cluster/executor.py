@@ -15,10 +15,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from nbtext.artifact.model import read_counts
 from nbtext.cluster import work
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.cluster.work import PredictionTask, Report
@@ -85,12 +83,12 @@ class Workers:
             self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS)
             for each in source.shards(n_readers=self._n_threads())
         ]
-        # which are small
-        reports = [self._submit(itemgetter("report"), each, priority=1) for each in counted]
+        reports = [self._submit(work.without_result, each, priority=1) for each in counted]
         total = self._add(counted)
         del counted  # each is freed as soon as it is added
         self._watch(reports, on_batch)
-        return read_counts(total.result()["counts"])
+        counts: CorpusCounts = total.result().result
+        return counts
 
     def _add(self, parts: list[Future]) -> Future:
         """Return the sum of counts, by a tree of additions; those near the root have priority, so
@@ -114,7 +112,7 @@ class Workers:
         for done in as_completed(reports):
             if done.status == "cancelled":
                 continue
-            report = work.report_of(done.result())
+            report: Report = done.result()
             if report.problem is None:
                 _finish(report, on_batch)
             elif first is None or places[done.key] < first[0]:
@@ -177,9 +175,9 @@ class Workers:
                 target = os.path.join(folder, part) if folder is not None else None
                 yield work.predict_shard, shard, source.settings, task, work.TOKEN_VERSIONS, target
 
-        for record in self._in_order(list_calls()):
-            _finish(work.report_of(record["report"]), on_batch)
-            yield record["records"]
+        for report in self._in_order(list_calls()):
+            _finish(report, on_batch)
+            yield report.result
 
     def _number_shards(self, source: Source) -> list[Shard]:
         """Return the shards of a source, with the numbers of their first lines."""
@@ -187,15 +185,14 @@ class Workers:
         if all(shard.byte_range is None for shard in shards):
             return shards
         n_lines = []
-        for result in self._in_order(
+        for report in self._in_order(
             (work.count_shard_lines, shard, source.settings) for shard in shards
         ):
-            if not isinstance(result, int):
-                _finish(work.report_of(result))
-            n_lines.append(result)
+            _finish(report)
+            n_lines.append(report.result)
         return number_lines(shards, n_lines)
 
-    def _in_order(self, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    def _in_order(self, calls: Iterable[tuple[Any, ...]]) -> Iterator[Report]:
         """Yield the result of each call, in order; only a few are submitted ahead."""
         n_ahead = AHEAD * self._n_threads()
         begun: deque[Future] = deque()
@@ -367,7 +364,6 @@ def prediction_task(model: str, decisions: DecisionSettings, output_format: str)
 def _finish(report: Report, on_batch: OnBatch | None = None) -> None:
     """Tell of the work of a shard; raise the error that a worker reports, if any."""
     if report.problem is not None:
-        raise work.error_of(report.problem)
+        raise report.problem
     if on_batch is not None:
-        batch = report.batch()
-        on_batch(batch.block(report.size), batch)
+        on_batch(report.batch.block(report.size), report.batch)

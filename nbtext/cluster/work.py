@@ -1,7 +1,6 @@
 """The tasks of a worker: count a shard, add counts, or predict the documents of a shard.
 
-Only the arguments and results of these functions are sent between machines: numbers, texts and
-arrays, in dictionaries. An error that the user can cause is also a result, so that Dask does not
+Each returns a report. An error that the user can cause is a part of it, so that Dask does not
 repeat the work.
 """
 
@@ -11,16 +10,15 @@ import io
 import os
 import threading
 import unicodedata
-from collections import Counter
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 from nbtext import __version__
-from nbtext.artifact.model import load_model, read_counts, write_counts
+from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import Shard
 from nbtext.documents.settings import InputSettings
@@ -43,71 +41,35 @@ TOKEN_VERSIONS = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_versio
 _loading = threading.Lock()
 
 
-Record = dict[str, Any]
-
-
 @dataclass(slots=True)
 class Report:
-    """The progress, repairs and error of a shard.
+    """The progress, repairs and error of a shard, and its result.
 
     size     Number of bytes that were read.
-    problem  The class, what, where and hint of the error that ended the work.
+    batch    Without documents: the repairs and notes of all batches.
+    problem  The error that ended the work.
+    result   The counts, or the records as bytes; None after a problem.
     """
 
     size: int = 0
-    repaired_documents: int = 0
-    repaired_bytes: int = 0
-    notes: Counter[str] = field(default_factory=Counter)
-    unknown_encodings: Counter[str] = field(default_factory=Counter)
-    problem: tuple[str, str, str, str] | None = None
+    batch: Batch = field(default_factory=lambda: Batch([], (), []))
+    problem: NbtextError | None = None
+    result: Any = None
 
     def add(self, block: Block, batch: Batch) -> None:
         """Add the size of a block, and the repairs and notes of its batch."""
         self.size += block.size
-        self.repaired_documents += batch.repaired_documents
-        self.repaired_bytes += batch.repaired_bytes
-        self.notes.update(batch.notes)
-        self.unknown_encodings.update(batch.unknown_encodings)
-
-    def plain(self) -> Record:
-        """Return the report as plain data."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return found | {
-            "notes": dict(self.notes),
-            "unknown_encodings": dict(self.unknown_encodings),
-        }
-
-    def batch(self) -> Batch:
-        """Return a batch without documents that has the repairs and notes of all batches of the
-        shard.
-        """
-        batch = Batch(
-            [], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes)
-        )
-        batch.unknown_encodings = dict(self.unknown_encodings)
-        return batch
+        self.batch.add_notes(batch)
 
 
-def report_of(record: Record) -> Report:
-    """Return the report that plain data hold."""
-    counters: Record = {name: Counter(record[name]) for name in ("notes", "unknown_encodings")}
-    return Report(**record | counters)
-
-
-def problem_of(error: NbtextError) -> tuple[str, str, str, str]:
-    """Return an error as plain data."""
-    return type(error).__name__, error.what, error.where, error.hint
-
-
-def error_of(problem: tuple[str, str, str, str]) -> NbtextError:
-    """Return the error that plain data hold; it ends the command with the same status as in one
-    thread.
-    """
-    kind, what, where, hint = problem
-    error_class = {each.__name__: each for each in (SettingsError, OutputError)}.get(
-        kind, InputError
-    )
-    return error_class(what, where=where, hint=hint)
+@contextmanager
+def report_problems(report: Report) -> Iterator[None]:
+    """Put an error into the report; it ends the command with the same status as in one thread."""
+    try:
+        yield
+    except NbtextError as error:
+        kind = type(error) if isinstance(error, SettingsError | OutputError) else InputError
+        report.problem = kind(error.what, where=error.where, hint=error.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,40 +95,41 @@ def stamp_of(path: str) -> tuple[int, int]:
 
 def count_shard(
     shard: Shard, input_settings: InputSettings, task: CountingTask, token_versions: tuple[str, ...]
-) -> Record:
-    """Return the counts of a shard (None after a problem), and a report."""
+) -> Report:
+    """Return the counts of a shard."""
     report = Report()
-    try:
+    with report_problems(report):
         _check_versions(token_versions)
         try:
-            counts = task.count(open_shard(shard, input_settings).blocks(), report.add)
+            report.result = task.count(open_shard(shard, input_settings).blocks(), report.add)
         except InputError:
             if shard.byte_range is None:
                 raise
             report = Report()  # read again, with the line numbers of the whole file
-            counts = task.count(
-                open_shard(forget_line_numbers(shard), input_settings).blocks(), report.add
-            )
-    except NbtextError as error:
-        report.problem = problem_of(error)
-        return {"counts": None, "report": report.plain()}
-    return {"counts": write_counts(counts), "report": report.plain()}
+            with report_problems(report):
+                report.result = task.count(
+                    open_shard(forget_line_numbers(shard), input_settings).blocks(), report.add
+                )
+    return report
 
 
-def add_counts(records: Sequence[Record]) -> Record:
-    """Return the sum of some counts; None if one of the shards had a problem."""
-    parts = [record["counts"] for record in records]
-    if any(counts is None for counts in parts):
-        return {"counts": None}
-    return {"counts": write_counts(reduce(add, map(read_counts, parts)))}
+def without_result(report: Report) -> Report:
+    """Return a report that is small."""
+    return replace(report, result=None)
 
 
-def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Record:
-    """Return how many lines begin in a shard, or a report of the problem."""
-    try:
-        return count_lines(shard, input_settings)
-    except NbtextError as error:
-        return Report(problem=problem_of(error)).plain()
+def add_counts(reports: Sequence[Report]) -> Report:
+    """Return the sum of some counts; without a result if one of the shards had a problem."""
+    parts = [report.result for report in reports]
+    return Report(result=None if any(part is None for part in parts) else reduce(add, parts))
+
+
+def count_shard_lines(shard: Shard, input_settings: InputSettings) -> Report:
+    """Return how many lines begin in a shard."""
+    report = Report()
+    with report_problems(report):
+        report.result = count_lines(shard, input_settings)
+    return report
 
 
 def predict_shard(
@@ -175,13 +138,13 @@ def predict_shard(
     task: PredictionTask,
     token_versions: tuple[str, ...],
     target: str | None,
-) -> Record:
+) -> Report:
     """Return the records of a shard's documents as bytes, or write them to `target` completely or
     not at all.
     """
     report = Report()
     records = io.BytesIO()
-    try:
+    with report_problems(report):
         _check_versions(token_versions)
         with _loading:  # only one of several threads loads it
             model = _load_model(task.model, task.stamp)
@@ -197,9 +160,8 @@ def predict_shard(
                 predictions, task=model.fitted.task.name, decisions=task.decisions
             )
             write_text(format_result(found, task.output_format), file)
-    except NbtextError as error:
-        report.problem = problem_of(error)
-    return {"report": report.plain(), "records": records.getvalue()}
+        report.result = records.getvalue()
+    return report
 
 
 @lru_cache(maxsize=1)

@@ -217,6 +217,15 @@ class Batch:
         """Whether a document has a list of labels."""
         return tuple in set(map(type, self.labels))
 
+    def add_notes(self, other: Batch) -> None:
+        """Add the notes and repair counts of another batch."""
+        for reason, number in other.notes.items():
+            self.note(reason, number)
+        for name, number in other.unknown_encodings.items():
+            self.unknown_encodings[name] = self.unknown_encodings.get(name, 0) + number
+        self.repaired_documents += other.repaired_documents
+        self.repaired_bytes += other.repaired_bytes
+
     def list_labels(self) -> list[tuple[str, ...] | None]:
         """Return the labels of each document as a list; None if they are not known."""
         return [(label,) if isinstance(label, str) else label for label in self.labels]

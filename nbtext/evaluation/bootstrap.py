@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.curves import Reliability
-from nbtext.evaluation.metrics import Metric, T, Totals, compute_metrics
-from nbtext.evaluation.outcomes import Outcomes
+from nbtext.evaluation.metrics import Metric, T, compute_metrics
 
 LEVEL = 0.95
 N_RESAMPLES = 1000
@@ -27,37 +25,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[NDArray[np.int64]], Totals]:
-    """Return the function that computes the totals of any of the documents; the same one may be
-    drawn several times.
-    """
-    keys = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1
-    log_losses = outcomes.log_losses
-    found, cells = np.unique(keys, return_inverse=True)
-    true = found // (n_labels + 1)
-    predicted = found % (n_labels + 1) - 1
-
-    def add_up(documents: NDArray[np.int64]) -> Totals:
-        reliability = Reliability()
-        measured = documents[outcomes.is_known[documents]]
-        reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured])
-        counts = np.bincount(cells[documents], minlength=len(true))
-        log_loss = log_losses[measured].sum()
-        squared_error = outcomes.squared_errors[measured].sum()
-        return Totals(
-            n_labels,
-            true,
-            predicted,
-            counts,
-            len(measured),
-            float(log_loss),
-            float(squared_error),
-            reliability,
-        )
-
-    return add_up
 
 
 def compute_intervals(

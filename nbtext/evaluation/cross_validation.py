@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.errors import SettingsError
+from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
-from nbtext.evaluation.tasks import TASKS
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import stratified_folds
 from nbtext.features.matrix_counter import known_tokens, require_counts
@@ -46,7 +46,6 @@ from nbtext.model.training import check_hashing, count_for_model, sample_size
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
-    from nbtext.documents.batch import Block
     from nbtext.documents.source import Source
 
 Search = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
@@ -160,6 +159,15 @@ def predict_documents(
         first += len(part)
 
 
+class CrossValidation(NamedTuple):
+    """The counts of all documents, and the predictions of those that are held out, block by
+    block.
+    """
+
+    corpus: CorpusCounts
+    predictions: Iterator[PredictedBatch]
+
+
 def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhile
     source: Source,
     settings: FoldSettings,
@@ -169,21 +177,23 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
-    on_corpus: Callable[[CorpusCounts], None] | None = None,
     has_ids: bool = False,
-) -> Iterator[PredictedBatch]:
+) -> CrossValidation:
     """Read a source once, split its documents into folds, and predict each fold with a model of the
     others.
 
     has_ids      whether the predictions have the ids and the places of the documents
-    on_corpus    is called with the counts of all documents
     """
     features = source_features(source, features)
     check_hashing(features, model_settings)
     places = _Places()
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
-        blocks = places.mark(source.blocks()) if has_ids else source.blocks()
+        blocks = source.blocks()
+        if has_ids:
+            blocks = (
+                block.map(partial(places.mark, number)) for number, block in enumerate(blocks)
+            )
         checked = (block.map(_check_folds) for block in blocks)
         return ThreadExecutor(jobs).count_blocks(checked, CountingTask(each, None), on_batch)
 
@@ -193,38 +203,41 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         features, corpus = count_for_model(count, features, model_settings, on_batch)
     else:
         corpus = count(features, on_batch)
-    task = TASKS[corpus.task]
-    task.task.check(decisions, corpus.labels)
-    if on_corpus is not None:
-        on_corpus(corpus)
+    EVALUATORS[corpus.task].task.check(decisions, corpus.labels)
     marks: NDArray[Any] | None = None
     if has_ids:
         marks, groups = places.split(corpus.sample)
         corpus = replace(corpus, sample=replace(corpus.sample, groups=groups))
     is_forward = settings.order_field is not None
     folds = assign_folds(corpus.sample, settings)
-    held_out = [np.flatnonzero(each) for _, each in split_folds(folds, is_forward=is_forward)]
-    order = np.concatenate(held_out)
-    n_predicted = 0
-    for part in cross_validate(
-        corpus,
-        folds,
-        features=features,
-        model_settings=model_settings,
-        decisions=decisions,
-        is_forward=is_forward,
-        jobs=jobs,
-    ):
-        rows = order[n_predicted : n_predicted + len(part)]
-        n_predicted += len(part)
-        found = PredictedBatch(part, folds=folds[rows] + (not is_forward))
-        if marks is not None:
-            own = marks[rows].tolist()
-            found = found._replace(predictions=replace(part, ids=places.ids_of(own)), places=own)
-        yield found
+
+    def predict() -> Iterator[PredictedBatch]:
+        held_out = [np.flatnonzero(each) for _, each in split_folds(folds, is_forward=is_forward)]
+        order = np.concatenate(held_out)
+        n_predicted = 0
+        for part in cross_validate(
+            corpus,
+            folds,
+            features=features,
+            model_settings=model_settings,
+            decisions=decisions,
+            is_forward=is_forward,
+            jobs=jobs,
+        ):
+            rows = order[n_predicted : n_predicted + len(part)]
+            n_predicted += len(part)
+            found = PredictedBatch(part, folds=folds[rows] + (not is_forward))
+            if marks is not None:
+                own = marks[rows].tolist()
+                found = found._replace(
+                    predictions=replace(part, ids=places.ids_of(own)), places=own
+                )
+            yield found
+
+    return CrossValidation(corpus, predict())
 
 
-def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
+def cross_validate_search(
     source: Source,
     settings: FoldSettings,
     features: FeatureSettings,
@@ -233,8 +246,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
-    on_corpus: Callable[[CorpusCounts], None] | None = None,
-) -> Iterator[PredictedBatch]:
+) -> CrossValidation:
     """Read a source once, search a model for each fold among the other folds, and predict the fold
     with it.
 
@@ -248,58 +260,46 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     search : callable
         Returns a model that is trained on some documents. It gets a function that counts their
         features.
-    on_corpus : callable, optional
-        Is called with the counts of all documents.
-
-    Yields
-    ------
-    PredictedBatch
-        Block by block.
     """
     batches = list[Batch]()
-    found_groups = list[str]()
-    n_read = 0
+    places = _Places()
     counter = CorpusCounter(features, sample_size=None)
-    for batch in read_batches(source, on_batch):
-        counter.add(replace(batch, groups=[str(n_read + row) for row in range(len(batch))]))
-        batch.labels = batch.single_labels()
-        batches.append(batch)
-        found_groups += batch.groups or ()
-        n_read += len(batch)
+    for number, batch in enumerate(read_batches(source, on_batch)):
+        counter.add(places.mark(number, batch))
+        batches.append(replace(batch, labels=list(batch.single_labels())))
     documents = join_batches(batches)
     corpus = counter.finish()
     del batches
-    if on_corpus is not None:
-        on_corpus(corpus)
-    # the sample has the documents in another order; its groups are their rows
-    rows = np.array(
-        [] if corpus.sample.groups is None else corpus.sample.groups.tolist(), dtype=np.int64
-    )
-    groups = np.array(found_groups, dtype=object)[rows] if found_groups else None
-    folds = np.empty(len(rows), dtype=np.int64)
-    folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings)
-    TASKS["one"].task.check(
+    marks, groups = places.split(corpus.sample)
+    # of the documents as they were read; the sample has them in another order
+    folds = assign_folds(replace(corpus.sample, groups=groups), settings)[np.argsort(marks)]
+    EVALUATORS["one"].task.check(
         decisions,
         tuple(sorted({label for label in documents.single_labels() if label is not None})),
     )
     is_forward = settings.order_field is not None
-    for fold, (is_training, is_held_out) in enumerate(split_folds(folds, is_forward=is_forward), 1):
-        training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
 
-        def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
-            return ThreadExecutor(jobs).count_blocks(
-                map(Batch.block, batches), CountingTask(features, None), None
-            )
+    def predict() -> Iterator[PredictedBatch]:
+        splits = split_folds(folds, is_forward=is_forward)
+        for fold, (is_training, is_held_out) in enumerate(splits, 1):
+            training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
 
-        predictor = Predictor(search(count).fitted)
-        places = np.flatnonzero(is_held_out).tolist()
-        for batch in documents.take(places).split(BLOCK_SIZE):
-            here = places[: len(batch)]
-            places = places[len(batch) :]
-            predictions = predictor.predict_batch(batch, decisions)
-            yield PredictedBatch(
-                predictions, batch.texts, folds=np.full(len(batch), fold), places=here
-            )
+            def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
+                return ThreadExecutor(jobs).count_blocks(
+                    map(Batch.block, batches), CountingTask(features, None), None
+                )
+
+            predictor = Predictor(search(count).fitted)
+            rows = np.flatnonzero(is_held_out).tolist()
+            for batch in documents.take(rows).split(BLOCK_SIZE):
+                here = rows[: len(batch)]
+                rows = rows[len(batch) :]
+                predictions = predictor.predict_batch(batch, decisions)
+                yield PredictedBatch(
+                    predictions, batch.texts, folds=np.full(len(batch), fold), places=here
+                )
+
+    return CrossValidation(corpus, predict())
 
 
 class _Places:
@@ -310,12 +310,8 @@ class _Places:
     def __init__(self) -> None:
         self._ids: dict[int, Sequence[str]] = {}  # by the number of the block
 
-    def mark(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """Yield the same blocks; the group of each document ends with its place."""
-        for number, block in enumerate(blocks):
-            yield block.map(partial(self._mark, number))
-
-    def _mark(self, number: int, batch: Batch) -> Batch:
+    def mark(self, number: int, batch: Batch) -> Batch:
+        """Return the documents of a block; the group of each ends with its place."""
         self._ids[number] = batch.ids
         groups = batch.groups or [""] * len(batch)
         return replace(
@@ -325,20 +321,14 @@ class _Places:
     def split(self, documents: DocumentCounts) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the places of documents, and their groups."""
         marked = documents.groups.tolist() if documents.groups is not None else []
-        groups, _, places = (
-            zip(*(text.rpartition("\0") for text in marked), strict=True)
-            if marked
-            else ((), (), ())
-        )
-        return np.array(places, dtype=object), np.array(groups, dtype=object)
+        parts = [text.rpartition("\0") for text in marked]
+        places = np.array([place for _, _, place in parts], dtype=object)
+        return places, np.array([group for group, _, _ in parts], dtype=object)
 
     def ids_of(self, places: list[str]) -> list[str]:
         """Return the ids of the documents at some places."""
-        found = []
-        for place in places:
-            number, _, row = place.partition(".")
-            found.append(self._ids[int(number)][int(row)])
-        return found
+        pairs = (map(int, place.split(".")) for place in places)
+        return [self._ids[number][row] for number, row in pairs]
 
 
 def _check_folds(batch: Batch) -> Batch:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,17 +141,27 @@ class ReliabilityBin:
     accuracy: float
 
 
+def sum_bins(probabilities: Floats, is_right: NDArray[np.bool_]) -> Floats:
+    """Return the number of documents, of right ones, and the sum of the probabilities in each bin,
+    shape (3, n_columns, N_BINS); both arguments have the shape (n_documents, n_columns).
+    """
+    n_columns = probabilities.shape[1]
+    bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
+    cells = (bins + np.arange(n_columns) * N_BINS).ravel()
+    weights = (None, is_right.ravel(), probabilities.ravel())
+    sums = [np.bincount(cells, each, n_columns * N_BINS) for each in weights]
+    return np.reshape(sums, (3, n_columns, N_BINS)).astype(np.float64)
+
+
 class Reliability:
     """Sums predictions in bins by probability."""
 
     def __init__(self) -> None:
         self._bins = np.zeros((3, N_BINS))  # documents, correct ones, sum of probabilities
 
-    def add(self, best: NDArray[np.float64], is_correct: NDArray[Any]) -> None:
+    def add(self, best: Floats, is_correct: NDArray[np.bool_]) -> None:
         """Add predictions with these probabilities."""
-        bins = np.minimum((best * N_BINS).astype(np.int64), N_BINS - 1)
-        for row, weights in enumerate((np.ones(len(best)), is_correct, best)):
-            self._bins[row] += np.bincount(bins, weights=weights, minlength=N_BINS)
+        self._bins += sum_bins(best[:, None], is_correct)[:, 0]
 
     @property
     def error(self) -> float | None:

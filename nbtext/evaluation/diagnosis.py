@@ -12,13 +12,13 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.bootstrap import Estimate, compute_intervals, totals_of
+from nbtext.evaluation.bootstrap import Estimate, compute_intervals
 from nbtext.evaluation.curves import (
     AnsweredPart,
     LabelCurve,
@@ -30,17 +30,13 @@ from nbtext.evaluation.curves import (
     measure_set_sizes,
 )
 from nbtext.evaluation.evaluator import Evaluation, PairKey, list_pairs
-from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, sum_outcomes
+from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, sum_outcomes, totals_of
 from nbtext.evaluation.outcomes import (
     LabelNumbers,
     MultilabelOutcomes,
     Outcomes,
     PredictedBatch,
-    join_columns,
-    join_outcomes,
     mark_true,
-    measure,
-    measure_sets,
     true_sets,
 )
 
@@ -344,23 +340,16 @@ class Diagnosis(NamedTuple):
 
 
 class ErrorLog:
-    """Records outcomes of all documents, and examples of some.
+    """Records the probabilities and examples of some documents.
 
     listed    examples of each cell, for the lists of the confusion matrix
     studied   wrong ones with enough text to find misleading words
     mistakes  the wrong ones with the highest probability
     outliers  those with the lowest typicality
-
-    Parameters
-    ----------
-    min_probability : float
-        Threshold of `--min-probability` that was applied to the predictions.
     """
 
-    def __init__(self, *, min_probability: float = 0.0) -> None:
-        self._min_probability = min_probability
+    def __init__(self) -> None:
         self._numbers = LabelNumbers()
-        self._parts = list[Outcomes]()
         self._probabilities = ThinnedRows(MAX_PROBABILITIES)
         self.before_calibration: Reliability | None = None
         self.listed = ExamplesByCell(MAX_LISTED)
@@ -370,17 +359,15 @@ class ErrorLog:
         self.n_documents = 0
         self.has_texts = False
 
-    def record(self, batch: PredictedBatch) -> None:
-        """Record a batch; InputError if a document has no label."""
+    def record(self, batch: PredictedBatch, outcomes: Outcomes) -> None:
+        """Record a batch, and its outcomes."""
         predictions = batch.predictions
         if len(predictions) == 0:
             return
-        outcomes = measure(predictions, self._numbers, min_probability=self._min_probability)
-        self._parts.append(outcomes)
+        classes = self._numbers.add(predictions.classes)
         rows = np.zeros((len(predictions), len(self._numbers)))
         found = predictions.probabilities
-        read = np.where(np.isnan(found), 1 / len(predictions.classes), found)
-        rows[:, self._numbers.add(predictions.classes)] = read
+        rows[:, classes] = np.where(np.isnan(found), 1 / len(classes), found)
         self._probabilities.add(rows)
         if batch.scores is not None:
             # the probabilities of the same labels without calibration
@@ -413,21 +400,17 @@ class ErrorLog:
                 )
         self.n_documents += len(predictions)
 
-    def outcomes(self, labels: tuple[str, ...]) -> Outcomes:
-        """Return the outcomes of all documents; `labels` are all labels, sorted."""
-        return join_outcomes(self._parts, self._numbers, labels)
-
     def probabilities(self, labels: tuple[str, ...]) -> tuple[Floats, int]:
         """Return the probabilities of every n-th document, shape (n_kept, n_labels), and n."""
-        positions = self._numbers.positions(labels)
         rows = self._probabilities.rows()
         found = np.zeros((len(rows), len(labels)))
-        found[:, positions[: rows.shape[1]]] = rows
+        found[:, self._numbers.positions(labels)] = rows
         return found, self._probabilities.step
 
     def diagnose(
         self,
         evaluation: Evaluation,
+        outcomes: Outcomes,
         model: TrainedModel | None = None,
         *,
         has_all_probabilities: bool = True,
@@ -436,12 +419,13 @@ class ErrorLog:
 
         Parameters
         ----------
+        outcomes : Outcomes
+            Those of all documents.
         model : TrainedModel, optional
             The model that made the predictions; None: several models, or unknown.
         has_all_probabilities : bool
             The probabilities of all labels are known, not only of the predicted one.
         """
-        outcomes = self.outcomes(evaluation.labels)
         by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
         labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
         calibration = model.fitted.calibration if model is not None else None
@@ -651,23 +635,17 @@ class SetDiagnosis(NamedTuple):
 
 
 class SetLog:
-    """Records outcomes of all documents with several labels, and examples of some."""
+    """Records examples of documents with several labels."""
 
-    def __init__(self, *, min_probability: float = 0.0) -> None:
-        self._numbers = LabelNumbers()
-        self._parts = list[MultilabelOutcomes]()
+    def __init__(self) -> None:
         self._examples: dict[PairKey, list[SetExample]] = {}
         self._worst = TopExamples[SetExample](N_TOP)
         self._reliability = Reliability()
         self._n_documents = 0
 
-    def record(self, batch: PredictedBatch) -> None:
-        """Record a batch; InputError if a document has no list of labels."""
+    def record(self, batch: PredictedBatch, outcomes: MultilabelOutcomes) -> None:
+        """Record a batch, and its outcomes."""
         predictions = batch.predictions
-        if len(predictions) == 0:
-            return
-        outcomes = measure_sets(predictions, self._numbers)
-        self._parts.append(outcomes)
         is_true = mark_true(predictions)
         is_measured = ~np.isnan(predictions.probabilities)
         is_measured &= outcomes.is_known[:, None]
@@ -703,22 +681,20 @@ class SetLog:
         self._n_documents += len(predictions)
 
     def diagnose(
-        self,
-        evaluation: Evaluation,
-        model: TrainedModel | None = None,
-        *,
-        has_all_probabilities: bool = True,
+        self, evaluation: Evaluation, outcomes: MultilabelOutcomes, *_: object, **__: object
     ) -> SetDiagnosis:
         """Collect the details of the evaluation of the same predictions; see
         `ErrorLog.diagnose`.
         """
-        outcomes = join_columns(self._parts)
         add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
         shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs or ()}
         intervals = compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes))
         examples = {pair: examples for pair, examples in self._examples.items() if pair in shown}
         worst = tuple(example for _, example in self._worst.rank_examples())
         return SetDiagnosis(evaluation, intervals, examples, worst, self._reliability.bins())
+
+
+LOGS: dict[str, type[Any]] = {"one": ErrorLog, "several": SetLog}  # by the task
 
 
 def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]]) -> tuple[int, ...]:

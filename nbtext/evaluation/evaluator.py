@@ -1,57 +1,64 @@
 """Evaluations: all metrics of predictions for labeled documents, batch by batch; and thresholds of
 `--fail-under`.
 
-A batch has a dense matrix of probabilities. A few numbers are kept for each label, and each pair of
-labels.
+A batch has a dense matrix of probabilities. A few numbers are kept for each document, each label,
+and each pair of labels.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
 from nbtext.bayes.diagnostics import Proportion
-from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch
 from nbtext.errors import BelowThreshold, InputError, SettingsError, suggest
-from nbtext.evaluation.curves import N_BINS, Reliability, ReliabilityBin
+from nbtext.evaluation.curves import N_BINS, ReliabilityBin, sum_bins
 from nbtext.evaluation.metrics import (
     ALL_METRICS,
     LABEL_METRICS,
     METRICS,
     MULTILABEL_METRICS,
-    MultilabelTotals,
+    Metric,
     SetCounts,
     Totals,
     compute_metrics,
     mean_f1,
     ratio,
     sum_outcomes,
+    totals_of,
 )
 from nbtext.evaluation.outcomes import (
     UNANSWERED,
     LabelNumbers,
+    MultilabelOutcomes,
+    join_outcomes,
     mark_true,
     measure,
     measure_sets,
     true_sets,
 )
+from nbtext.features.csr import Integers
 from nbtext.model.predictions import Predictions
-from nbtext.model.settings import Costs
+from nbtext.model.predictor import MOST_PROBABLE
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.several_labels import SeveralLabels
+from nbtext.model.task import OneLabel
 from nbtext.settings import join_list, split_list
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
 MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
 PAIRS_SHOWN = 50
 
-Sets = list[tuple[str, ...]]
 # the kind of the error, the wrong label, another label; see LabelPair
 PairKey = tuple[str, str, str | None]
 
@@ -136,8 +143,6 @@ class Evaluation:
                        metrics of probabilities leave out; None: there are none.
     label_pairs        The most frequent pairs of a wrong label and another one; None: a document
                        has one label.
-    foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign
-                       source.
     targets            The targets of the model; None: it has none, or they do not apply to these
                        predictions.
     duplicates         Number of documents of a cross-validation that repeat another one, and are
@@ -155,7 +160,6 @@ class Evaluation:
     unlabeled: int | None = None
     unknown_label: int | None = None
     label_pairs: tuple[LabelPair, ...] | None = None
-    foreign_documents: int | None = None
     targets: tuple[TargetCheck, ...] | None = None
     duplicates: int | None = None
 
@@ -173,49 +177,67 @@ class Evaluator:
     """Compares the label of each document with the true one, batch by batch; a subclass compares
     sets of labels.
 
-    Memory depends on the labels only; with likelihoods, there is one number for each document as
-    well.
+    About 45 bytes are kept for each document: its outcome. All metrics are computed from these.
+
+    Attributes
+    ----------
+    task
+        The task of the predictions.
+    metrics
+        The registry of its metrics.
+    main, correct : str
+        The names of the metric that stands for all, and of the one that is the share of correct
+        documents.
+    totals_of
+        Returns the function that computes the totals of any of the documents of outcomes.
 
     Parameters
     ----------
+    decisions : DecisionSettings
+        Those of the predictions: the costs, and the threshold that was applied.
     targets : ModelSettings, optional
         The settings whose targets are checked.
     """
 
+    task: type[OneLabel | SeveralLabels] = OneLabel
+    metrics: Mapping[str, Metric[Any]] = METRICS
+    main = "accuracy"
+    correct = "accuracy"
+    totals_of: Callable[..., Callable[[Integers], Any]] = staticmethod(totals_of)
+
     def __init__(
         self,
-        costs: Costs | None = None,
-        *,
-        with_likelihoods: bool = False,
+        decisions: DecisionSettings = MOST_PROBABLE,
         targets: ModelSettings | None = None,
     ) -> None:
-        self._numbers = LabelNumbers()
-        self._n_documents = 0
-        self._sets = np.zeros(4, dtype=np.int64)
-        self._costs = costs
+        self._decisions = decisions
         self._targets = targets
-        self._likelihoods: tuple[list[Floats], list[Floats]] | None = (
-            ([], []) if with_likelihoods else None
-        )
-        self._cells: Counter[tuple[int, int]] = Counter()
-        self._n_known = 0
-        self._log_loss = 0.0
-        self._squared_error = 0.0
-        self._reliability = Reliability()
+        self._numbers = LabelNumbers()
+        self._parts = list[Any]()
+        self._sets = np.zeros(4, dtype=np.int64)
+
+    @staticmethod
+    def check(batch: Batch) -> None:
+        """Raise InputError if a document of a batch cannot be evaluated."""
+        batch.known_labels()
+        batch.single_labels()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels of the models and of the documents, sorted."""
+        return self._numbers.sorted()
 
     def add_all(self, predictions: Iterable[Predictions]) -> None:
         """Add all these predictions."""
         for batch in predictions:
             self.add(batch)
 
-    def add(self, predictions: Predictions) -> None:
-        """Add predictions for documents whose labels are known."""
-        if len(predictions) == 0:
-            return
-        true = true_sets(predictions)
-        self._n_documents += len(true)
-        self._add(predictions, true)
+    def add(self, predictions: Predictions) -> Any:
+        """Add predictions for documents whose labels are known, and return their outcomes."""
+        outcomes = self._measure(predictions)
+        self._parts.append(outcomes)
         if predictions.label_sets is not None:
+            true = true_sets(predictions)
             pairs = zip(true, predictions.label_sets, strict=True)
             n_covered = sum(len(set(own).intersection(labels)) for own, labels in pairs)
             self._sets += (
@@ -224,68 +246,34 @@ class Evaluator:
                 sum(map(len, true)),
                 sum(map(len, predictions.label_sets)),
             )
+        return outcomes
+
+    def outcomes(self, labels: tuple[str, ...] | None = None) -> Any:
+        """Return the outcomes of all documents, InputError if there are none; the positions of
+        labels are those in `labels`, by default all labels.
+        """
+        if not any(map(len, self._parts)):
+            raise InputError("SOURCE has no documents to evaluate on")
+        return join_outcomes(self._parts, self._numbers, labels or self.labels)
 
     def evaluation(self) -> Evaluation:
         """Compute the metrics; InputError if no document was added."""
-        if not self._n_documents:
-            raise InputError("SOURCE has no documents to evaluate on")
-        return self._evaluate(
-            self._numbers.sorted(), SetCounts(*self._sets.tolist()) if self._sets[0] else None
-        )
-
-    def _add(self, predictions: Predictions, true: Sets) -> None:
-        outcomes = measure(predictions, self._numbers)
-        is_known = outcomes.is_known
-        self._n_known += int(is_known.sum())
-        self._cells.update(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
-        self._log_loss += float(outcomes.log_losses[is_known].sum())
-        self._squared_error += float(outcomes.squared_errors[is_known].sum())
-        self._reliability.add(outcomes.best[is_known], outcomes.is_chosen_right[is_known])
-        if self._likelihoods is not None:
-            self._likelihoods[0].append(_likelihoods(predictions))
-
-    def add_foreign(self, predictions: Iterable[Predictions]) -> None:
-        """Add the likelihoods of foreign documents; their labels are ignored."""
-        assert self._likelihoods is not None  # asked for
-        self._likelihoods[1].extend(map(_likelihoods, predictions))
-
-    def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
-        positions = np.append(self._numbers.positions(labels), UNANSWERED)
-        cells = np.array(
-            [(*cell, count) for cell, count in sorted(self._cells.items())], dtype=np.int64
-        )
-        true = positions[cells[:, 0]]
-        predicted = positions[cells[:, 1]]
-        counts = cells[:, 2]
+        outcomes = self.outcomes()
+        labels = self.labels
+        totals = totals_of(outcomes, len(labels))(np.arange(len(outcomes)))
+        costs = self._decisions.cost
         cost = None
-        if self._costs is not None:
-            triples = sorted(zip(true.tolist(), predicted.tolist(), counts.tolist(), strict=True))
-            cost = sum(
-                n * self._costs.of(labels[t], labels[p] if p != UNANSWERED else None)
-                for t, p, n in triples
+        if costs is not None:
+            cells = zip(
+                totals.true.tolist(),
+                totals.predicted.tolist(),
+                totals.counts.tolist(),
+                strict=True,
             )
-        likelihoods = None
-        if self._likelihoods is not None:
-            own, foreign = (np.concatenate([*parts, np.zeros(0)]) for parts in self._likelihoods)
-            if not len(own) or not len(foreign):
-                where = "--foreign" if len(own) else "SOURCE"
-                raise InputError(
-                    f"no document of {where} has a token, so the AUROC of --foreign is undefined"
-                )
-            likelihoods = (own, foreign)
-        totals = Totals(
-            len(labels),
-            true,
-            predicted,
-            counts,
-            self._n_known,
-            self._log_loss,
-            self._squared_error,
-            self._reliability,
-            sets,
-            cost,
-            likelihoods,
-        )
+            cost = sum(
+                n * costs.of(labels[t], labels[p] if p != UNANSWERED else None) for t, p, n in cells
+            )
+        totals = replace(totals, sets=self._set_counts(), cost=cost)
         columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
         matrix = None
         if len(labels) <= MAX_CONFUSED:
@@ -302,12 +290,16 @@ class Evaluator:
                 LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)
             ),
             confusion_matrix=matrix,
-            reliability=self._reliability.bins(),
-            foreign_documents=len(totals.likelihoods[1])
-            if totals.likelihoods is not None
-            else None,
+            reliability=totals.reliability.bins(),
             targets=self._check_targets(totals, labels),
         )
+
+    def _measure(self, predictions: Predictions) -> Any:
+        minimum = self._decisions.min_probability or 0.0
+        return measure(predictions, self._numbers, min_probability=minimum)
+
+    def _set_counts(self) -> SetCounts | None:
+        return SetCounts(*self._sets.tolist()) if self._sets[0] else None
 
     def _check_targets(
         self, totals: Totals, labels: tuple[str, ...]
@@ -325,16 +317,6 @@ class Evaluator:
             result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
             checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))
         return tuple(checks)
-
-
-def _likelihoods(predictions: Predictions) -> Floats:
-    """Return the log-likelihoods per token of the documents that have a token."""
-    if predictions.likelihoods is None:
-        hint = "give a multinomial or bernoulli model of counts or binary counts"
-        raise SettingsError(
-            "needs a model that gives the likelihood of documents", where="--foreign", hint=hint
-        )
-    return predictions.likelihoods[~np.isnan(predictions.likelihoods)]
 
 
 def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKey]:
@@ -355,13 +337,14 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
 class MultilabelEvaluator(Evaluator):
     """Compares the label set of each document with the true one."""
 
-    # they have no costs, targets
-    def __init__(self, *_: object, with_likelihoods: bool = False, **__: object) -> None:
-        if with_likelihoods:
-            what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
-            raise SettingsError(what, where="--foreign", hint="leave out --foreign")
-        super().__init__()
-        self._parts: list[MultilabelTotals] = []
+    task = SeveralLabels
+    metrics = MULTILABEL_METRICS
+    main = "micro_f1"
+    correct = "subset_accuracy"
+    totals_of = staticmethod(partial(partial, sum_outcomes))
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
         # true, predicted and correct, by label number
         self._counts = np.zeros((3, 0), dtype=np.int64)
         # documents, those with the label, sum of probabilities
@@ -369,9 +352,14 @@ class MultilabelEvaluator(Evaluator):
         self._pairs: Counter[PairKey] = Counter()
         self._thresholds: dict[str, float] = {}
 
-    def _add(self, predictions: Predictions, true: Sets) -> None:
+    @staticmethod
+    def check(batch: Batch) -> None:
+        """See Evaluator."""
+        batch.known_labels()
+
+    def _measure(self, predictions: Predictions) -> MultilabelOutcomes:
         outcomes = measure_sets(predictions, self._numbers)
-        self._parts.append(sum_outcomes(outcomes, 0))
+        true = true_sets(predictions)
         predicted = predictions.labels
         for own, labels in zip(true, predicted, strict=True):
             self._pairs.update(list_pairs(own, labels))
@@ -394,18 +382,14 @@ class MultilabelEvaluator(Evaluator):
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
         self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
         is_measured = predictions.is_read & outcomes.is_known
-        probabilities = predictions.probabilities[is_measured]
-        is_true = mark_true(predictions)[is_measured]
-        bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
-        cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
-        for total, weights in zip(
-            self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True
-        ):
-            total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(
-                len(classes), N_BINS
-            )
+        self._bins[:, classes] += sum_bins(
+            predictions.probabilities[is_measured], mark_true(predictions)[is_measured]
+        )
+        return outcomes
 
-    def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
+    def evaluation(self) -> Evaluation:
+        """See Evaluator."""
+        labels = self.labels
         order = np.argsort(self._numbers.positions(labels))
         support, n_predicted, n_correct = self._counts[:, order].astype(np.float64)
         f1 = ratio(2 * n_correct, n_predicted + support)
@@ -413,11 +397,12 @@ class MultilabelEvaluator(Evaluator):
         n_measured = documents.sum(axis=1)
         is_measured = n_measured > 0
         gaps = np.abs(correct - total).sum(axis=1)[is_measured] / n_measured[is_measured]
-        calibration = float(gaps.mean()) if len(gaps) else None
-        n_sums = MultilabelTotals._fields.index("n_labels")
-        sums: list[Any] = list(map(sum, zip(*(part[:n_sums] for part in self._parts), strict=True)))
-        macro_f1 = mean_f1(f1, n_predicted + support)
-        totals = MultilabelTotals._make((*sums, len(labels), f1, macro_f1, calibration, sets))
+        totals = sum_outcomes(self.outcomes(), len(labels))._replace(
+            f1=f1,
+            macro_f1=mean_f1(f1, n_predicted + support),
+            calibration=float(gaps.mean()) if len(gaps) else None,
+            sets=self._set_counts(),
+        )
         columns = (
             ratio(n_correct, n_predicted),
             ratio(n_correct, support),
@@ -440,6 +425,10 @@ class MultilabelEvaluator(Evaluator):
             per_label=tuple(ThresholdScore(*row) for row in rows),
             label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
         )
+
+
+# by the task
+EVALUATORS = {each.task.name: each for each in (Evaluator, MultilabelEvaluator)}
 
 
 def parse_thresholds(text: str) -> dict[str, float]:

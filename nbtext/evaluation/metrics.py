@@ -14,8 +14,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.evaluation.curves import Ranking, Reliability
-from nbtext.evaluation.outcomes import RANKS, UNANSWERED, MultilabelOutcomes
+from nbtext.evaluation.curves import Reliability
+from nbtext.evaluation.outcomes import RANKS, UNANSWERED, MultilabelOutcomes, Outcomes
 from nbtext.features.csr import Floats, Integers
 
 T = TypeVar("T")
@@ -45,8 +45,6 @@ class Totals:
     reliability    Predictions by probability.
     sets           Of prediction sets; None: there are none.
     cost           The sum of the costs; None: no costs were given.
-    likelihoods    Log-likelihood per token of each document, and of foreign documents; None: there
-                   are none.
     """
 
     n_labels: int
@@ -59,7 +57,6 @@ class Totals:
     reliability: Reliability
     sets: SetCounts | None = None
     cost: float | None = None
-    likelihoods: tuple[Floats, Floats] | None = None
 
     @cached_property
     def n_documents(self) -> int:
@@ -115,6 +112,34 @@ class Totals:
 
     def _by_label(self, labels: Integers, counts: Integers) -> Floats:
         return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
+
+
+def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], Totals]:
+    """Return the function that computes the totals of any of the documents; the same one may be
+    drawn several times.
+    """
+    keys = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1
+    log_losses = outcomes.log_losses
+    found, cells = np.unique(keys, return_inverse=True)
+    true = found // (n_labels + 1)
+    predicted = found % (n_labels + 1) - 1
+
+    def add_up(documents: Integers) -> Totals:
+        reliability = Reliability()
+        measured = documents[outcomes.is_known[documents]]
+        reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured])
+        return Totals(
+            n_labels,
+            true,
+            predicted,
+            np.bincount(cells[documents], minlength=len(true)),
+            len(measured),
+            float(log_losses[measured].sum()),
+            float(outcomes.squared_errors[measured].sum()),
+            reliability,
+        )
+
+    return add_up
 
 
 class MultilabelTotals(NamedTuple):
@@ -228,14 +253,6 @@ class Metric(Generic[T]):
     of_probability: bool = False
 
 
-def _outlier_auroc(totals: Totals) -> float | None:
-    if totals.likelihoods is None:
-        return None
-    own, foreign = totals.likelihoods
-    is_own = np.arange(len(own) + len(foreign)) < len(own)
-    return Ranking.of(np.concatenate((own, foreign)), is_own).auroc
-
-
 def _precision_at(place: int, totals: MultilabelTotals) -> float:
     return float(totals.precision[place] / max(1, totals.n_labeled))
 
@@ -326,7 +343,6 @@ METRICS: dict[str, Metric[Totals]] = _by_name(
         is_loss=True,
         needs="--cost",
     ),
-    Metric("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
 )
 MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
     Metric(

@@ -258,7 +258,7 @@ def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers)
 
 
 def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
-    """Return the true labels of each document, which `EvaluatedTask.check` has found to be
+    """Return the true labels of each document, which `Evaluator.check` has found to be
     known.
     """
     return cast("list[tuple[str, ...]]", predictions.true_labels)
@@ -275,24 +275,21 @@ def mark_true(predictions: Predictions) -> NDArray[np.bool_]:
     return is_true
 
 
-def join_columns(parts: list[Columns]) -> Columns:
-    """Concatenate the outcomes of batches."""
+def join_outcomes(parts: list[Columns], numbers: LabelNumbers, labels: tuple[str, ...]) -> Columns:
+    """Concatenate the outcomes of batches; `labels` are all labels, in the order that their
+    positions should have.
+    """
     names = [field.name for field in fields(parts[0]) if field.name != "labels"]
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in names
     }
-    return type(parts[0])(**columns)
-
-
-def join_outcomes(
-    parts: list[Outcomes], numbers: LabelNumbers, labels: tuple[str, ...]
-) -> Outcomes:
-    """Concatenate the outcomes of batches; `labels` are all labels, in the order that their
-    positions should have.
-    """
-    whole = join_columns(parts)
-    positions = numbers.positions(labels)
-    predicted = np.append(positions, UNANSWERED)[whole.predicted].astype(np.int32)
+    whole = type(parts[0])(**columns)
+    if isinstance(whole, MultilabelOutcomes):
+        return whole
+    positions = np.append(numbers.positions(labels), UNANSWERED).astype(np.int32)
     return replace(
-        whole, labels=labels, true=positions[whole.true].astype(np.int32), predicted=predicted
+        whole,
+        labels=labels,
+        true=positions[whole.true],
+        predicted=positions[whole.predicted],
     )

@@ -7,10 +7,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,32 +22,25 @@ from nbtext.documents.jsonl import parse_object
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, peek
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import InputError
+from nbtext.evaluation.evaluator import EVALUATORS, Evaluation
 from nbtext.evaluation.outcomes import PredictedBatch
-from nbtext.evaluation.tasks import TASKS
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import abstain_below
-from nbtext.output import FORMULA, NUMBER
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.evaluation.evaluator import Evaluation
     from nbtext.model.fitted_model import FittedModel
 
 ID = "id"
 HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv), or name its fields with --predicted-field"
 # of values that are not as in a record
 ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-# of CSV that `nbtext predict` writes
-OWN_COLUMNS = ([ID, "label", "probability"], [ID, "labels", "probabilities"])
-# place, id if there is one, values by name or in order
-Row = tuple[str, str | None, dict[str, Any] | list[str]]
 NOT_TSV = (".csv", ".json", ".jsonl", ".ndjson")
-UNSAFE = re.compile(rf"^'(?={FORMULA})")  # what --spreadsheet-safe adds
 TWO_SHARES = re.compile(r"[01]\.\d{6}(.+?)[01]\.\d{6}", re.DOTALL)
 # id, labels, probabilities, without a header
 _own_tsv = re.compile(r"[^\t]*\t[^\t]*\t(?:[01]|\t|\r?\n|\Z)")
@@ -69,7 +63,7 @@ def predict_by_model(
     predictor = Predictor(model)
 
     def predict(batch: Batch) -> PredictedBatch:
-        TASKS[model.task.name].check(batch)
+        EVALUATORS[model.task.name].check(batch)
         scores = predictor.score_batch(batch)
         return PredictedBatch(
             predictor.predict_batch(batch, decisions, scores), batch.texts, scores.scores
@@ -82,11 +76,11 @@ def evaluate_model(
     model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> Evaluation:
     """Return the metrics of a trained model on the labeled documents of a source."""
-    evaluator = TASKS[model.task.name].evaluator()
+    evaluator = EVALUATORS[model.task.name]()
     evaluator.add_all(
         batch.predictions for batch in predict_by_model(model, source, jobs=jobs, on_batch=on_batch)
     )
-    return cast("Evaluation", evaluator.evaluation())
+    return evaluator.evaluation()
 
 
 def predict_from_file(
@@ -96,21 +90,7 @@ def predict_from_file(
     itself.
 
     Their labels are final: costs do not change them.
-
-    Raises
-    ------
-    SettingsError
-        Prediction sets or thresholds are asked for, which need the model.
     """
-    for is_given, option, final in (
-        (decisions.threshold or decisions.at_least_one, "--threshold", "labels"),
-        (decisions.coverage is not None, "--coverage", "prediction sets"),
-        (decisions.min_known is not None, "--min-known", "labels"),
-    ):
-        if is_given:
-            hint = f"write the file with nbtext predict {option}, and leave out {option} here"
-            what = f"cannot be combined with --predictions, whose {final} are final"
-            raise SettingsError(what, where=option, hint=hint)
     batches: Iterable[Batch] = source.batches()
     if source.settings.reads_fields:
         batches = list(batches)
@@ -120,10 +100,10 @@ def predict_from_file(
         if batch.matrix is not None and batch.features.is_numbered:
             batch.check_texts("--predictions, in a matrix without the names of the labels,")
         found = file.of(batch)
-        task = TASKS[found.task]
-        task.check(batch)
-        if not task.task.is_exclusive:
-            task.task.check(decisions, found.classes)
+        evaluator = EVALUATORS[found.task]
+        evaluator.check(batch)
+        if not evaluator.task.is_exclusive:
+            evaluator.task.check(decisions, found.classes)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
         yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.texts or None)
     file.finish()
@@ -131,20 +111,25 @@ def predict_from_file(
         decisions.cost.check(known)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """The prediction for one document.
 
-    is_several  Whether it is of a multi-label model.
     labels      The predicted labels.
     scores      The known probabilities, by label.
     label_set   The prediction set; None: there is none.
     """
 
-    is_several: bool
     labels: tuple[str, ...]
     scores: dict[str, float]
-    label_set: tuple[str, ...] | None = None
+    label_set: tuple[str, ...] | None
+
+
+class Row(NamedTuple):
+    """The fields of a prediction, by name; `id` is None if it has none."""
+
+    place: str
+    id: str | None
+    fields: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,25 +173,31 @@ class PredictionsFile:
     Raises
     ------
     InputError
-        The file cannot be read, or has records of both kinds of models; the message names the line.
+        The file cannot be read; the message names the line.
     """
 
     def __init__(self, path: str | None, fields: PredictedFields = PredictedFields()) -> None:
         self._path = path or "SOURCE"
         self._fields = fields
+        self._is_tsv = False
         if path is not None:
             settings, self._is_tsv = _settings_of(path, fields)
             self.read(open_source((path,), settings).batches())
-            return
-        self._is_tsv = False
 
     def read(self, batches: Iterable[Batch]) -> None:
         """Read the predictions of documents whose fields were read."""
-        self._rows = _remove_quotes(list(_list_rows(batches, self._fields.id, is_tsv=self._is_tsv)))
-        self._is_in_order = self._path == "SOURCE" or any(
-            identity is None for _, identity, _ in self._rows
+        list_rows = _list_own_rows if self._is_tsv else partial(_list_rows, self._fields.id)
+        self._rows = list(list_rows(batches))
+        self._n_records = len(self._rows)
+        self._is_in_order = self._path == "SOURCE" or any(row.id is None for row in self._rows)
+        joined = (
+            TWO_SHARES.match(value)
+            for row in self._rows
+            for name, value in row.fields.items()
+            if name.endswith("probabilities" if not self._is_tsv else "probability")
+            and isinstance(value, str)
         )
-        self._separator = _find_separator(self._rows)
+        self._separator = next((found[1] for found in joined if found), "")
         kind = self._find_kind()
         self._has_kind = kind is not None
         self._parse(is_several=bool(kind))
@@ -217,18 +208,15 @@ class PredictionsFile:
         """
         if self._separator:
             return True
-        kinds = set[bool | None]()
-        for _, _, row in self._rows:
-            if isinstance(row, list):
-                kinds.add(None)
-                continue
-            name = self._name(row)
-            is_several = isinstance(_find(row, name), list) or (
-                name.endswith("labels") and self._fields.label is None
-            )
-            is_one = name.endswith("label") and name.removesuffix("label") + "probability" in row
-            kinds.add(True if is_several else False if is_one else None)
-        return True if True in kinds else False if kinds == {False} else None
+        is_one = not self._is_tsv and bool(self._rows)
+        for row in self._rows:
+            name = self._name(row.fields)
+            is_named = name.endswith("labels") and self._fields.label is None
+            if is_named or isinstance(_find(row.fields, name), list):
+                return True
+            stem = name.removesuffix("label")
+            is_one &= name != stem and stem + "probability" in row.fields
+        return False if is_one else None
 
     def _name(self, row: dict[str, Any]) -> str:
         """Return the name of the field of the label."""
@@ -241,21 +229,17 @@ class PredictionsFile:
         self._records: dict[str, list[tuple[int, Record]]] = {}  # with their places in the file
         self._n_taken: Counter[str] = Counter()
         self._n_documents = self._last_place = 0
-        for number, (place, identity, row) in enumerate(self._rows):
+        for number, row in enumerate(self._rows):
             try:
-                record = self._from_cells(row) if isinstance(row, list) else self._from_fields(row)
+                record = self._read_record(row.fields)
             except ERRORS:
                 raise InputError(
-                    "is not a record of nbtext predict", where=place, hint=HINT
+                    "is not a record of nbtext predict", where=row.place, hint=HINT
                 ) from None
             except InputError as error:
-                raise error.locate(place) from None
-            if record.is_several != is_several:
-                what = "the file has records of one label and records of several labels"
-                raise InputError(what, where=place, hint=HINT)
-            key = str(number) if self._is_in_order else (identity or "").strip()
+                raise error.locate(row.place) from None
+            key = str(number) if self._is_in_order else (row.id or "").strip()
             self._records.setdefault(key, []).append((number, record))
-        self._n_records = len(self._rows)
         if self._has_kind:
             self._rows = []
         self._is_ambiguous = any(
@@ -265,7 +249,7 @@ class PredictionsFile:
             sorted({label for record in self._all() for label in (*record.labels, *record.scores)})
         )
 
-    def _from_fields(self, row: dict[str, Any]) -> Record:
+    def _read_record(self, row: dict[str, Any]) -> Record:
         """Return the record of the values of columns or keys; InputError, or one of ERRORS, if a
         value does not fit.
         """
@@ -285,68 +269,53 @@ class PredictionsFile:
         def find(other: str) -> Any:
             return row.get(prefix + other) if prefix is not None else None
 
-        value = _find(row, name)
-        labels = self._read_labels(value)
-        is_several = isinstance(value, list) or self._is_several
+        labels = self._read_labels(_find(row, name))
         if given.probability is None:
-            shares = find("probabilities" if is_several else "probability")
+            shares = find("probabilities" if name.endswith("labels") else "probability")
         else:
             shares = _find(row, given.probability)
-        if is_several and isinstance(shares, str):
+        if not self._is_several:
+            shares = [shares]
+        elif isinstance(shares, str):
             shares = _split(shares, self._separator) if self._separator else [shares]
-        shares = shares if is_several else [shares]
         known = [float(share) for share in shares or () if share not in (None, "")]
-        scores = _read_scores(find("scores"), row, prefix)
+        scores = self._read_scores(find("scores"), row, prefix)
         if known and labels:
             scores |= dict(zip(labels, map(_probability, known), strict=True))
         sets = find("label_set" if name.endswith("labels") else "labels")
-        label_set = None
-        if sets is not None:
-            label_set = (
-                tuple(map(str, sets))
-                if isinstance(sets, list)
-                else _split(sets, self._separator or ",")
-            )
-        return Record(is_several, labels, scores, label_set)
+        if isinstance(sets, str):
+            sets = _split(sets, self._separator or ",")
+        return Record(labels, scores, None if sets is None else tuple(map(str, sets)))
 
     def _read_labels(self, value: Any) -> tuple[str, ...]:
         """Return the labels of a value: as they are read from a source, or as `nbtext predict` has
         joined them.
         """
-        if (
-            self._is_several
-            and isinstance(value, str)
-            and (self._separator or self._fields.separator is None)
-        ):
-            return _split(value, self._separator)
         separator = self._fields.separator if self._is_several else None
+        if isinstance(value, str):
+            if self._is_several and (self._separator or separator is None):
+                return _split(value, self._separator)
+            if self._is_tsv:
+                return (_unescape(value),) if value else ()
         found = read_label(
             value, self._fields.label or "label", InputSettings(label_separator=separator)
         )
         return found if isinstance(found, tuple) else (found,) if found else ()
 
-    def _from_cells(self, cells: list[str]) -> Record:
-        """Return the record of id, label, probability, a prediction set if there is one, and pairs
-        of top labels.
+    def _read_scores(self, value: Any, row: dict[str, Any], prefix: str | None) -> dict[str, float]:
+        """Return the probabilities of labels: an object, a list of objects, or columns such as
+        label_1, probability_1.
         """
-        _, label, probability, *others = cells
-        joined = others.pop(0) if len(others) % 2 else None
-        separator = self._separator if self._is_several else ","
-        label_set = None if joined is None else _split(joined, separator)
-        pairs = zip(others[::2], others[1::2], strict=True)
-        scores = {_unescape(name): _probability(share) for name, share in pairs if share}
-        labels = (
-            ((_unescape(label),) if probability else ())
-            if not self._is_several
-            else _split(label, separator)
-        )
-        shares = _split(probability, separator) if self._is_several else filter(None, [probability])
-        return Record(
-            self._is_several,
-            labels,
-            scores | dict(zip(labels, map(_probability, shares), strict=True)),
-            label_set,
-        )
+        if isinstance(value, list):
+            value = {each["label"]: each["probability"] for each in value}
+        scores = {str(label): _probability(share) for label, share in (value or {}).items()}
+        for rank in range(1, len(row)):
+            label, share = (row.get(f"{prefix}{name}_{rank}") for name in ("label", "probability"))
+            if label in (None, "") or share in (None, ""):
+                break
+            name = _unescape(label) if self._is_tsv else str(label)
+            scores[name] = _probability(share)
+        return scores
 
     def _all(self) -> Iterator[Record]:
         return (record for _, record in chain.from_iterable(self._records.values()))
@@ -430,8 +399,7 @@ class PredictionsFile:
             self.finish()
         # an id whose bytes are not UTF-8 was written with escapes
         escaped = identity.encode("utf-8", "backslashreplace").decode()
-        names = (identity.strip(), escaped.strip(), UNSAFE.sub("", identity).strip())
-        same = next((self._records[name] for name in names if name in self._records), [])
+        same = self._records.get(identity.strip()) or self._records.get(escaped.strip(), [])
         n_taken = self._n_taken[identity]
         hint = "write SOURCE exactly as in the nbtext predict command"
         number = n_taken if len(same) > 1 else 0
@@ -457,7 +425,7 @@ class PredictionsFile:
         if not known:
             is_chosen = [float(label in record.labels) for label in self._classes]
             return is_chosen if record.labels else [math.nan] * len(self._classes)
-        others = 0 if record.is_several else len(self._classes) - len(known)
+        others = 0 if self._is_several else len(self._classes) - len(known)
         rest = max(0.0, 1 - sum(known)) / others if others else 0.0
         return [record.scores.get(label, rest) for label in self._classes]
 
@@ -493,73 +461,30 @@ def _find(row: dict[str, Any], name: str) -> Any:
     return found
 
 
-def _list_rows(batches: Iterable[Batch], id_field: str, *, is_tsv: bool) -> Iterator[Row]:
+def _list_rows(id_field: str, batches: Iterable[Batch]) -> Iterator[Row]:
     """Yield each record."""
     for batch in batches:
         for row, fields in enumerate(batch.fields or ()):
-            place = batch.place(row)
-            if is_tsv:
-                cells = list(fields.values())
-                yield place, _unescape(cells[0]), cells
-                continue
-            identity = _find(fields, id_field)
-            known = identity if isinstance(identity, str) else batch.ids[row]
-            yield place, None if identity in (MISSING_KEY, None, "") else known, fields
+            found = _find(fields, id_field)
+            identity = found if isinstance(found, str) else batch.ids[row]
+            is_missing = found in (MISSING_KEY, None, "")
+            yield Row(batch.place(row), None if is_missing else identity, fields)
 
 
-def _remove_quotes(rows: list[Row]) -> list[Row]:
-    """Return the rows without what --spreadsheet-safe has added, if no cell is one that it would
-    have changed.
+def _list_own_rows(batches: Iterable[Batch]) -> Iterator[Row]:
+    """Yield each line of TSV without a header: id, label, probability, a prediction set if there
+    is one, and pairs of the most probable labels.
     """
-    for _, _, row in rows:
-        if isinstance(row, list) or list(row)[:3] not in OWN_COLUMNS:
-            return rows
-        for cell in row.values():
-            if not isinstance(cell, str) or (
-                re.match(FORMULA, cell) and not re.fullmatch(NUMBER, cell)
-            ):
-                return rows
-    found: list[Row] = []
-    for place, identity, row in rows:
-        cells = (
-            {name: UNSAFE.sub("", cell) for name, cell in row.items()}
-            if isinstance(row, dict)
-            else row
-        )
-        found.append((place, UNSAFE.sub("", identity or "") or None, cells))
-    return found
-
-
-def _read_scores(value: Any, row: dict[str, Any], prefix: str | None) -> dict[str, float]:
-    """Return the probabilities of labels: an object, a list of objects, or columns such as label_1,
-    probability_1.
-    """
-    if isinstance(value, list):
-        value = {each["label"]: each["probability"] for each in value}
-    scores = {str(label): _probability(share) for label, share in (value or {}).items()}
-    for rank in range(1, len(row)):
-        label, share = (row.get(f"{prefix}{name}_{rank}") for name in ("label", "probability"))
-        if label in (None, "") or share in (None, ""):
-            break
-        scores[str(label)] = _probability(share)
-    return scores
-
-
-def _find_separator(rows: Sequence[Row]) -> str:
-    """Return what separates joined labels: what is between the probabilities of the first two; ""
-    if none has two.
-    """
-    for _, _, row in rows:
-        values = (
-            row
-            if isinstance(row, list)
-            else [v for name, v in row.items() if name.endswith("probabilities")]
-        )
-        texts = values[2:3] if isinstance(row, list) else values
-        for text in texts:
-            if isinstance(text, str) and (found := TWO_SHARES.match(text)):
-                return found[1]
-    return ""
+    for batch in batches:
+        for row, fields in enumerate(batch.fields or ()):
+            cells = list(fields.values())
+            names = ["id", "label", "probability"]
+            if len(cells) % 2 == 0:
+                names.append("labels")
+            for rank in range(1, len(cells) // 2):
+                names += [f"label_{rank}", f"probability_{rank}"]
+            named = dict(zip(names, cells, strict=False))
+            yield Row(batch.place(row), _unescape(cells[0]), named)
 
 
 def _split(text: str, separator: str) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
+from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.settings import GIVEN, SHOWN
-from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
@@ -280,7 +280,7 @@ class Corpora:
             )
         if first.feature_set == PAIRS:
             self._more = find_promising(corpus, first.features)
-        self.task = TASKS[corpus.task]
+        self.evaluator = EVALUATORS[corpus.task]
         self._is_selective = is_selective(default.features)
 
     @property
@@ -292,7 +292,7 @@ class Corpora:
         """Return whether a candidate is for these documents, and its features seem to be worth
         their time.
         """
-        if self.task.task.name not in candidate.tasks:
+        if self.evaluator.task.name not in candidate.tasks:
             return False
         return candidate.feature_set not in MORE or candidate.feature_set in self._more
 
@@ -315,7 +315,7 @@ class Corpora:
         """
         if PAIRS in self._corpora:
             self._corpora.pop(WORDS, None)
-        if self.task.task.is_exclusive and not self._is_selective:
+        if self.evaluator.task.is_exclusive and not self._is_selective:
             self._corpora = {
                 name: corpus.without_class_sums() for name, corpus in self._corpora.items()
             }
@@ -323,7 +323,6 @@ class Corpora:
     def take(self, candidate: Candidate) -> CorpusCounts:
         """Return the corpus of a candidate, and free the others."""
         corpus = self.get(candidate)
-        assert corpus is not None  # the candidate was fitted to it
         self._corpora.clear()
         return corpus
 
@@ -366,10 +365,13 @@ class Search:
 
     Attributes
     ----------
+    model : TrainedModel
+        The best candidate, trained on all documents.
     untried : tuple of Candidate
         Those that are too large for this corpus.
     """
 
+    model: TrainedModel
     results: tuple[CandidateResult, ...]
     best: CandidateResult
     untried: tuple[Candidate, ...]
@@ -381,8 +383,8 @@ def search_model(
     count: Callable[[FeatureSettings], CorpusCounts],
     *,
     jobs: int = 1,
-) -> tuple[TrainedModel, Search]:
-    """Train the most accurate candidate on all documents; return it, and the results of all.
+) -> Search:
+    """Train the most accurate candidate on all documents.
 
     The result depends on the documents alone.
 
@@ -402,7 +404,7 @@ def search_model(
         There are fewer documents than folds.
     """
     corpora = Corpora(candidates, count)
-    search = _Fitter(jobs, corpora.task.main)
+    search = _Fitter(jobs, corpora.evaluator.main)
     listed = [each for each in candidates if corpora.is_promising(each)]
     best = search.fit(candidates[0], corpora.get(candidates[0]))
     assert best is not None  # the first fit raises an error, or has a result
@@ -414,7 +416,7 @@ def search_model(
         )
         for fit in found:
             if is_better(
-                fit, best, corpora.n_documents, is_exclusive=corpora.task.task.is_exclusive
+                fit, best, corpora.n_documents, is_exclusive=corpora.evaluator.task.is_exclusive
             ):
                 best = fit
     chosen = best.candidate
@@ -426,7 +428,8 @@ def search_model(
     if chosen.model_settings != chosen.goalless_settings:
         fitted = fit_model(counts, chosen.features, chosen.model_settings, jobs=jobs)
     results = [search.results[each] for each in candidates if each in search.results]
-    return TrainedModel(fitted, counts.with_class_sums), Search(
+    return Search(
+        TrainedModel(fitted, counts.with_class_sums),
         tuple(results),
         search.results[chosen],
         tuple(search.too_large),
@@ -440,7 +443,7 @@ def search_source(
     *,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
-) -> tuple[TrainedModel, Search]:
+) -> Search:
     """Train the most accurate candidate on all documents of a source; see `search_model`.
 
     on_batch  is called while the documents are read for the first time
@@ -452,8 +455,9 @@ def search_source(
         task = CountingTask(features, None)
         return ThreadExecutor(jobs).count(source, task, next(first, None))
 
-    trained, found = search_model(candidates, count, jobs=jobs)
-    return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
+    found = search_model(candidates, count, jobs=jobs)
+    fitted = replace(found.model.fitted, input=source.model_input)
+    return replace(found, model=replace(found.model, fitted=fitted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,7 +593,7 @@ def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitt
     linear = [
         each for each, corpus in read.items() if each.is_linear and search.is_small(each, corpus)
     ]
-    if corpora.task.task.is_exclusive:  # more features are better, and subsets do not show it
+    if corpora.evaluator.task.is_exclusive:  # more features are better, and subsets do not show it
         sets = list(dict.fromkeys(each.feature_set for each in linear))
         linear.sort(key=lambda each: sets.index(each.feature_set), reverse=True)
     elif corpora.has_subset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +16,14 @@ from nbtext.report.terminal import Screen, new_table
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table as ShownTable
-    from rich.text import Text
 
 COLUMNS = ("metric", "value", "label")
-# labels of a confusion matrix with numbers; with more, a heat map and the most frequent confusions
+# labels of a confusion matrix; with more, only the most frequent confusions
 MAX_COLUMNS = 12
 MAX_CONFUSIONS = 10
 MAX_PAIRS = 10  # of a wrong label and another label, in a table for people
 BAR = 12  # characters for a share of 1
 CONFUSION_STYLES = ("", "dim", "", "yellow", "bold yellow")  # by the share of the row
-# heat map
-SHADES = ((0.6, "█"), (0.25, "▓"), (0.1, "▒"), (0.02, "░"))  # from this share of the row on
-CELL = 2  # characters: as wide as high
-WIDEST_LABEL = 28  # columns of the terminal, of which a Chinese character takes two
-# the color-blind can tell them apart
-CORRECT = "blue"
-WRONG = "yellow"
 
 
 def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
@@ -77,8 +69,6 @@ def _counts(evaluation: Evaluation) -> dict[str, int | float]:
 def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     """Return the counts of documents and all metrics, by name."""
     found = _counts(evaluation) | dict(evaluation.metrics)
-    if evaluation.foreign_documents is not None:
-        found["foreign_documents"] = evaluation.foreign_documents
     if evaluation.duplicates is not None:
         found["duplicates"] = evaluation.duplicates
     return found
@@ -152,8 +142,6 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         line += f", {evaluation.unlabeled:,} without a label"
     if evaluation.unanswered:
         line += f", {evaluation.unanswered:,} without a predicted label"
-    if evaluation.foreign_documents is not None:
-        line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
     yield line
     if evaluation.duplicates is not None:
         verb = "repeats" if evaluation.duplicates == 1 else "repeat"
@@ -189,9 +177,6 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         if len(evaluation.labels) <= MAX_COLUMNS:
             yield _confusion_matrix(evaluation)
             return
-        if evaluation.confusion_matrix is not None and fits_width(evaluation.labels, screen.width):
-            yield ""
-            yield from heat_map(evaluation.labels, evaluation.confusion_matrix)
         yield _frequent_confusions(evaluation)
 
 
@@ -243,55 +228,3 @@ def _frequent_confusions(evaluation: Evaluation) -> ShownTable:
         (printable(label), printable(predicted), f"{-count:,}") for count, label, predicted in most
     )
     return new_table("true", "predicted", "documents", rows=rows, texts=(0, 1))
-
-
-def fits_width(labels: Sequence[str], width: int) -> bool:
-    """Return whether a heat map of these labels fits the width."""
-    return _margin(labels) + CELL * len(labels) <= width
-
-
-def heat_map(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Iterator[Text]:
-    """Yield a line of cells for each true label, darker where more of its documents are.
-
-    Columns have the numbers of the rows.
-    """
-    from rich.cells import set_cell_size
-    from rich.text import Text
-
-    margin = _margin(labels)
-    yield Text(f"{'true, by row':<{margin}}predicted, by column")
-    numbers = [f"{place % 100:>2}" for place in range(1, len(labels) + 1)]
-    for digit in (0, 1):  # tens above units, so that numbers do not touch
-        yield Text(" " * margin + "".join(f"{number[digit]:>{CELL}}" for number in numbers), "dim")
-    for place, (label, row) in enumerate(zip(labels, matrix, strict=True)):
-        line = Text(f"{set_cell_size(_short(label), margin - 4)} {(place + 1) % 100:>2} ")
-        total = max(1, sum(row))
-        for column, count in enumerate(row):
-            shade = next(
-                (shade for minimum, shade in SHADES if count / total >= minimum),
-                "·" if count else " ",
-            )
-            line.append(shade * CELL, CORRECT if column == place else WRONG)
-        yield line
-    yield Text(
-        ", ".join(f"{shade} from {share:.0%}" for share, shade in reversed(SHADES)) + " of the row",
-        "dim",
-    )
-
-
-def _margin(labels: Sequence[str]) -> int:
-    """Return the width of a label and its number."""
-    from rich.cells import cell_len
-
-    return max((cell_len(_short(label)) for label in labels), default=0) + 4
-
-
-def _short(label: str) -> str:
-    from rich.cells import cell_len, set_cell_size
-
-    shown = printable(label)
-    return (
-        shown
-        if cell_len(shown) <= WIDEST_LABEL
-        else set_cell_size(shown, WIDEST_LABEL - 1).rstrip() + "…"
-    )

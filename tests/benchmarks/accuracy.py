@@ -264,7 +264,7 @@ def search(split: Split) -> Search:
         return counter.finish()
 
     candidates = list_candidates(FeatureSettings(), ModelSettings(), ())
-    return search_model(candidates, count, jobs=os.cpu_count() or 1)[1]
+    return search_model(candidates, count, jobs=os.cpu_count() or 1)
 
 
 def train(split: Split, options: Options) -> TextClassifier:

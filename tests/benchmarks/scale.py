@@ -21,6 +21,7 @@ import filecmp
 import json
 import math
 import os
+import pickle
 import random
 import re
 import shutil
@@ -43,7 +44,6 @@ from material import SEED, corpus, labeled_files
 from measuring import Cost, Step, measure
 
 from nbtext import load_model
-from nbtext.artifact.model import read_counts, write_counts
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import MAX_SHARD, open_shard, open_source
 from nbtext.features.settings import FeatureSettings
@@ -172,9 +172,8 @@ def learned(model: Path) -> tuple[int, int]:
     """Features of a model, and bytes of its vocabulary and statistics in the form in which they
     travel.
     """
-    counts = write_counts(load_model(str(model)).counts_)
-    arrays = [*counts["vocabulary"].values(), *counts["statistics"].values()]
-    return len(counts["vocabulary"]["offsets"]) - 1, sum(array.nbytes for array in arrays)
+    counts = load_model(str(model)).counts_
+    return counts.statistics.n_features, len(pickle.dumps((counts.vocabulary, counts.statistics)))
 
 
 def say(line: str) -> None:
@@ -361,14 +360,9 @@ def of_shards(sources: list[str]) -> None:
     corpora = []
     begin = time.process_time()
     for shard in source.shards(MAX_SHARD)[:2]:
-        counts = write_counts(
-            counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None)
-        )
-        size = sum(
-            array.nbytes
-            for array in (*counts["vocabulary"].values(), *counts["statistics"].values())
-        )
-        sampled = sum(array.nbytes for array in counts["sample"].values())
+        counts = counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None)
+        size = len(pickle.dumps((counts.vocabulary, counts.statistics)))
+        sampled = len(pickle.dumps(counts.sample))
         taken = time.process_time() - begin
         begin = time.process_time()
         corpora.append(counts)
@@ -377,7 +371,7 @@ def of_shards(sources: list[str]) -> None:
             f"{sampled / MEBIBYTE:.1f} MiB of its sample"
         )
     begin = time.process_time()
-    write_counts(read_counts(corpora[0]) + read_counts(corpora[1]))
+    pickle.dumps(corpora[0] + corpora[1])
     say(f"to add two of them: {time.process_time() - begin:.2f} CPU s")
 
 

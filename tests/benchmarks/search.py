@@ -188,7 +188,7 @@ def compare_subset(training: Labeled, test: Labeled) -> tuple[float, float]:
     features = FeatureSettings()
     settings = ModelSettings(model=AUTO)
     default = train_on_counts(count(features), features, settings)
-    best, _ = search_model(list_candidates(features, settings, ()), count)
+    best = search_model(list_candidates(features, settings, ()), count).model
     return measure_accuracy(default, test), measure_accuracy(best, test)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.predicted import PredictionsFile
 
@@ -104,18 +103,6 @@ def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) ->
     found = ran.json
     for name in ("documents", "accuracy", "macro_f1", "micro_f1", "coverage", "mean_set_size"):
         assert found.get(name) == direct.get(name), name
-
-
-def test_cells_that_are_safe_for_spreadsheets(nbtext: Any, rows: Path) -> None:
-    """The quote that --spreadsheet-safe writes before a label or an id is not a part of it."""
-    options = ("--id-field", "id", "--to", "csv")
-    text = nbtext(
-        "predict", "one-test.jsonl", "-m", "one", *options, "--spreadsheet-safe", cwd=rows
-    ).out
-    assert "'=plain" in text
-    assert "'-same" in text
-    found = PredictionsFile(_write(rows / "safe.csv", text))
-    assert "=plain" in found.of(Batch(["-same", "-same"], ([""] * 2,), ["a"] * 2)).classes
 
 
 def test_other_formats_of_predict_are_named(nbtext: Any, rows: Path) -> None:

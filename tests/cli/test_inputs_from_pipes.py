@@ -38,7 +38,6 @@ CASES = {  # of each command: options and arguments, each with the whole command
         "sources": "evaluate {d.csv} -m m",
         "--model-file": "evaluate d.csv -m {m}",
         "--predictions": "evaluate d.csv --predictions {predictions}",
-        "--foreign": "evaluate d.csv -m m --foreign {unlabeled.csv}",
         "--cost": "evaluate d.csv -m m --cost {costs}",
         "--stop-words": "evaluate d.csv --folds 2 --stop-words {words}",
         "--vocabulary": "evaluate d.csv --folds 2 --vocabulary {words}",

@@ -344,8 +344,6 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
         nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", "-j", "2", cwd=folder).out
         == folds.out
     )
-    foreign = nbtext("evaluate", "test.jsonl", "-m", "m", "--foreign", "train.jsonl", cwd=folder)
-    assert "--foreign: needs a model that gives the likelihood of documents" in foreign.err
 
 
 def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
@@ -363,10 +361,6 @@ def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
         if isinstance(value, float):
             assert value == pytest.approx(model[name], abs=1e-5), name
     assert found.json["per_label"][0]["threshold"] is None
-    refused = nbtext(
-        "evaluate", "test.jsonl", "--predictions", "p.jsonl", "--threshold", "0.5", cwd=folder
-    )
-    assert "cannot be combined with --predictions, whose labels are final" in refused.err
 
 
 @pytest.mark.exhaustive

@@ -84,7 +84,6 @@ VALUES = {  # that have an effect on these documents; of several values, one mus
     "coverage": ("0.6",),
     "threshold": ("fruit=0.999", "fruit=0.001"),
     "min_probability": ("0.999",),
-    "foreign": ("other.csv",),
     "test": ("other.csv",),
     "unlabeled": ("other.csv",),
     "against": ("other.csv",),

@@ -284,7 +284,10 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
     ran = nbtext(
         "evaluate", "test.csv", "--predictions", "p.jsonl", "--threshold", "spam=0.9", cwd=mails
     )
-    assert "cannot be combined with --predictions, whose labels are final" in ran.err
+    assert (
+        "cannot be combined with --predictions, because predictions are final: nbtext predict has this option"
+        in ran.err
+    )
 
 
 def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:

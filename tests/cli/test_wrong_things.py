@@ -155,7 +155,7 @@ WRONG = """
 2 evaluate texts.tsv --predictions p.jsonl --model nbsvm =>
     --model: does not apply: it is used only in cross-validation (--folds)
 2 evaluate texts.tsv --predictions p.tsv --coverage 0.9 =>
-    --coverage: cannot be combined with --predictions, whose prediction sets are final
+    --coverage: cannot be combined with --predictions, because predictions are final: nbtext predict has this option; leave out one of them
 2 inspect matrix.npz --word red => --word: does not apply: the file is a matrix, not a model
 2 inspect matrix.npz --label x => --label: does not apply: the file is a matrix, not a model
 2 inspect matrix.npz --by z => --by: does not apply: the file is a matrix, not a model
@@ -225,9 +225,6 @@ WRONG = """
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --adapt-prior --cluster local => --cluster
 2 predict texts.tsv -m letters.joblib --adapt-prior --coverage 0.9 => --coverage
-2 evaluate letters/test --folds 3 --foreign letters/test => --foreign: needs --model-file; add --model-file
-2 evaluate letters/test -m complement.joblib --foreign letters/test =>
-    --foreign: needs a model that gives the likelihood of documents
 # documents that are held out, in groups, or in an order
 2 train - --holdout 0.2 -o m => --holdout: does not apply: SOURCE can be read only once
 2 train t.csv --holdout 0.2 => --holdout: does not apply: the model is written to standard output

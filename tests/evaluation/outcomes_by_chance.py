@@ -44,12 +44,12 @@ def recorded(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Evaluator,
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)
         texts = [f"text of {identity}" for identity in batch.ids]
-        error_log.record(PredictedBatch(batch, (texts,), np.log(probabilities[rows])))
-        evaluator.add(batch)
+        scored = PredictedBatch(batch, (texts,), np.log(probabilities[rows]))
+        error_log.record(scored, evaluator.add(batch))
     return error_log, evaluator, probabilities, true
 
 
 def outcomes_of(n: int, n_labels: int, seed: int = 1) -> Outcomes:
     """The outcomes of such documents."""
-    error_log, evaluator, *_ = recorded(n, n_labels, seed)
-    return error_log.outcomes(evaluator.evaluation().labels)
+    found: Outcomes = recorded(n, n_labels, seed)[1].outcomes()
+    return found

@@ -8,7 +8,6 @@ from nbtext.documents.batch import Batch
 from nbtext.evaluation.search import Candidate, Search, list_candidates, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitted_model import TrainedModel
 
 MARKS = r"\w+|[^\w\s]"
 TEXTS = [
@@ -49,7 +48,7 @@ def raced(
 
 def found(
     texts: list[str], labels: list[str], *, jobs: int = 1, candidates: list[Candidate] | None = None
-) -> tuple[TrainedModel, Search]:
+) -> Search:
     candidates = usual() if candidates is None else candidates
     return search_model(candidates, counting(texts, labels), jobs=jobs)
 

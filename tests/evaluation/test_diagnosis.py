@@ -40,10 +40,9 @@ def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     evaluator = Evaluator()
     source = open_source((str(LETTERS / "test"),), InputSettings())
     for batch in predict_by_model(classifier.fitted_, source, jobs=1):
-        error_log.record(batch)
-        evaluator.add(batch.predictions)
+        error_log.record(batch, evaluator.add(batch.predictions))
     evaluation = evaluator.evaluation()
-    return evaluation, error_log.diagnose(evaluation, classifier.model_)
+    return evaluation, error_log.diagnose(evaluation, evaluator.outcomes(), classifier.model_)
 
 
 def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> None:
@@ -154,12 +153,14 @@ def test_outliers(judged: tuple[Evaluation, Diagnosis]) -> None:
 def test_without_a_model() -> None:
     """What needs one is not there; all else is."""
     error_log, evaluator, *_ = recorded(200, 3)
-    diagnosis = error_log.diagnose(evaluator.evaluation())
+    evaluation = evaluator.evaluation()
+    outcomes = evaluator.outcomes()
+    diagnosis = error_log.diagnose(evaluation, outcomes)
     assert (diagnosis.top_features, diagnosis.mistakes, diagnosis.outliers) == (None, (), None)
     assert diagnosis.trust.before is None and not diagnosis.has_conformal_scores
     assert diagnosis.curves is not None and len(diagnosis.curves.labels) == 3
     assert diagnosis.confusions.pairs and not diagnosis.confusions.pairs[0].confusions[0].words
-    assert error_log.diagnose(evaluator.evaluation(), has_all_probabilities=False).curves is None
+    assert error_log.diagnose(evaluation, outcomes, has_all_probabilities=False).curves is None
 
 
 def test_confused_labels_stand_order_by_confusion() -> None:

@@ -13,6 +13,8 @@ from nbtext.evaluation.diagnosis import (
     ThinnedRows,
     TopExamples,
 )
+from nbtext.evaluation.evaluator import Evaluator
+from nbtext.model.settings import DecisionSettings
 
 
 def example(name: str) -> Example:
@@ -23,7 +25,7 @@ def test_outcomes_add_up_to_the_evaluation() -> None:
     """The judge's figures can be had from what is kept of each document."""
     error_log, evaluator, probabilities, _ = recorded(730, 4)
     evaluation = evaluator.evaluation()
-    outcomes = error_log.outcomes(evaluation.labels)
+    outcomes = evaluator.outcomes()
     assert len(outcomes) == 730
     assert outcomes.is_correct.mean() == evaluation.metrics["accuracy"]
     assert outcomes.log_losses.mean() == pytest.approx(evaluation.metrics["log_loss"])
@@ -73,7 +75,8 @@ def test_labels_may_differ_from_batch_to_batch() -> None:
     error_log = ErrorLog()
     for n_labels in (2, 4, 3):
         probabilities, true = probabilities_of(50, n_labels, n_labels)
-        error_log.record(PredictedBatch(predictions_of(probabilities, true)))
+        predictions = predictions_of(probabilities, true)
+        error_log.record(PredictedBatch(predictions), Evaluator().add(predictions))
     kept, _ = error_log.probabilities(("a", "b", "c", "d"))
     assert kept.shape == (150, 4)
     assert kept.sum(axis=1) == pytest.approx(1)
@@ -92,9 +95,8 @@ def test_a_threshold_is_no_lack_of_an_answer() -> None:
         for row, (label, p) in enumerate(zip(predictions.labels, predictions.best, strict=True))
     ]
     predictions.probabilities[4] = (0.9, 0.05, 0.05)
-    error_log = ErrorLog(min_probability=0.6)
-    error_log.record(PredictedBatch(predictions))
-    is_answerable = error_log.outcomes(predictions.classes).is_answerable
+    evaluator = Evaluator(DecisionSettings(min_probability=0.6))
+    is_answerable = evaluator.add(predictions).is_answerable
     assert is_answerable[3] and not is_answerable[4]
 
 

@@ -158,17 +158,19 @@ def test_character_ngrams_win_where_words_are_not_separated() -> None:
     texts = [" ".join([text] * 30) for text in texts]  # so many words that only the script tells
     pairs = counting(texts, labels)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
     assert find_promising(pairs, FeatureSettings()) == (CHARACTERS, BOTH)
-    trained, search = found(texts, labels, candidates=raced())
+    search = found(texts, labels, candidates=raced())
+    trained = search.model
     assert search.best.candidate.feature_set == CHARACTERS
     assert trained.fitted.feature_settings.analyzer == "char_wb"
-    _, search = found(texts, labels)
+    search = found(texts, labels)
     assert search.best.candidate.feature_set == BOTH
 
 
 def test_the_model_is_that_of_training_with_the_chosen_settings() -> None:
     """The same weights, calibration and retained documents as without a search."""
     for texts, labels in ((TEXTS, LABELS), made_corpus(200, 40)):
-        trained, search = found(texts, labels)
+        search = found(texts, labels)
+        trained = search.model
         chosen = search.best.candidate
         counts = counting(texts, labels)(chosen.features)
         alone = train_on_counts(counts, chosen.features, chosen.model_settings)
@@ -190,7 +192,7 @@ def test_the_default_is_replaced_only_by_what_is_better_in_both(
     random = Random(seed)
     texts = [" ".join(random.choices([f"w{k}" for k in range(40)], k=8)) for _ in range(60)]
     labels = [random.choice("abc") for _ in texts]
-    _, search = found(texts, labels, candidates=candidates)
+    search = found(texts, labels, candidates=candidates)
     default = search.results[0]
     best = search.best
     assert best is default or (
@@ -218,7 +220,8 @@ def test_odd_corpora_are_searched(labels: list[str]) -> None:
     ]
     texts = texts + texts[:10]
     labels = labels + labels[:10]
-    trained, search = found(texts, labels)
+    search = found(texts, labels)
+    trained = search.model
     assert set(trained.fitted.labels) == set(labels)
     assert search.best.accuracy >= search.results[0].accuracy
     assert not search.untried
@@ -228,7 +231,7 @@ def test_goals_are_met_by_the_winner() -> None:
     """Decision offsets are fitted to the chosen model only."""
     candidates = usual(model=ModelSettings(optimize="macro_f1"))
     texts, labels = made_corpus(120, 5)
-    trained, _ = search_model(candidates, counting(texts, labels[60:] + labels[1:61]))
+    trained = search_model(candidates, counting(texts, labels[60:] + labels[1:61])).model
     assert trained.fitted.model_settings.optimize == "macro_f1"
     assert trained.fitted.estimate is not None
     assert trained.fitted.estimate.optimized is not None
@@ -238,17 +241,19 @@ def test_goals_are_met_by_the_winner() -> None:
 def test_the_result_does_not_depend_on_threads() -> None:
     """The results and the model are the same each time."""
     texts, labels = made_corpus(700, 30)
-    one, search = found(texts, labels)
-    other, again = found(texts, labels, jobs=3)
+    search = found(texts, labels)
+    again = found(texts, labels, jobs=3)
+    one = search.model
+    other = again.model
     np.testing.assert_array_equal(one.fitted.scorer.deltas, other.fitted.scorer.deltas)
-    assert search == again
+    assert (search.results, search.best) == (again.results, again.best)
 
 
 @pytest.mark.exhaustive(plain=2)
 def test_the_linear_models_of_most_features_are_fitted() -> None:
     """Without a stack, two of them."""
     texts, labels = made_corpus(2100, 60)
-    _, search = found(texts, labels, candidates=raced())
+    search = found(texts, labels, candidates=raced())
     linear = [each for each in search.results if each.candidate.is_linear]
     assert [(each.candidate.feature_set, each.n_documents) for each in linear] == [
         (PAIRS, 2100)
@@ -267,7 +272,7 @@ def test_linear_models_of_several_labels_are_compared_on_a_subset() -> None:
         counter.add(batch)
         return counter.finish()
 
-    _, search = search_model(usual(), count)
+    search = search_model(usual(), count)
     linear = [each.n_documents for each in search.results if each.candidate.is_linear]
     assert sorted(linear) == [1024] * (len(linear) - 2) + [2100] * 2
     assert len(linear) >= 4
@@ -277,7 +282,7 @@ def test_linear_models_of_several_labels_are_compared_on_a_subset() -> None:
 def test_large_linear_models_are_not_tried(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their weights would need more memory than the guide promises, or their fit more time."""
     monkeypatch.setattr(f"nbtext.evaluation.search.{bound}", 10)
-    _, search = found(TEXTS, LABELS)
+    search = found(TEXTS, LABELS)
     assert {each.candidate.is_linear for each in search.results} == {False}
     assert {each for each in usual() if each.feature_set in (PAIRS, BOTH) and each.is_stacked} <= {
         *search.untried
@@ -291,7 +296,7 @@ def test_a_stack_of_fewer_features_is_tried_if_one_is_too_large(
     """What is too large is said."""
     pairs = counting(TEXTS, LABELS)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
     monkeypatch.setattr("nbtext.evaluation.search.MAX_WORK", 2 * len(pairs.sample.indices))
-    _, search = found(TEXTS, LABELS)
+    search = found(TEXTS, LABELS)
     assert [each.candidate.feature_set for each in search.results] == [WORDS, PAIRS]
     assert [(each.feature_set, each.is_stacked) for each in search.untried] == [(BOTH, True)]
 
@@ -300,7 +305,8 @@ def test_one_of_each_label() -> None:
     """Nothing can be left out, so the default model is trained."""
     texts = ["red", "blue", "green", "black", "white"]
     labels = list("abcde")
-    trained, search = found(texts, labels)
+    search = found(texts, labels)
+    trained = search.model
     assert trained.fitted.estimate is None
     assert trained.fitted.feature_settings == FeatureSettings()
     assert not search.best.candidate.is_linear
@@ -326,7 +332,8 @@ def test_documents_with_several_labels() -> None:
         counter.add(batch)
         return counter.finish()
 
-    model, found = search_model(usual(), count)
+    found = search_model(usual(), count)
+    model = found.model
     assert model.fitted.task.name == "several"
     models = {result.candidate.model_settings.model for result in found.results}
     assert {"auto", "nbsvm"} <= models
@@ -369,7 +376,7 @@ def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: flo
         counter.add(batch)
         return counter.finish()
 
-    _, search = search_model(usual("ngrams"), count)
+    search = search_model(usual("ngrams"), count)
     highest = max(round(each.accuracy, 4) for each in search.results)
     equal = [each for each in search.results if round(each.accuracy, 4) == highest]
     assert search.best is min(equal, key=lambda each: each.log_loss)
@@ -414,7 +421,7 @@ def test_the_weighting_of_a_stack_is_chosen_on_a_subset(is_repeated: bool) -> No
                 word for word in words for _ in range(random.randint(2, 9 if word in often else 4))
             )
         )
-    _, search = found(texts, labels)
+    search = found(texts, labels)
     n_documents = {
         each.candidate.weighting: each.n_documents
         for each in search.results

@@ -78,9 +78,10 @@ def test_answers_are_the_same_a_few_at_a_time(
 def evaluated(path: Path) -> Evaluation:
     evaluator = Evaluator()
     source = open_source([str(path)], InputSettings())
-    for batch in cross_validate_source(
+    validated = cross_validate_source(
         source, FoldSettings(folds=5), features=FeatureSettings(), model_settings=ModelSettings()
-    ):
+    )
+    for batch in validated.predictions:
         evaluator.add(batch.predictions)
     return evaluator.evaluation()
 

@@ -4,12 +4,11 @@ import csv
 import io
 import json
 
-import numpy as np
 import pytest
 
 from nbtext.evaluation.curves import ReliabilityBin
 from nbtext.evaluation.evaluator import Evaluation, LabelScore
-from nbtext.report.evaluation import evaluation_result, fits_width, heat_map
+from nbtext.report.evaluation import evaluation_result
 from nbtext.report.result import format_result
 from nbtext.report.terminal import PLAIN, Screen
 
@@ -98,45 +97,3 @@ def test_control_characters_are_escaped(form: str, n_labels: int) -> None:
     assert "0.5000" in text
     if form == "table":
         assert max(map(len, text.splitlines())) <= 100
-
-
-def test_a_small_heat_map() -> None:
-    """Of more labels than a table of numbers has room for: each row's shades by hand, and only
-    where it fits.
-    """
-    labels = [f"label {place}" for place in range(1, 15)]
-    text = show(evaluation_of(*labels), "table", Screen(60))
-    lines = text.splitlines()
-    assert "label 1   1 ██" in text  # both of its documents were right
-    assert "label 2   2 ▓▓▓▓" in text  # one of two right, one taken for the first
-    assert f"label 14 14 ▓▓{' ' * 24}▓▓" in text
-    tens, units = lines[lines.index(next(line for line in lines if "by column" in line)) + 1 :][:2]
-    assert tens.replace(" ", "") == "11111"
-    assert units.replace(" ", "") == "12345678901234"
-    assert max(map(len, lines)) <= 60
-    narrow = show(evaluation_of(*labels), "table", Screen(38))
-    assert "by column" not in narrow
-    assert "label 14" in narrow
-
-
-def test_a_heat_map_of_wide_letters() -> None:
-    """Labels are as wide as a terminal shows them: all cells stand below one another, and none
-    beyond the screen.
-    """
-    from rich.cells import cell_len
-
-    labels = ["漢字" * 3, "漢字" * 20, "a", "é" * 40]
-    lines = [line.plain for line in heat_map(labels, np.eye(4, dtype=int).tolist())][3:7]
-    assert [cell_len(line) for line in lines] == [28 + 4 + 8] * 4
-    assert [cell_len(line.partition("█")[0]) for line in lines] == [32, 34, 36, 38]
-    assert fits_width(labels, 40)
-    assert not fits_width(labels, 39)
-
-
-def test_the_heat_map_has_colors_only_where_they_are_wanted() -> None:
-    """Blue is right, yellow is wrong; without colors the shades remain."""
-    labels = [f"label {place}" for place in range(1, 15)]
-    colored = show(evaluation_of(*labels), "table", Screen(80, True, True))
-    plain = show(evaluation_of(*labels), "table", Screen(80, True, False))
-    assert "\x1b[34m██" in colored and "\x1b[33m▓▓" in colored
-    assert "\x1b[34m" not in plain and "▓▓" in plain

@@ -59,9 +59,9 @@ def page_of(
         predictions.ids = [""] * len(documents)
         predictions.typicality = None
     columns = (documents.columns, scores.scores) if has_model else ()
-    error_log.record(PredictedBatch(predictions, *columns))
-    evaluator.add(predictions)
-    diagnosis = error_log.diagnose(evaluator.evaluation(), classifier.model_ if has_model else None)
+    error_log.record(PredictedBatch(predictions, *columns), evaluator.add(predictions))
+    model = classifier.model_ if has_model else None
+    diagnosis = error_log.diagnose(evaluator.evaluation(), evaluator.outcomes(), model)
     locate = Locator(classifier.feature_settings) if has_model else None
     path = folder / "report.html"
     write_page(

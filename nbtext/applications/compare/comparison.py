@@ -20,9 +20,8 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
+from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.metrics import Metric, compute_metrics
-from nbtext.evaluation.outcomes import LabelNumbers
-from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.predictions import Predictions
@@ -129,11 +128,11 @@ def compare_models(
         check_fields(model.feature_settings.fields, source.field_names)
     _check_columns(models, source)
     predictors = [batch_predictor(model, MOST_PROBABLE) for model in models]
-    task = TASKS[models[0].task.name]
-    metrics = {name: metric for name, metric in task.metrics.items() if metric.is_compared}
+    kind = EVALUATORS[models[0].task.name]
+    evaluators = [kind() for _ in models]
 
     def predict(batch: Batch) -> list[tuple[Predictions, float]]:
-        task.check(batch)
+        kind.check(batch)
         found = []
         for predict_batch in predictors:
             before = clock()
@@ -142,29 +141,19 @@ def compare_models(
 
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
     largest = max(models, key=lambda model: len(model.labels))
-    numbers = LabelNumbers()
-    parts = [list[Any]() for _ in models]
     seconds = np.zeros(len(candidates))
     for batches in map_batches(predict, largest, source, jobs=jobs, on_batch=on_batch):
         for k, (predictions, elapsed) in enumerate(batches):
             seconds[k] += elapsed
-            if len(predictions):
-                parts[k].append(task.measure(predictions, numbers))
-    if not parts[0]:
-        raise InputError("SOURCE has no documents to compare the models on")
-    labels = numbers.sorted()
-    outcomes = [task.join(each, numbers, labels) for each in parts]
+            evaluators[k].add(predictions)
+    labels = tuple(sorted({label for each in evaluators for label in each.labels}))
+    outcomes = [each.outcomes(labels) for each in evaluators]
     is_known = np.logical_and.reduce([each.is_known for each in outcomes])
     outcomes = [replace(each, is_known=is_known) for each in outcomes]
-    add_up = [task.totals_of(each, len(labels)) for each in outcomes]
+    add_up = [kind.totals_of(each, len(labels)) for each in outcomes]
     n_documents = len(outcomes[0])
-    whole = add_up[0](np.arange(n_documents))
-
-    metrics = {
-        name: metric
-        for name, metric in metrics.items()
-        if name in compute_metrics(whole, task.metrics)
-    }
+    measured = compute_metrics(add_up[0](np.arange(n_documents)), kind.metrics)
+    metrics = {name: kind.metrics[name] for name in measured if kind.metrics[name].is_compared}
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
         found = [compute_metrics(each(documents), metrics) for each in add_up]
@@ -181,14 +170,14 @@ def compare_models(
     )
     results = []
     for k, (name, trained, size) in enumerate(candidates):
-        kind = models[k].model_settings.model
+        fitted_as = models[k].model_settings.model
         # Naive Bayes of several labels has no other name
-        kind = kind if kind != AUTO else "multi-label"
+        fitted_as = fitted_as if fitted_as != AUTO else "multi-label"
         n_trained = trained.statistics.n_documents
         n_features = models[k].scorer.n_features
         found = estimate(values[k], replicates[:, k])
         results.append(
-            ComparedModel(name, kind, n_trained, n_features, size, float(seconds[k]), found)
+            ComparedModel(name, fitted_as, n_trained, n_features, size, float(seconds[k]), found)
         )
     tests = []
     for a, b in combinations(range(len(models)), 2):
@@ -207,7 +196,7 @@ def compare_models(
         tuple(results),
         tuple(tests),
         tuple(metrics.values()),
-        task.correct,
+        kind.correct,
     )
 
 
