@@ -21,7 +21,8 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from types import UnionType
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
@@ -48,7 +49,7 @@ class Setting:
     parse         makes the value of typed text; ValueError if it cannot. None: by the type of the
                   field
     file          if the option names a file, its role; see cli.command.ROLES
-    names         values of such an option that are not files
+    names         named values, which `parse` reads, in Python, too; not files, if it names a file
     is_repeated   whether the option may be given several times; the values are a tuple
     is_required   whether a value must be given
     is_argument   whether it is an argument of the command, not an option
@@ -410,7 +411,114 @@ def is_flag(field: dataclasses.Field[Any]) -> bool:
     return str(field.type).startswith("bool")
 
 
+def facts_of(field: dataclasses.Field[Any]) -> Setting:
+    """Return what a field says; nothing if it is not a setting."""
+    found = field.metadata.get(KEY)
+    return found if isinstance(found, Setting) else Setting()
+
+
 def choices_of(field: dataclasses.Field[Any]) -> tuple[str, ...]:
     """Return the allowed values of a field; () if they are not a list."""
-    found = field.metadata.get(KEY)
-    return found.choices if isinstance(found, Setting) else ()
+    return facts_of(field).choices
+
+
+class ParameterError(SettingsError, ValueError):
+    """A parameter of an estimator has a wrong type or value."""
+
+
+def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of the library in the types of a settings record.
+
+    Lists, sets and arrays become tuples, NumPy numbers become Python numbers, and an int becomes a
+    float where a float is needed. Named values, such as `auto`, become what they name. The record
+    itself refuses names that are not its fields.
+
+    Parameters
+    ----------
+    record : type
+        A settings dataclass of any stage.
+    parameters : dict
+        Some of its fields.
+
+    Raises
+    ------
+    ParameterError
+        A value has another type, or is not among the choices of its field.
+    """
+    hints = get_type_hints(record)
+    known = {field.name: field for field in dataclasses.fields(record)}
+    converted = {}
+    for name, given in parameters.items():
+        converted[name] = value = given
+        if name not in known:
+            continue
+        found = facts_of(known[name])
+        if isinstance(given, str) and given in found.names and found.parse is not None:
+            value = found.parse(given)
+        converted[name] = value = _convert(value, hints[name])
+        if found.choices and value is not None and value not in found.choices:
+            raise ParameterError(
+                f"unknown value {value!r}",
+                where=name,
+                hint=f"choose one of {', '.join(found.choices)}",
+            )
+        if not _has_type(value, hints[name]):
+            raise ParameterError(
+                f"{value!r} has the wrong type, expected {known[name].type}", where=name
+            )
+    return converted
+
+
+def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
+    """Return the first field of a settings record whose value is missing, of another type, or not a
+    choice.
+    """
+    hints = get_type_hints(record)
+    for each in dataclasses.fields(record):
+        value = values.get(each.name, ...)
+        choices = choices_of(each)
+        if not _has_type(value, hints[each.name]) or (
+            choices and value is not None and value not in choices
+        ):
+            return each.name
+    return None
+
+
+def _convert(value: Any, hint: Any) -> Any:
+    """Return the value as plain data of this type if that is possible, else the value."""
+    plain = _plain(value)
+    real = tuple(map(_real, plain)) if type(plain) is tuple else _real(plain)
+    return next((each for each in (value, plain, real) if _has_type(each, hint)), value)
+
+
+def _plain(value: Any) -> Any:
+    """Return lists, sets and arrays as tuples, NumPy scalars as Python scalars, and a dict as
+    pairs.
+    """
+    if callable(getattr(value, "tolist", None)):
+        value = value.tolist()
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
+    if isinstance(value, dict):
+        value = [(str(name), _real(_plain(number))) for name, number in value.items()]
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
+
+
+def _real(value: Any) -> Any:
+    return float(value) if type(value) is int and abs(value) < 2**1000 else value
+
+
+def _has_type(value: object, hint: Any) -> bool:
+    """Return whether plain data has a type that settings use: a scalar, a tuple, or a union of
+    these.
+    """
+    if isinstance(hint, UnionType):
+        return any(_has_type(value, part) for part in get_args(hint))
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        if type(value) is not tuple:
+            return False
+        if parts[-1] is Ellipsis:
+            return all(_has_type(item, parts[0]) for item in value)
+        return len(value) == len(parts) and all(map(_has_type, value, parts))
+    return type(value) is hint

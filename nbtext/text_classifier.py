@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,9 +36,9 @@ from nbtext.model.training import (
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-    from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Candidate
+    from nbtext.features.matrix import Matrix
     from nbtext.model.prevalence import Prevalence
 
 
@@ -288,12 +288,11 @@ class TextClassifier:
 
         InputError if a parameter of features is given that is not that of the matrix.
         """
-        from nbtext.features.matrix_counter import matrix_settings
         from nbtext.model.matrices import train_on_matrix
 
         self._refuse_search("they are a matrix")
         sklearn_compat.refuse_features(
-            self.feature_settings, "the matrix has its features", matrix_settings(matrix)
+            self.feature_settings, "the matrix has its features", asdict(matrix.features)
         )
         return self._become(train_on_matrix(matrix, self.model_settings))
 

@@ -30,11 +30,12 @@ from nbtext.bayes.scorer import Floats, round_to_float32
 from nbtext.bayes.settings import CONFIDENCE, DECISION_METRICS, STACKED
 from nbtext.bayes.smoothing import Scored, Selection, judge
 from nbtext.errors import ModelError, SettingsError
+from nbtext.features.counting import align_documents
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.weighting import inverse_document_frequencies
-from nbtext.model.corpus_counts import CorpusCounts, align_documents
+from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
 from nbtext.model.growth import align_sample
@@ -307,7 +308,7 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
         )
     found = np.ones(n_features)
     if documents is not None:
-        aligned = align_documents(documents.sample, documents.vocabulary, fitted.vocabulary)
+        aligned = documents.sample_over(fitted.vocabulary)
         found += np.bincount(aligned.indices, minlength=n_features)
     return found
 

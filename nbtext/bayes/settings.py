@@ -140,6 +140,7 @@ class ModelSettings(LinearSettings):
         "largest variance is added to all "
         "variances; `auto` is 1e-9.",
         parse=parse_number_or_auto(None),
+        names=("auto",),
         metavar="auto|N",
         default_help="auto",
     )

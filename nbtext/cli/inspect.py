@@ -76,7 +76,7 @@ def inspect(given: Inspect) -> None:
     if is_matrix(given.model):
         because = "the file is a matrix, not a model"
         refuse_settings(Inspect, InputSettings, because=because, but=("model",))
-        from nbtext.documents.matrix import load_matrix
+        from nbtext.features.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
         running.write_result(

@@ -12,7 +12,7 @@ from nbtext.settings import part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
-    from nbtext.model.matrices import Columns
+    from nbtext.model.matrices import Like
 
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 
@@ -59,7 +59,7 @@ def vectorize(given: Vectorize) -> None:
     Commands that need no text read the file as SOURCE: `train`, `predict`, `evaluate` and others.
     With .npz, their results are those of the texts. scipy.sparse.load_npz reads .npz, too.
     """
-    from nbtext.documents.matrix import write_matrix
+    from nbtext.features.matrix import write_matrix
     from nbtext.model.matrices import vectorize_source
     from nbtext.output import atomic_output
 
@@ -85,17 +85,17 @@ def vectorize(given: Vectorize) -> None:
         )
 
 
-def _load_like(path: str | None) -> Columns | None:
+def _load_like(path: str | None) -> Like | None:
     """Return the columns of a model or matrix file; None: those of the documents."""
     if path is None:
         return None
     refuse_settings(FeatureSettings, because="the features are those of --like")
-    from nbtext.documents.matrix import load_matrix
     from nbtext.documents.streams import is_matrix
-    from nbtext.model.matrices import Columns
+    from nbtext.features.matrix import load_matrix
+    from nbtext.model.matrices import Like
 
     if is_matrix(path):
-        return Columns.of_matrix(load_matrix(path))
+        return Like.of_matrix(load_matrix(path))
     from nbtext.artifact.model import load_model
 
-    return Columns.of_model(load_model(path).fitted)
+    return Like.of_model(load_model(path).fitted)

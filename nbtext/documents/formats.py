@@ -68,9 +68,9 @@ class Format:
     unit : {"file", "line", "row", "mail"}
         What one document is.
     reader : str
-        `module:function` in this package, which is imported when the first file of the format is
-        read. The function gets a `ByteStream` and `ReadOptions`, and yields blocks. A directory has
-        none.
+        `module:function` in this folder, or with the whole path of the module, which is imported
+        when the first file of the format is read. The function gets a `ByteStream` and
+        `ReadOptions`, and yields blocks. A directory has none.
     suffixes : tuple of str
         The suffixes of file names, in lower case.
     beginning : bytes
@@ -138,7 +138,8 @@ class Format:
     def load(self, role: str) -> Any:
         """Import and return a function of the format: that of its role, `reader` or `writer`."""
         module, _, function = getattr(self, role).partition(":")
-        return getattr(import_module(f"nbtext.documents.{module}"), function)
+        path = module if "." in module else f"nbtext.documents.{module}"
+        return getattr(import_module(path), function)
 
     def writes(self, change: str) -> bool:
         """Return whether rows of the format can be written with this change."""
@@ -203,9 +204,20 @@ _records = (
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
     Format("html", "file", "files:read_whole", HTML_SUFFIXES, is_choice=False),
-    Format("matrix", "row", "matrix:read_npz", is_counted=True),  # .npz is told by its content
-    Format("svmlight", "row", "matrix:read_svmlight", (".svmlight",), is_counted=True),
-    Format("mtx", "row", "matrix:read_mtx", (".mtx",), rb"%%MatrixMarket", is_counted=True),
+    Format(
+        "matrix", "row", "nbtext.features.matrix:read_npz", is_counted=True
+    ),  # .npz is told by its content
+    Format(
+        "svmlight", "row", "nbtext.features.matrix:read_svmlight", (".svmlight",), is_counted=True
+    ),
+    Format(
+        "mtx",
+        "row",
+        "nbtext.features.matrix:read_mtx",
+        (".mtx",),
+        rb"%%MatrixMarket",
+        is_counted=True,
+    ),
 )
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)

@@ -476,6 +476,29 @@ merge_sorted = choose_version(merge_sorted)
 score_rows = choose_version(score_rows)
 
 
+def find_columns(vocabulary: Vocabulary, known: Vocabulary) -> NDArray[np.int32]:
+    """Return the column in `known` of each feature of a vocabulary, (n_features,); -1: there is
+    none.
+    """
+    _, offsets, mine, theirs = merge_sorted(
+        known.blob, known.offsets, vocabulary.blob, vocabulary.offsets
+    )
+    columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
+    columns[mine] = np.arange(len(mine), dtype=np.int32)
+    return columns[theirs]
+
+
+def align_documents(
+    documents: DocumentCounts, vocabulary: Vocabulary | None, known: Vocabulary | None
+) -> DocumentCounts:
+    """Return documents over the features of another vocabulary, without unknown features; hashed
+    features stay.
+    """
+    if vocabulary is None or known is None:
+        return documents
+    return documents.map_features(find_columns(vocabulary, known))
+
+
 def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> Counter:
     """Return a counter for these settings; its vocabulary grows if none is given and features are
     not hashed.

@@ -162,7 +162,13 @@ class DocumentCounts:
         """Return the same documents over some features only; `columns` is ascending."""
         renumbered = np.full(n_features, -1, dtype=np.int32)
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
-        indices = renumbered[self.indices]
+        return self.map_features(renumbered)
+
+    def map_features(self, columns: NDArray[np.int32]) -> DocumentCounts:
+        """Return the same documents with feature j in column columns[j], in the same order; a
+        column below 0 removes the feature.
+        """
+        indices = columns[self.indices]
         # token lengths include the removed features; lengths of counts are computed from counts
         return replace(self, indices=indices, token_lengths=None).filter_entries(indices >= 0)
 
@@ -170,6 +176,8 @@ class DocumentCounts:
         """Return the same documents with some of their entries only; `is_kept` has shape
         (n_entries,).
         """
+        if is_kept.all():
+            return self
         indptr = np.searchsorted(np.flatnonzero(is_kept), self.indptr)
         return replace(
             self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept]

@@ -40,6 +40,11 @@ class TermFrequency:
     is_compiled: bool = False
 
     @property
+    def fitted_parameters(self) -> tuple[str, ...]:
+        """The names of the numbers in a fitted formula, other than those of the document."""
+        return (*self.parameters, *(["mean_length"] if self.needs_mean_length else []))
+
+    @property
     def needs_mean_length(self) -> bool:
         """Whether the formula uses the mean length of the training documents."""
         return "mean_length" in self.formula

@@ -1,33 +1,28 @@
-"""The counter of rows of matrices, whose features are already counted; and the settings and weights
-of a matrix.
-"""
+"""The counter of rows of matrices, whose features are already counted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.matrix import Matrix
-from nbtext.errors import InputError, ModelError, NbtextError
-from nbtext.features.counting import ClassCounter, merge_sorted
+from nbtext.errors import InputError, ModelError
+from nbtext.features.counting import ClassCounter, find_columns, merge_sorted
 from nbtext.features.csr import split_columns
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.hashing import (
+    Hashes,
     bucket_hashes,
-    count_matrix,
     document_hashes,
     join_hashes,
     vocabulary_hashes,
 )
-from nbtext.features.selection import is_selective
-from nbtext.features.settings import FeatureSettings, find_invalid_field
+from nbtext.features.matrix import Matrix
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
-from nbtext.features.weighting import Weighting
 
 LARGEST_COUNT = np.iinfo(np.int32).max
 MAX_SUM = 2.0**62  # of the weights of a matrix, so that sums cannot overflow
@@ -43,175 +38,7 @@ ANALYSIS = (  # settings that say what a feature is; the others select and weigh
     "fields",
     "hash_bits",
 )
-WEIGHTS = ("tf", "idf", "norm")
 LIKE_HINT = "make it with nbtext vectorize SOURCE --like MODEL"
-COUNTS_HINT = "give the texts, or an .npz file of nbtext vectorize"
-
-
-def matrix_features(matrix: Matrix) -> FeatureSettings:
-    """Return the settings that turn texts into rows of a matrix.
-
-    If the matrix of an older file has only some features of the documents, these columns become the
-    vocabulary.
-
-    raises  InputError: the matrix does not hold its settings
-    """
-    if matrix.settings is None:
-        return FeatureSettings()
-    settings = matrix_settings(matrix)
-    known = {each.name for each in fields(FeatureSettings)}
-    if unknown := sorted(settings.keys() - known):
-        what = f"the matrix file was written by a newer nbtext: this one does not know its setting {unknown[0]!r}"
-        raise InputError(what, hint="update nbtext: pip install --upgrade nbtext")
-    try:
-        if find_invalid_field(FeatureSettings, settings) is not None:
-            raise TypeError
-        features = FeatureSettings(**settings)
-        names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)
-        if matrix.n_features != (
-            len(names) if features.hash_bits is None else 1 << features.hash_bits
-        ):
-            raise ValueError
-        if features.view:
-            find_views(names, features.view)
-        is_selected = matrix.counted is None and is_selective(features)
-        if features.hash_bits is None and is_selected:
-            features = replace(features, vocabulary=tuple(names.terms))
-        if is_selected:
-            features = replace(features, min_df=1, max_df=1.0, max_features=None, select=None)
-        return features
-    except (NbtextError, TypeError, ValueError):
-        what = "the matrix file does not contain valid feature settings"
-        raise InputError(what, hint="make it with nbtext vectorize") from None
-
-
-def matrix_settings(matrix: Matrix) -> dict[str, Any]:
-    """Return the settings of features that a matrix was made with; a given vocabulary is that of
-    its columns.
-    """
-    # a matrix file that is older than a setting lacks it
-    defaults: dict[str, Any] = {each.name: each.default for each in fields(FeatureSettings)}
-    settings = defaults | {name: _freeze(value) for name, value in (matrix.settings or {}).items()}
-    if settings["vocabulary"] == ():
-        settings["vocabulary"] = tuple(
-            Vocabulary(matrix.feature_blob, matrix.feature_offsets).terms
-        )
-    return settings
-
-
-def matrix_vocabulary(matrix: Matrix) -> Vocabulary | None:
-    """Return the names of the columns, which are their numbers if they have no names; None if they
-    are hashed.
-    """
-    if matrix.is_numbered and len(matrix.feature_offsets) == 1:
-        return Vocabulary.of_numbers(matrix.n_features)
-    is_hashed = matrix.settings is not None and matrix.settings.get("hash_bits") is not None
-    return None if is_hashed else Vocabulary(matrix.feature_blob, matrix.feature_offsets)
-
-
-def holds_counts(matrix: Matrix) -> bool:
-    """Return whether the counts of the documents are known, not only weights or binary counts."""
-    if matrix.counted is not None:
-        return True
-    features = matrix_features(matrix)
-    is_plain = all(each.tf == "count" for each in features.of_views)
-    return matrix.is_whole and features.is_counting and is_plain
-
-
-def matrix_weighting(matrix: Matrix) -> Weighting | None:
-    """Return how weights were made of the counts of a matrix; None: not known, as of counts and of
-    older files.
-    """
-    if matrix.is_numbered:
-        return Weighting()
-    if matrix.idf is None:
-        return None
-    features = matrix_features(matrix)
-    vocabulary = matrix_vocabulary(matrix)
-    bounds = (0, matrix.n_features)
-    if features.view and vocabulary is not None:
-        bounds = tuple(find_views(vocabulary, features.view).tolist())
-    parameters = matrix.parameters or [{} for _ in features.of_views]
-    if len(parameters) != len(features.of_views):
-        raise InputError(
-            "the matrix file does not contain valid feature settings",
-            hint="make it with nbtext vectorize",
-        )
-    found = [
-        Weighting(each.tf, each.norm, matrix.idf[start:stop] if each.idf != "none" else None, own)
-        for each, own, (start, stop) in zip(
-            features.of_views, parameters, pairwise(bounds), strict=True
-        )
-    ]
-    return Weighting.join_views(found, bounds)
-
-
-def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> FeatureSettings:
-    """Return the settings of a matrix; InputError unless its features and weights are those of
-    other settings.
-
-    Counts can be weighted in any way.
-    """
-    own = matrix_features(matrix)
-    if matrix.is_numbered:
-        return own
-    pairs = [(own, settings, name) for name in ANALYSIS]
-    if not holds_counts(matrix):
-        views = zip(own.of_views, settings.of_views, strict=False)
-        pairs += [(mine, wanted, name) for mine, wanted in views for name in WEIGHTS]
-    for mine, wanted, name in pairs:
-        values = getattr(mine, name), getattr(wanted, name)
-        if values[0] != values[1]:
-            option = "separate-fields" if name == "fields" else name.replace("_", "-")
-            shown = " and ".join(
-                "not given" if value in (None, ()) else str(value)[:40] for value in values
-            )
-            what = f"the matrix and the model, or another SOURCE, have different settings: --{option} is {shown}"
-            raise InputError(what, hint=LIKE_HINT)
-    return own
-
-
-def document_rows(
-    matrix: Matrix, vocabulary: Vocabulary | None, views: Sequence[str] = ()
-) -> DocumentCounts:
-    """Return the rows of a matrix of counts or weights, with the hashes of their contents.
-
-    vocabulary  of the matrix; None if features are hashed
-    views       the names of its views
-    raises      InputError: a number is negative or too large
-    """
-    if matrix.data.min(initial=0) < 0:
-        hint = "train on the texts, or weight with another --idf"
-        raise InputError("the matrix contains negative numbers", hint=hint)
-    is_whole = matrix.is_whole
-    if is_whole and matrix.data.max(initial=0) > LARGEST_COUNT:
-        raise InputError(
-            f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed"
-        )
-    maximum = MAX_SUM / max(1, len(matrix.data))
-    if not is_whole and matrix.data.max(initial=0) > maximum:
-        raise InputError(
-            f"the matrix contains a weight above {maximum:g}, so that sums could overflow"
-        )
-    if vocabulary is not None:
-        hashes = vocabulary_hashes(vocabulary)
-    else:
-        hashes = bucket_hashes(np.arange(matrix.n_features, dtype=np.int32))
-    unlabeled = np.full(len(matrix.ids), -1, dtype=np.int32)
-    rows = count_matrix(matrix.indptr, matrix.indices, matrix.data, unlabeled, hashes)
-    if not views or vocabulary is None:
-        return rows
-    bounds = find_views(vocabulary, views)
-    own_hashes = list[NDArray[np.uint64]]()
-    parts = zip(
-        split_columns(rows.indptr, rows.indices, bounds),
-        split_views(vocabulary, views),
-        strict=True,
-    )
-    for (places, ends, indices), own in parts:
-        part = replace(rows, indptr=ends, indices=indices, counts=rows.counts[places])
-        own_hashes.append(document_hashes(part, vocabulary_hashes(own)[indices]))
-    return replace(rows, hashes=join_hashes(views, own_hashes))
 
 
 class MatrixCounter:
@@ -220,30 +47,32 @@ class MatrixCounter:
 
     settings    of the features
     vocabulary  of a model, for `rows`
+    n_columns   of the matrix without names that the model was trained on; the names of its features
+                are numbers of columns. None: it was trained on something else
     """
 
-    def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(
+        self,
+        settings: FeatureSettings,
+        vocabulary: Vocabulary | None = None,
+        n_columns: int | None = None,
+    ) -> None:
         self._settings = settings
         self._vocabulary = vocabulary
+        self._n_columns = n_columns
         self._names = Vocabulary.from_sorted([])
         self._numbers = np.zeros(0, dtype=np.int32)  # the provisional column of each of these names
         self._sums = ClassCounter()
-        self._columns: dict[int, tuple[Any, Vocabulary | None, NDArray[np.int32]]] = {}
-        self.weighted: Matrix | None = None  # a block of the weights that were counted
+        # by the number of the object that all blocks of a matrix share, which is kept alive
+        self._columns: dict[int, tuple[Any, NDArray[np.int32], Hashes]] = {}
+        self.has_weights = False  # instead of counts
         self.is_numbered = False
 
     def rows(self, matrix: Matrix) -> DocumentCounts:
         """Return the rows over the features of the model; others are in n_tokens only."""
-        names, columns = self._find(matrix, self._find_known)
-        rows = document_rows(matrix.counted or matrix, names, self._settings.view)
-        rows = replace(rows, n_tokens=known_tokens(rows))
-        is_known = columns[rows.indices] >= 0
-        if not is_known.all():
-            if not rows.is_counted:
-                what = "the weights of the matrix are of other features than those of the model"
-                raise InputError(what, hint=LIKE_HINT)
-            rows = rows.filter_entries(is_known)
-        return replace(rows, indices=columns[rows.indices])
+        rows = check_numbers(matrix)
+        columns, _ = self._find(matrix, self._find_known)
+        return replace(rows.map_features(columns), n_tokens=known_tokens(rows))
 
     def count(
         self,
@@ -253,24 +82,18 @@ class MatrixCounter:
         groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
         """See Counter. The sums of weights are not those of `class_counts`."""
-        names, columns = self._find(matrix, self._add_names)
-        rows = document_rows(matrix.counted or matrix, names, self._settings.view)
-        rows = replace(rows, indices=columns[rows.indices], classes=classes, groups=groups)
+        columns, hashes = self._find(matrix, self._add_names)
+        rows = hash_rows(check_numbers(matrix), hashes, matrix.names, self._settings.view)
+        rows = replace(
+            rows, indices=columns[rows.indices], classes=classes, groups=groups, n_tokens=None
+        )
         if rows.is_counted:
             self._sums.add(rows, classes)
-        elif self.weighted is None:
-            self.weighted = matrix
-        elif not np.array_equal(self.weighted.feature_blob, matrix.feature_blob):
-            raise InputError(
-                "the matrices have weights of different features", hint="give texts, or counts"
-            )
+        self.has_weights |= not rows.is_counted
         self.is_numbered |= matrix.is_numbered
-        kept = (
-            np.flatnonzero(rows.hashes <= np.uint64(keep_below - 1))
-            if keep_below
-            else np.zeros(0, dtype=np.int64)
-        )
-        return rows.take(kept)
+        if not keep_below:
+            return rows.slice(0, 0)
+        return rows.filter(rows.hashes <= np.uint64(keep_below - 1))
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
         """See Counter."""
@@ -290,46 +113,39 @@ class MatrixCounter:
         return 0
 
     def _find(
-        self, matrix: Matrix, find: Callable[[Matrix, Vocabulary], NDArray[np.int32]]
-    ) -> tuple[Vocabulary | None, NDArray[np.int32]]:
-        """Return the names of the columns of a matrix, and the columns that they become, from the
-        first block on.
+        self, matrix: Matrix, find: Callable[[Matrix], NDArray[np.int32]]
+    ) -> tuple[NDArray[np.int32], Hashes]:
+        """Return the columns that the features of a matrix become, from the first block on, and the
+        hashes of the features.
         """
-        key = id(matrix.settings) if matrix.settings is not None else id(matrix.feature_offsets)
-        if key not in self._columns:
+        owner = matrix.columns or matrix.input
+        if id(owner) not in self._columns:
             check_made_alike(matrix, self._settings)
-            names = matrix_vocabulary(matrix.counted or matrix)
-            columns = np.arange(matrix.n_features, dtype=np.int32)
-            if names is not None:
-                columns = find(matrix, names)
-            owner = matrix.settings if matrix.settings is not None else matrix.feature_offsets
-            self._columns[key] = owner, names, columns
-        return self._columns[key][1:]
+            hashes = hash_features(matrix, self._settings.view)
+            self._columns[id(owner)] = owner, find(matrix), hashes
+        return self._columns[id(owner)][1:]
 
-    def _find_known(self, matrix: Matrix, names: Vocabulary) -> NDArray[np.int32]:
-        """Return the column of the model for each column of a matrix; -1: there is none."""
+    def _find_known(self, matrix: Matrix) -> NDArray[np.int32]:
+        """Return the column of the model for each feature of a matrix; -1: there is none."""
         known = self._vocabulary
+        if not matrix.is_numbered and matrix.names is not None and known is not None:
+            return find_columns(matrix.names, known)
         if matrix.is_numbered:
-            check_width(
-                matrix, 1 << (self._settings.hash_bits or 0) if known is None else len(known)
-            )
+            n_known = 1 << (self._settings.hash_bits or 0) if known is None else len(known)
+            check_width(matrix, n_known if self._n_columns is None else self._n_columns)
+        if self._n_columns is None or known is None:
             return np.arange(matrix.n_features, dtype=np.int32)
-        assert known is not None  # hashed features have no names, which was checked
-        _, offsets, mine, theirs = merge_sorted(
-            known.blob, known.offsets, names.blob, names.offsets
-        )
-        columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
-        columns[mine] = np.arange(len(mine), dtype=np.int32)
-        found = columns[theirs]
-        if not holds_counts(matrix) and any(each.idf != "none" for each in self._settings.of_views):
-            what = "the matrix is of an older nbtext, which did not store the document frequencies of its weights"
-            raise InputError(what, hint=LIKE_HINT)
-        return found
+        columns = np.full(self._n_columns, -1, dtype=np.int32)
+        columns[list(map(int, known.terms))] = np.arange(len(known), dtype=np.int32)
+        return columns
 
-    def _add_names(self, matrix: Matrix, names: Vocabulary) -> NDArray[np.int32]:
-        """Return the provisional column of each column of a matrix; those of new names follow the
+    def _add_names(self, matrix: Matrix) -> NDArray[np.int32]:
+        """Return the provisional column of each feature of a matrix; those of new names follow the
         others.
         """
+        names = matrix.names
+        if names is None:
+            return np.arange(matrix.n_features, dtype=np.int32)
         if matrix.is_numbered and self._columns and len(names) != len(self._names):
             what = f"the matrix has {len(names):,} columns without names, and another SOURCE has {len(self._names):,}"
             raise InputError(
@@ -345,6 +161,63 @@ class MatrixCounter:
         self._names = Vocabulary(blob, offsets)
         self._numbers = numbers
         return numbers[theirs]
+
+
+def check_numbers(matrix: Matrix) -> DocumentCounts:
+    """Return the counts, or weights, of all features of the documents.
+
+    raises  InputError: a number is negative or too large
+    """
+    largest = matrix.data.max(initial=0)
+    if matrix.data.min(initial=0) < 0:
+        raise InputError("the matrix contains negative numbers", hint="train on the texts")
+    if matrix.is_whole and largest > LARGEST_COUNT:
+        raise InputError(
+            f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed"
+        )
+    maximum = MAX_SUM / max(1, len(matrix.data))
+    if not matrix.is_whole and largest > maximum:
+        raise InputError(
+            f"the matrix contains a weight above {maximum:g}, so that sums could overflow"
+        )
+    return matrix.rows()
+
+
+def hash_features(matrix: Matrix, views: Sequence[str]) -> Hashes:
+    """Return the hash of each feature of a matrix, in its view, (n_features,)."""
+    if matrix.names is None:
+        return bucket_hashes(np.arange(matrix.n_features, dtype=np.int32))
+    return np.concatenate([vocabulary_hashes(own) for own in split_views(matrix.names, views)])
+
+
+def hash_rows(
+    rows: DocumentCounts, hashes: Hashes, names: Vocabulary | None, views: Sequence[str]
+) -> DocumentCounts:
+    """Return rows with the hashes of their contents; `hashes` and `names` are of the features."""
+    if not views or names is None:
+        return replace(rows, hashes=document_hashes(rows, hashes[rows.indices]))
+    found = []
+    for places, ends, indices in split_columns(rows.indptr, rows.indices, find_views(names, views)):
+        part = replace(rows, indptr=ends, indices=indices, counts=rows.counts[places])
+        found.append(document_hashes(part, hashes[rows.indices[places]]))
+    return replace(rows, hashes=join_hashes(views, found))
+
+
+def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> None:
+    """Raise InputError unless the features of a matrix are those of other settings. Counts can be
+    weighted in any way.
+    """
+    if matrix.columns is None:
+        return
+    for name in ANALYSIS:
+        values = getattr(matrix.columns.settings, name), getattr(settings, name)
+        if values[0] != values[1]:
+            option = "separate-fields" if name == "fields" else name.replace("_", "-")
+            shown = " and ".join(
+                "not given" if value in (None, ()) else str(value)[:40] for value in values
+            )
+            what = f"the matrix and the model, or another SOURCE, have different settings: --{option} is {shown}"
+            raise InputError(what, hint=LIKE_HINT)
 
 
 def known_tokens(rows: DocumentCounts) -> NDArray[np.int64]:
@@ -371,23 +244,11 @@ def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
     columns are others.
     """
     check_width(matrix, len(names))
-    return replace(
-        matrix, n_features=len(names), feature_blob=names.blob, feature_offsets=names.offsets
-    )
+    return replace(matrix, vocabulary=names, n_features=len(names))
 
 
 def require_counts(matrix: Matrix, job: str) -> None:
-    """Raise ModelError unless the counts of all features of the documents are known; `job` needs
-    them.
-    """
-    if not holds_counts(matrix):
-        raise ModelError(f"{job} needs counts, and the matrix holds weights", hint=COUNTS_HINT)
-    if matrix.is_partial and matrix_features(matrix).vocabulary is not None:
-        raise ModelError(
-            f"{job} needs all words, and the matrix of an older nbtext holds some", hint=COUNTS_HINT
-        )
-
-
-def _freeze(value: Any) -> Any:
-    """Return a value of settings, with tuples for the lists that JSON made of them."""
-    return tuple(map(_freeze, value)) if isinstance(value, list) else value
+    """Raise ModelError if a matrix holds weights; `job` needs counts."""
+    if not matrix.is_whole:
+        hint = "give the texts, or an .npz file of nbtext vectorize"
+        raise ModelError(f"{job} needs counts, and the matrix holds weights", hint=hint)

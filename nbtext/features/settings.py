@@ -1,13 +1,10 @@
-"""The settings that turn text into features, and the validation of parameters for the settings of
-every stage.
-"""
+"""The settings that turn text into features."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, fields, replace
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import astuple, replace
+from typing import Any
 
 from nbtext.documents.settings import read_words
 from nbtext.errors import SettingsError
@@ -17,9 +14,9 @@ from nbtext.features.formulas import (
     TERM_FREQUENCIES,
     WEIGHTINGS,
 )
-from nbtext.features.stop_words import ENGLISH, read_stop_words
+from nbtext.features.stop_words import read_stop_words
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Settings, choices_of, setting, shorthand
+from nbtext.settings import Excludes, Settings, setting, shorthand
 
 ANALYZERS = ("word", "char", "char_wb")
 LONGEST_NGRAM = 100  # words or characters
@@ -332,109 +329,3 @@ class FeatureSettings(Settings):
         return all(
             TERM_FREQUENCIES[each.tf].is_linear and each.norm == "none" for each in self.of_views
         )
-
-
-class ParameterError(SettingsError, ValueError):
-    """A parameter of an estimator has a wrong type or value."""
-
-
-def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters of the library in the types of a settings record.
-
-    Lists, sets and arrays become tuples, NumPy numbers become Python numbers, and an int becomes a
-    float where a float is needed. For `smoothing`, "auto" becomes None; for `stop_words`, "english"
-    becomes the list. The record itself refuses names that are not its fields.
-
-    Parameters
-    ----------
-    record : type
-        A settings dataclass of any stage.
-    parameters : dict
-        Some of its fields.
-
-    Raises
-    ------
-    ParameterError
-        A value has another type, or is not among the choices of its field.
-    """
-    hints = get_type_hints(record)
-    known = {each.name: each for each in fields(record)}
-    converted = {}
-    for name, given in parameters.items():
-        converted[name] = value = _convert(_resolve_name(name, given), hints.get(name))
-        if name not in known:
-            continue
-        choices = choices_of(known[name])
-        if choices and value is not None and value not in choices:
-            raise ParameterError(
-                f"unknown value {value!r}", where=name, hint=f"choose one of {', '.join(choices)}"
-            )
-        if not _has_type(value, hints[name]):
-            raise ParameterError(
-                f"{value!r} has the wrong type, expected {known[name].type}", where=name
-            )
-    return converted
-
-
-def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
-    """Return the first field of a settings record whose value is missing, of another type, or not a
-    choice.
-    """
-    hints = get_type_hints(record)
-    for each in fields(record):
-        value = values.get(each.name, ...)
-        choices = choices_of(each)
-        if not _has_type(value, hints[each.name]) or (
-            choices and value is not None and value not in choices
-        ):
-            return each.name
-    return None
-
-
-def _resolve_name(name: str, value: Any) -> Any:
-    """Return the value of a named choice, as on the command line."""
-    if name == "smoothing" and isinstance(value, str) and value == "auto":
-        return None
-    return (
-        ENGLISH if name == "stop_words" and isinstance(value, str) and value == "english" else value
-    )
-
-
-def _convert(value: Any, hint: Any) -> Any:
-    """Return the value as plain data of this type if that is possible, else the value."""
-    plain = _plain(value)
-    real = tuple(map(_real, plain)) if type(plain) is tuple else _real(plain)
-    return next((each for each in (value, plain, real) if _has_type(each, hint)), value)
-
-
-def _plain(value: Any) -> Any:
-    """Return lists, sets and arrays as tuples, NumPy scalars as Python scalars, and a dict as
-    pairs.
-    """
-    if callable(getattr(value, "tolist", None)):
-        value = value.tolist()
-    if isinstance(value, set | frozenset):
-        value = sorted(value, key=str)
-    if isinstance(value, dict):
-        value = [(str(name), _real(_plain(number))) for name, number in value.items()]
-    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
-
-
-def _real(value: Any) -> Any:
-    return float(value) if type(value) is int and abs(value) < 2**1000 else value
-
-
-def _has_type(value: object, hint: Any) -> bool:
-    """Return whether plain data has a type that settings use: a scalar, a tuple, or a union of
-    these.
-    """
-    if isinstance(hint, UnionType):
-        return any(_has_type(value, part) for part in get_args(hint))
-    if get_origin(hint) is tuple:
-        parts = get_args(hint)
-        if type(value) is not tuple:
-            return False
-        if parts[-1] is Ellipsis:
-            return all(_has_type(item, parts[0]) for item in value)
-        return len(value) == len(parts) and all(map(_has_type, value, parts))
-    return type(value) is hint

@@ -17,9 +17,10 @@ from nbtext.features.counting import ClassCounter, Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.formulas import TERM_FREQUENCIES
 from nbtext.features.selection import is_selective, select_columns
-from nbtext.features.settings import FeatureSettings, convert_parameters
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
+from nbtext.settings import convert_parameters
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

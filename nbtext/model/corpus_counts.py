@@ -22,13 +22,13 @@ from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
 from nbtext.errors import ModelError
 from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
-from nbtext.features.counting import Counter, counter, merge_sorted
+from nbtext.features.counting import Counter, align_documents, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
-from nbtext.features.matrix_counter import MatrixCounter, matrix_weighting
+from nbtext.features.matrix_counter import MatrixCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Part, Run, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.features.weighting import Weighting, WeightingOfViews, document_frequencies
+from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.parallel import return_memory
 from nbtext.records import dataclass
 
@@ -245,6 +245,10 @@ class CorpusCounts:
         if not self.has_all_documents:
             what = "this model needs the counts of each document, which SOURCE does not hold"
             raise ModelError(what, hint="train it on the texts")
+
+    def sample_over(self, vocabulary: Vocabulary | None) -> DocumentCounts:
+        """Return the retained documents over the features of another vocabulary."""
+        return align_documents(self.sample, self.vocabulary, vocabulary)
 
     def fit_weighting(self, features: FeatureSettings) -> Weighting:
         """Return the weighting of the counts; if there is none yet, the one of the settings, fitted
@@ -504,24 +508,6 @@ def unite_vocabularies(
     return Vocabulary(blob, offsets), columns_a, columns_b
 
 
-def align_documents(
-    documents: DocumentCounts, vocabulary: Vocabulary | None, known: Vocabulary | None
-) -> DocumentCounts:
-    """Return documents over the features of another vocabulary, without unknown features; hashed
-    features stay.
-    """
-    if vocabulary is None or known is None:
-        return documents
-    _, offsets, theirs, mine = merge_sorted(
-        vocabulary.blob, vocabulary.offsets, known.blob, known.offsets
-    )
-    columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
-    columns[mine] = np.arange(len(mine), dtype=np.int32)
-    shared = np.flatnonzero(columns[theirs] >= 0)
-    restricted = documents.restrict(shared, len(theirs))
-    return replace(restricted, indices=columns[theirs[shared]][restricted.indices])
-
-
 @dataclass(frozen=True, eq=False)
 class _Union:
     """The features and labels of two corpora, and the new columns and classes of each."""
@@ -707,10 +693,8 @@ class CorpusCounter:
             return_memory()
             vocabulary, columns = counting.vocabulary()  # first: the sums by class have its order
             statistics = self._statistics(counting, sorted_codes)
-        weighted = counting.weighted if isinstance(counting, MatrixCounter) else None
-        is_trimmed = (
-            isinstance(counting, MatrixCounter) and not counting.is_numbered and weighted is None
-        )
+        has_weights = isinstance(counting, MatrixCounter) and counting.has_weights
+        is_trimmed = isinstance(counting, MatrixCounter) and not counting.is_numbered
         del counting  # frees the memory of the counter
         stored = None
         if self._spill is not None and self._spill.is_begun:
@@ -719,16 +703,12 @@ class CorpusCounter:
                 self._spill, [Part(tuple(self._reservoir.runs), columns, sorted_codes)]
             )
         sample = self._reservoir.take_all()
-        sample = sample.arrange(columns) if weighted is None else sample
+        sample = sample if has_weights else sample.arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
         weighting = None
-        if weighted is not None:
+        if has_weights:
             statistics = count_classes(sample, len(columns), len(sets))
-            weighting = matrix_weighting(weighted) or Weighting.fitted(
-                self._settings,
-                document_frequencies(sample.indices, n_features=len(columns)),
-                n_documents=len(sample),
-            )
+            weighting = Weighting()
         labels = tuple(sorted({label for labels in sets for label in labels}))
         label_sets = sets if self._has_lists else None
         if label_sets is not None:

@@ -26,7 +26,7 @@ from nbtext.errors import InputError, ModelError, list_some
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix_counter import name_numbered, require_counts
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
+from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import (
     MAX_LABEL_COLUMNS,
     FittedModel,
@@ -500,5 +500,5 @@ def align_sample(
             what = f"the model has none of the labels {names}; it has {known}"
         raise ModelError(what, hint=hint)
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
-    sample = align_documents(counts.sample, counts.vocabulary, vocabulary)
+    sample = counts.sample_over(vocabulary)
     return replace(sample, classes=classes[sample.classes])

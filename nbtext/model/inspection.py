@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,8 @@ from nbtext.model.source_counting import OnBatch, check_fields, read_batches
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
-    from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
+    from nbtext.features.matrix import Matrix
 
 Names = Mapping[int, str]  # of hashed columns
 
@@ -620,10 +620,14 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     labels = Counter(label for own in lists for label in own)
     named = sorted((label, number) for label, number in labels.items() if label is not None)
     counted = (*named, *((None, labels[None]) for _ in range(None in labels)))
-    kind = "counts" if matrix.data.dtype.kind in "iu" else "weights"
+    columns = matrix.columns
+    assert columns is not None  # of a file with names
+    weights = matrix.csr()
+    kind = "counts" if weights.dtype.kind in "iu" else "weights"
     changed = {
         name: value
-        for name, value in (matrix.settings or {}).items()
-        if (tuple(value) if isinstance(value, list) else value) != getattr(defaults, name, ...)
+        for name, value in asdict(columns.settings).items()
+        if value != getattr(defaults, name)
     }
-    return MatrixInspection(*matrix.shape, len(matrix.data), kind, counted, changed)
+    n_documents, n_columns = weights.shape
+    return MatrixInspection(n_documents, n_columns, weights.nnz, kind, counted, changed)

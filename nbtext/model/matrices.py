@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label
-from nbtext.documents.matrix import Matrix
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import InputError, ModelError
-from nbtext.features.matrix_counter import (
-    check_width,
-    matrix_features,
-    matrix_vocabulary,
-    matrix_weighting,
-    name_numbered,
-    require_counts,
-)
-from nbtext.features.selection import is_selective
+from nbtext.features.matrix import Columns, Matrix
+from nbtext.features.matrix_counter import check_width, name_numbered, require_counts
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
-from nbtext.model.corpus_counts import align_documents
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import select_features
 from nbtext.model.source_counting import (
@@ -48,24 +37,20 @@ MAX_ROWS = 1 << 32  # documents of a block
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """The columns of a matrix that is to be like a model, or like another matrix.
+class Like:
+    """What a matrix is to be like: a model, or another matrix.
 
-    settings    of the features
-    vocabulary  the feature of each column; None if features are hashed
-    weighting   how counts are weighted
-    labels      the names of the labels 0, 1, … of svmlight; None: those of the documents
-    input       what the documents were, and are
+    columns  of the matrix
+    labels   the names of the labels 0, 1, … of svmlight; None: those of the documents
+    input    what the documents were, and are
     """
 
-    settings: FeatureSettings
-    vocabulary: Vocabulary | None
-    weighting: Weighting
+    columns: Columns
     labels: Sequence[str] | None
     input: ModelInput
 
     @classmethod
-    def of_model(cls, model: FittedModel) -> Columns:
+    def of_model(cls, model: FittedModel) -> Like:
         """Return the features of a model. Weights are counts if the model makes its weights of
         counts.
 
@@ -81,44 +66,41 @@ class Columns:
                     what, where="--like", hint="train it without the weights of its views"
                 )
             features = replace(features, tf="count", idf="none", norm="none")
-        features = replace(
-            features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=None
-        )  # the columns are known
         if weighting.is_counting and all(each.tf == "count" for each in features.of_views):
             weighting = Weighting()
-        return cls(features, model.vocabulary, weighting, model.labels, model.input)
+        columns = Columns(
+            _without_selection(features), model.vocabulary, weighting, model.vocabulary is not None
+        )
+        return cls(columns, model.labels, model.input)
 
     @classmethod
-    def of_matrix(cls, matrix: Matrix) -> Columns:
-        """Return the features of a matrix.
-
-        raises  InputError: it does not have the document frequencies of its weights
-        """
-        vocabulary = matrix_vocabulary(matrix)
-        features = replace(
-            matrix_features(matrix), min_df=1, max_df=1.0, max_features=None, select=None
+    def of_matrix(cls, matrix: Matrix) -> Like:
+        """Return the features of a matrix file."""
+        columns = matrix.columns
+        assert columns is not None  # of a file with names
+        columns = replace(
+            columns,
+            settings=_without_selection(columns.settings),
+            is_given=columns.vocabulary is not None,
         )
-        weighting = matrix_weighting(matrix)
-        if weighting is None:
-            if not matrix.is_whole:
-                what = "the matrix is of an older nbtext, which did not store the document frequencies of its weights"
-                raise InputError(what, where="--like", hint="make it again")
-            none = np.zeros(matrix.n_features, dtype=np.int64)
-            weighting = Weighting.of_counts(features, vocabulary, none, lambda: none, n_documents=1)
-        features = replace(features, vocabulary=None)
         labels = {
             label
             for given in matrix.labels
             for label in ((given,) if isinstance(given, str) else given or ())
         }
-        return cls(features, vocabulary, weighting, sorted(labels) or None, matrix.input)
+        return cls(columns, sorted(labels) or None, matrix.input)
+
+
+def _without_selection(features: FeatureSettings) -> FeatureSettings:
+    """Return settings of features whose columns are known."""
+    return replace(features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=None)
 
 
 def vectorize_source(
     source: Source,
     features: FeatureSettings,
     *,
-    like: Columns | None = None,
+    like: Like | None = None,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> Matrix:
@@ -140,7 +122,7 @@ def vectorize_source(
     if like is None:
         features = source_features(source, features)
     else:
-        features = like.settings
+        features = like.columns.settings
         check_fields(features.fields, source.field_names)
     features.check_hash_bits()
     read: dict[int, tuple[Sequence[str], list[Label]]] = {}
@@ -170,49 +152,28 @@ def vectorize_source(
     counts = replace(counts, sample=replace(sample.take(order), groups=None))
     ids = [identity for number in sorted(read) for identity in read[number][0]]
     labels = [label for number in sorted(read) for label in read[number][1]]
-    everything = counts.sample, counts.vocabulary
     if like is None:
         selected, _ = select_features(counts, features)
-        rows = selected.sample
-        vocabulary = selected.vocabulary
         weighting = selected.fit_weighting(features)
+        is_given = features.vocabulary is not None
+        columns = Columns(features, selected.vocabulary, weighting, is_given)
     else:
-        rows = align_documents(*everything, like.vocabulary)
-        vocabulary = like.vocabulary
-        weighting = like.weighting
-    is_given = vocabulary is not None and (like is not None or features.vocabulary is not None)
-    columns = _Columns(vocabulary, 1 << (features.hash_bits or 0))
-    # the names of the columns are its words
-    listed: tuple[str, ...] | None = () if is_given else None
-    listed = features.vocabulary if is_given and is_selective(features) else listed
-    data = weighting.weights(rows.indptr, rows.indices, rows.counts)
-    matrix = Matrix(
-        data,
-        rows.indices,
-        rows.indptr,
-        *columns.named,
+        columns = like.columns
+    sample = counts.sample
+    return Matrix(
+        sample.counts,
+        sample.indices,
+        sample.indptr,
+        counts.vocabulary,
+        counts.statistics.n_features,
         ids,
         labels,
-        asdict(replace(features, vocabulary=listed)),
-        input=source.model_input if like is None else like.input,
-    )
-    if not weighting.is_counting:
-        views = getattr(weighting, "views", ()) or (weighting,)
-        parameters = [dict(each.parameters) for each in views]
-        matrix = replace(matrix, idf=weighting.list_idf(matrix.n_features), parameters=parameters)
-    if data is rows.counts and not is_given and not is_selective(features):
-        return matrix
-    rows, vocabulary = everything
-    columns = _Columns(vocabulary, matrix.n_features)
-    return replace(
-        matrix,
-        counted=Matrix(
-            rows.counts, rows.indices, rows.indptr, *columns.named, ids, labels, matrix.settings
-        ),
+        columns,
+        source.model_input if like is None else like.input,
     )
 
 
-def _name_columns(batch: Batch, like: Columns | None) -> Batch:
+def _name_columns(batch: Batch, like: Like | None) -> Batch:
     """Return rows of a matrix; those without names get the names of the columns and labels that
     they are like.
     """
@@ -223,31 +184,16 @@ def _name_columns(batch: Batch, like: Columns | None) -> Batch:
         raise InputError(
             "the matrix has no names of features", hint="give --like MODEL, which has them"
         )
-    if like.vocabulary is None:
-        check_width(matrix, 1 << (like.settings.hash_bits or 0))
+    if like.columns.vocabulary is None:
+        check_width(matrix, like.columns.n_columns)
     else:
-        matrix = name_numbered(matrix, like.vocabulary)
+        matrix = name_numbered(matrix, like.columns.vocabulary)
     return label_numbered(replace(batch, matrix=matrix), like.labels or ())
-
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """The features of columns; None if they are hashed, into n_hashed columns."""
-
-    vocabulary: Vocabulary | None
-    n_hashed: int
-
-    @property
-    def named(self) -> tuple[int, NDArray[np.uint8], NDArray[np.int64]]:
-        """The number of columns, and their names."""
-        if self.vocabulary is None:
-            return self.n_hashed, np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
-        return len(self.vocabulary), self.vocabulary.blob, self.vocabulary.offsets
 
 
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:
     """Train on a matrix of documents; its settings make features of the texts to predict."""
-    features = matrix_features(matrix)
+    features = matrix.features
     check_hashing(features, model_settings)
     task = CountingTask(features, sample_size(features, model_settings))
     counts = task.count(matrix.blocks(), lambda _block, _batch: None)

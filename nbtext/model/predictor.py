@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
@@ -15,13 +14,12 @@ from numpy.typing import NDArray
 from nbtext.bayes.conformal import log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
-from nbtext.documents.matrix import Matrix
 from nbtext.documents.names import find_terms
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.matrix_counter import MatrixCounter, document_rows, known_tokens, name_numbered
-from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.matrix import Matrix
+from nbtext.features.matrix_counter import MatrixCounter, known_tokens
 from nbtext.model.fitted_model import Evidence, FittedModel
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.settings import DecisionSettings
@@ -80,7 +78,8 @@ class Predictor:
 
     @cached_property
     def _matrix_counter(self) -> MatrixCounter:
-        return MatrixCounter(self.model.feature_settings, self.model.vocabulary)
+        model = self.model
+        return MatrixCounter(model.feature_settings, model.vocabulary, model.input.matrix_columns)
 
     def score(self, columns: Sequence[Sequence[str]] | Matrix) -> Scores:
         """Return the scores of texts, given as one list for each text field, or of the rows of a
@@ -134,14 +133,7 @@ class Predictor:
         if not isinstance(columns, Matrix):
             self.model.check_takes_texts()
             return self._counter.rows(columns)
-        of_matrix = self.model.input.matrix_columns
-        if of_matrix is None or self.model.vocabulary is None or not columns.is_numbered:
-            return self._matrix_counter.rows(columns)
-        # the names of the features of the model are numbers of columns
-        kept = np.array(list(map(int, self.model.vocabulary.terms)), dtype=np.int64)
-        names = Vocabulary.of_numbers(of_matrix)
-        rows = document_rows(name_numbered(columns, names), names).restrict(kept, of_matrix)
-        return replace(rows, n_tokens=known_tokens(rows))
+        return self._matrix_counter.rows(columns)
 
     def score_rows(self, rows: DocumentCounts) -> tuple[Scores, NDArray[Any]]:
         """Return the scores of counted texts, and the weight of each entry."""

@@ -20,14 +20,14 @@ from nbtext.documents.fields import name_of, text_of
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import count_matrix, vocabulary_hashes
-from nbtext.features.settings import FeatureSettings, convert_parameters
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.predictions import rank_labels
 from nbtext.model.task import LEAST
-from nbtext.settings import check_rules, list_settings
+from nbtext.settings import check_rules, convert_parameters, list_settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -13,7 +13,6 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import already_counted
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
-from nbtext.features.matrix_counter import matrix_features
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts, add_counts
@@ -177,7 +176,9 @@ def source_features(source: Source, features: FeatureSettings) -> FeatureSetting
     for each in fields(FeatureSettings):
         if getattr(features, each.name) != each.default:
             raise refuse(each.name, already_counted())
-    return matrix_features(matrix)
+    features = matrix.features
+    assert isinstance(features, FeatureSettings)  # for the types
+    return features
 
 
 def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:

@@ -26,11 +26,9 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.matrix import Matrix
 from nbtext.documents.settings import ModelInput
-from nbtext.errors import ArtifactError, InputError
+from nbtext.errors import ArtifactError
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel
@@ -489,28 +487,6 @@ def test_limits_and_checks_are_those_of_fields() -> None:
     for name in audit.LIMITS:
         kind, _, field = name.partition(".")
         assert field in fields_of(stored[kind]), name
-
-
-def test_a_matrix_file_of_another_version() -> None:
-    """A setting that a matrix file does not have is its default; an unknown one is of a newer
-    nbtext.
-    """
-    matrix = Matrix(
-        np.ones(2, dtype=np.int32),
-        np.array([0, 1], dtype=np.int32),
-        np.arange(3),
-        2,
-        *(getattr(Vocabulary.from_terms(("green", "red")), name) for name in ("blob", "offsets")),
-        ["1", "2"],
-        ["a", "b"],
-        {"analyzer": "word"},
-    )
-    assert TextClassifier().fit_matrix(matrix).predict(["red", "green"]).tolist() == ["b", "a"]
-    newer = dataclasses.replace(matrix, settings={"later": 1})
-    with pytest.raises(
-        InputError, match="newer nbtext: this one does not know its setting 'later'; update nbtext"
-    ):
-        TextClassifier().fit_matrix(newer)
 
 
 @pytest.mark.parametrize("name", KINDS)

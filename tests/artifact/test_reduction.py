@@ -18,7 +18,7 @@ from nbtext.artifact.model import measure_model
 from nbtext.artifact.reduction import keep_features, limit_size, rank_features
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ArtifactError, ModelError, SettingsError
-from nbtext.model.corpus_counts import align_documents
+from nbtext.features.counting import align_documents
 from nbtext.model.fitted_model import DocumentNumbers, TrainedModel, make_trained_model
 from nbtext.model.predictor import Predictor
 

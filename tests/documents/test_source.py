@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.documents.matrix import Matrix, save_matrix
-from nbtext.documents.names import pack_names
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import InputError, SettingsError
+from nbtext.features.matrix import Columns, Matrix, save_matrix
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
 
 READ = """
 import sys, json
@@ -264,9 +266,10 @@ def test_a_matrix_is_a_source(opened: Callable[..., Any], tmp_path: Path) -> Non
     """is_matrix tells a matrix by its first bytes, whatever its name; its rows are documents
     without texts.
     """
-    blob, offsets = pack_names(["a"])
+    names = Vocabulary.from_terms(["a"])
     ones = np.ones(1, dtype=np.int32)
-    matrix = Matrix(ones, ones * 0, np.array([0, 1]), 1, blob, offsets, ["1"], [None], {})
+    columns = Columns(FeatureSettings(), names, Weighting())
+    matrix = Matrix(ones, ones * 0, np.array([0, 1]), names, 1, ["1"], [None], columns)
     for name in ("x.npz", "x"):
         with open(tmp_path / name, "wb") as file:
             save_matrix(matrix, file)

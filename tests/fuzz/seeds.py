@@ -15,9 +15,9 @@ import targets
 
 from nbtext.artifact.model import save_model
 from nbtext.artifact.reduction import keep_features
-from nbtext.documents.matrix import write_matrix
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
+from nbtext.features.matrix import write_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.fitted_model import DocumentNumbers, make_trained_model
 from nbtext.model.matrices import vectorize_source

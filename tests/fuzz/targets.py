@@ -22,12 +22,12 @@ from nbtext import TextClassifier, load_model
 from nbtext.documents import jsonl as jsonl_reader
 from nbtext.documents import streams
 from nbtext.documents.batch import Batch
-from nbtext.documents.matrix import load_matrix
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError, NbtextWarning
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
+from nbtext.features.matrix import load_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.predictor import Predictor

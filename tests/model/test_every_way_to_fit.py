@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.documents.matrix import save_matrix
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.errors import NbtextError, SettingsError
+from nbtext.features.matrix import save_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.matrices import vectorize_source
@@ -194,7 +193,7 @@ def test_columns_are_features(parameters: dict[str, Any], tmp_path: Path) -> Non
     texts.
     """
     matrix = vectorize_source(open_texts(tmp_path), FeatureSettings())
-    X = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    X = matrix.csr()
     found = answers(parameters, lambda each: each.fit(X, LABELS), X)
     expected = answers(parameters, fit_texts, TEXTS)
     of_features = {each.name for each in fields(FeatureSettings)} - {*OF_COLUMNS}

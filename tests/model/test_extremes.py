@@ -1,6 +1,6 @@
 """Extreme numbers: no overflow, underflow or NaN."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,11 @@ import pytest
 from nbtext import TextClassifier, load_model, save_model
 from nbtext.bayes.class_statistics import MAX_COUNTED
 from nbtext.bayes.settings import LARGEST, SMALLEST
-from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
+from nbtext.features.matrix import Columns, Matrix
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
 from nbtext.kernel import HAS_KERNEL
 
 MANY = 100_000 if HAS_KERNEL else 10_000
@@ -157,28 +159,14 @@ def test_a_matrix_of_too_large_counts_is_refused() -> None:
     """A count that 32 bits do not hold is an error, not another number; so are weights that no
     model file holds.
     """
-    names = np.frombuffer(b"redround", dtype=np.uint8), np.array([0, 3, 8])
+    names = Vocabulary.from_terms(["red", "round"])
+    columns = Columns(FeatureSettings(), names, Weighting())
     for data, said in (
         ([1, 2**33], "above 2,147,483,647"),
         ([1.0, 1e19], "could overflow"),
         ([1e308, 1e308], "could overflow"),
     ):
         entries = np.array(data), np.array([0, 1], dtype=np.int32), np.array([0, 1, 2])
-        matrix = Matrix(*entries, 2, *names, ["1", "2"], ["a", "b"], asdict(FeatureSettings()))
+        matrix = Matrix(*entries, names, 2, ["1", "2"], ["a", "b"], columns)
         with pytest.raises(InputError, match=said):
             TextClassifier().fit_matrix(matrix)
-
-
-@pytest.mark.parametrize("hash_bits", [None, 1])
-def test_a_matrix_of_columns_that_its_settings_do_not_make_is_refused(
-    hash_bits: int | None,
-) -> None:
-    """Two words for three columns, or three buckets of one bit."""
-    names = (b"", [0]) if hash_bits else (b"redround", [0, 3, 8])
-    entries = np.array([1, 1]), np.array([0, 2], dtype=np.int32), np.array([0, 1, 2])
-    arrays = np.frombuffer(names[0], dtype=np.uint8), np.array(names[1])
-    matrix = Matrix(
-        *entries, 3, *arrays, ["1", "2"], ["a", "b"], asdict(FeatureSettings(hash_bits=hash_bits))
-    )
-    with pytest.raises(InputError, match="does not contain valid feature settings"):
-        TextClassifier().fit_matrix(matrix)

@@ -7,8 +7,10 @@ import pytest
 from scipy.io import mmread
 from sklearn.datasets import load_svmlight_file
 
-from nbtext.documents.matrix import Matrix, write_matrix
+from nbtext.features.matrix import Columns, Matrix, write_matrix
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
 
 DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
 
@@ -18,17 +20,9 @@ def matrix_of(dtype: type) -> Matrix:
     values = DENSE[DENSE > 0].astype(dtype) * (1 if dtype is np.int32 else dtype(1 / 3))
     indptr = np.array([0, 2, 2, 3])
     indices = np.array([0, 2, 1], dtype=np.int32)
-    return Matrix(
-        values,
-        indices,
-        indptr,
-        3,
-        names.blob,
-        names.offsets,
-        ["x", "y", "z"],
-        ["spam", None, "ham"],
-        {},
-    )
+    columns = Columns(FeatureSettings(), names, Weighting())
+    labels = ["spam", None, "ham"]
+    return Matrix(values, indices, indptr, names, 3, ["x", "y", "z"], labels, columns)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])

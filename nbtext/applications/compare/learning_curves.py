@@ -21,7 +21,7 @@ from nbtext.evaluation.cross_validation import predict_documents
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.metrics import CURVES
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounts, align_documents
+from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitting import align_to_vocabulary
 from nbtext.parallel import parallel_map
 
@@ -111,7 +111,7 @@ def compute_learning_curves(
     labels = everything.labels
     if test is not None:
         other = align_to_vocabulary(test, features)
-        tested = align_documents(other.sample, other.vocabulary, everything.vocabulary)
+        tested = other.sample_over(everything.vocabulary)
         labels = test.labels
 
     def evaluate(documents: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[Evaluation]:
