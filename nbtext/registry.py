@@ -54,11 +54,13 @@ class Application(NamedTuple):
     package   the name of its package, `__package__`
     commands  its commands, by name
     options   its options, by the command that has them
+    methods   places of functions that methods of `TextClassifier` call, by the names of these
     """
 
     package: str
     commands: Mapping[str, CommandLine] = {}
     options: Mapping[str, Added] = {}
+    methods: Mapping[str, str] = {}
 
     def load(self, place: str) -> Any:
         """Import what a place names."""
@@ -102,6 +104,17 @@ def list_options(command: str) -> Iterator[tuple[Application, Added]]:
     for application in list_applications():
         if command in application.options:
             yield application, application.options[command]
+
+
+def load_method(name: str) -> Any:
+    """Import the function that a method of `TextClassifier` calls.
+
+    raises  NbtextError: no application has it
+    """
+    for application in list_applications():
+        if name in application.methods:
+            return application.load(application.methods[name])
+    raise NbtextError(f"no application has the method {name!r}", hint="install nbtext in full")
 
 
 def find_command(name: str) -> Any:

@@ -5,7 +5,7 @@ scikit-learn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
@@ -32,14 +32,15 @@ from nbtext.model.training import (
     train_on_counts,
     train_on_source,
 )
+from nbtext.registry import load_method
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
+    from nbtext.bayes.prevalence import Prevalence
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Candidate
     from nbtext.features.matrix import Matrix
-    from nbtext.model.prevalence import Prevalence
 
 
 class TextClassifier:
@@ -383,11 +384,9 @@ class TextClassifier:
         """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext
         prevalence` does.
         """
-        from nbtext.model.prevalence import estimate_text_prevalence
-
-        return estimate_text_prevalence(
-            self.model_, sklearn_compat.list_texts(X, self.fitted_.feature_settings)
-        )
+        estimate: Callable[[TrainedModel, list[str]], Prevalence] = load_method("prevalence")
+        texts = sklearn_compat.list_texts(X, self.fitted_.feature_settings)
+        return estimate(self.model_, texts)
 
     @property
     def model_(self) -> TrainedModel:

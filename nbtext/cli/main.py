@@ -28,7 +28,6 @@ COMMANDS = {
         "train": "Train a model on labeled documents, and save it.",
         "predict": "Predict the labels of documents, and print one record for each, in order.",
         "evaluate": "Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.",
-        "prevalence": "Estimate the share of each label among unlabeled documents.",
         "vectorize": "Convert documents to a sparse matrix, and save it.",
         "demo": "Write a small corpus of labeled texts, to try the commands on.",
     },

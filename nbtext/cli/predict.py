@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,14 +17,13 @@ from nbtext.report.settings import ColumnSettings
 from nbtext.settings import Excludes, part, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nbtext.documents.settings import InputSettings
-    from nbtext.model.fitted_model import FittedModel
+    from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.predictions import Predictions
 
 NOT_EACH = 1  # the exit status if a document does not have the label of --exit-status
-ONE_PASS = "it reads SOURCE twice, which standard input and a pipe do not allow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +36,6 @@ class Predict:
         PREDICTION_FORMATS,
         notes="`header` is a line X-Nbtext-Label for the header of each mail, for procmail and "
         "sieve; `fasttext` is a line __label__NAME.",
-    )
-    adapt_prior: bool = setting(
-        False,
-        "Adapt the probabilities to the shares of the labels in SOURCE, as `nbtext prevalence` estimates them. "
-        "It assumes that only these shares differ from those in training. SOURCE is read twice.",
-        title="Predictions",
     )
     exit_status: str | None = setting(
         None,
@@ -58,6 +50,7 @@ class Predict:
     input: InputSettings = options.unlabeled_input()
     cluster: ClusterSettings = part(ClusterSettings)
     run: options.RunSettings = options.run()
+    steps: tuple[Callable[..., TrainedModel], ...] = ()  # of applications
 
 
 @command(
@@ -67,10 +60,6 @@ class Predict:
     notes="With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
     "Memory does not grow with the number of documents.",
     rules=[
-        Excludes("adapt_prior", "cluster"),
-        Excludes(
-            "adapt_prior", "coverage", because="prediction sets cover only documents as in training"
-        ),
         Excludes("exit_status", "cluster"),
         Excludes("to", "add_columns", because="the rows keep the format of SOURCE"),
         Excludes("cluster", "add_columns"),
@@ -84,17 +73,13 @@ def predict(given: Predict) -> int:
     a record with an empty label. jsonl, json, table and header also have the reason; with
     --add-columns, --columns label,reason adds it to others.
     """
-    from nbtext.documents.streams import STANDARD_INPUT, is_regular
+    from nbtext.artifact.model import load_model
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.predictions import predictions_result
 
     decisions = given.decisions
     output = given.result.output
     is_adding = given.columns.add_columns
-    if given.adapt_prior:
-        paths = (path for path in given.sources if os.path.exists(path) and not os.path.isdir(path))
-        if STANDARD_INPUT in given.sources or not all(map(is_regular, paths)):
-            raise SettingsError(ONE_PASS, where="adapt_prior", hint="save the documents to a file")
     if is_adding:
         check_output(output)
         read = replace(given.input, keeps_rows=True)
@@ -108,7 +93,10 @@ def predict(given: Predict) -> int:
         if may_be_folder:
             _predict_on_cluster(replace(given, input=read), chosen)
             return 0
-    fitted = _load(given)
+    trained = load_model(given.model)
+    for step in given.steps:
+        trained = step(given, trained)
+    fitted = trained.fitted
     answer = Answer(given.exit_status, fitted.labels) if given.exit_status is not None else None
     blank = [
         name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns
@@ -175,27 +163,6 @@ class Answer:
             what = f"{number_of(self._n_unread, 'document')} could not be read"
             raise InputError(what, where="--exit-status", hint="leave it out to see the reasons")
         return 0 if self._n_with == self._n_documents else NOT_EACH
-
-
-def _load(given: Predict) -> FittedModel:
-    """Return the model, with --adapt-prior with probabilities for the shares of labels among the
-    documents.
-    """
-    from nbtext.artifact.model import load_model
-
-    trained = load_model(given.model)
-    fitted = trained.fitted
-    if not given.adapt_prior:
-        return fitted
-    from nbtext.model.prevalence import adapt_prior, check_adaptation, estimate_prevalence
-
-    check_adaptation(fitted)
-    run = replace(given.run, quiet=True)
-    with running.open_documents(given.sources, given.input, run, trained_on=fitted.input) as (
-        source,
-        _,
-    ):
-        return adapt_prior(fitted, estimate_prevalence(trained, source, jobs=run.jobs)[""])
 
 
 def _check_format(output_format: str, decisions: DecisionSettings) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from table import markdown
 
-from nbtext.bayes.prevalence import MIN_DOCUMENTS, PosteriorSums
+from nbtext.applications.prevalence.shares import MIN_DOCUMENTS, PosteriorSums
 from nbtext.text_classifier import TextClassifier
 
 # a smaller pool has only small samples
@@ -63,7 +63,7 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
     def judge(drawn: NDArray[np.int64], chosen: NDArray[np.int64]) -> list[tuple[float, ...]]:
         sums = PosteriorSums(len(labels))
         sums.add(probabilities[drawn])
-        found = known.estimate(sums)
+        found = sums.estimate_labels(known)
         true = has_label[drawn].mean(axis=0)
         is_covered = (found.low <= true + 1e-12) & (true <= found.high + 1e-12)
         columns = (

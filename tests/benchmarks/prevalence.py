@@ -46,8 +46,8 @@ from protocols import (
 )
 from table import markdown
 
+from nbtext.applications.prevalence.adaptation import adapt_prior
 from nbtext.bayes.scorer import log_posterior
-from nbtext.model.prevalence import adapt_prior
 from nbtext.text_classifier import TextClassifier
 
 SAMPLES = 200

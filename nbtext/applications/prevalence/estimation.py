@@ -1,28 +1,21 @@
-"""The share of each label among many unlabeled documents, and predictions that are adapted to
-it.
-"""
+"""The share of each label among many unlabeled documents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.prevalence import (
-    MAX_CLASSES,
-    MeanPosteriors,
+from nbtext.applications.prevalence.drift import WordSums
+from nbtext.applications.prevalence.shares import (
     PosteriorSums,
-    ShareEstimate,
-    WordDrift,
-    WordSums,
     count_predictions,
-    shrink_shares,
+    is_measured,
 )
-from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.prevalence import MAX_CLASSES, MeanPosteriors, Prevalence
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.analyzer import refuse_long_texts
@@ -38,48 +31,9 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 
-ASSUMED = "the errors of these labels are not known, and assumed to be 0"
-# of labels that may overlap
-MAY_BE_ANY = "these labels have too few training documents, and any share is possible"
 N_DRIFTED = 5  # features that are named
 TEXTS_AT_ONCE = 512
 MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its features
-
-
-@dataclass(frozen=True, eq=False)
-class Prevalence:
-    """The estimated shares of labels among documents.
-
-    labels       of the model, sorted
-    n_documents  that could be read
-    estimate     the share of each label, and its interval; the count of predictions, if more than
-                 shares has changed
-    predicted    (n_classes,), number of documents that are predicted as each label
-    unmeasured   labels without a left-out document (several labels: with fewer than ten), whose
-                 errors are not known
-    n_predicted  number of predictions that shares are of: those with a label, or all if a document
-                 can have several
-    doubt        what is not known of unmeasured labels
-    drift        how the words differ from those of training beyond the shares; None: not known, as
-                 with several labels
-    drifted      the features with the largest deviations, as text; those of hashed features have no
-                 text
-    """
-
-    labels: tuple[str, ...]
-    n_documents: int
-    estimate: ShareEstimate
-    predicted: NDArray[np.int64]
-    unmeasured: tuple[str, ...]
-    n_predicted: int
-    doubt: str
-    drift: WordDrift | None = None
-    drifted: tuple[str, ...] = ()
-
-    @property
-    def naive_shares(self) -> NDArray[np.float64]:
-        """The share of the predictions with each label."""
-        return np.asarray(self.predicted / max(1, self.n_predicted))
 
 
 class _Counted(NamedTuple):
@@ -182,21 +136,32 @@ class _Estimator:
         assert known is not None  # see check_prevalence
         n = sums.n_documents
         if not isinstance(known, MeanPosteriors):
-            missing = tuple(labels[k] for k in np.flatnonzero(~known.is_measured).tolist())
-            return Prevalence(labels, n, known.estimate(sums), predicted, missing, n, MAY_BE_ANY)
-        statistics = self._model.counts.statistics
-        statistics = statistics if fitted.columns is None else statistics.restrict(fitted.columns)
-        drift = words.compare(statistics, sums.solve(known), fitted.scorer)
+            missing = ~is_measured(known)
+            estimate = sums.estimate_labels(known)
+            n_predicted = n
+            drift = None
+        else:
+            missing = known.documents == 0
+            statistics = self._model.counts.statistics
+            if fitted.columns is not None:
+                statistics = statistics.restrict(fitted.columns)
+            drift = words.compare(statistics, sums.solve(known), fitted.scorer)
+            estimate = sums.estimate(known, drift)
+            n_predicted = int(predicted.sum())
+            if drift is not None and drift.is_rejected and n_predicted:
+                estimate = count_predictions(predicted, right, sums, estimate)
         drifted: tuple[str, ...] = ()
         if drift is not None and fitted.vocabulary is not None:
             drifted = tuple(fitted.vocabulary.terms[j] for j in drift.features[:N_DRIFTED].tolist())
-        missing = tuple(labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
-        estimate = sums.estimate(known, drift)
-        n_predicted = int(predicted.sum())
-        if drift is not None and drift.is_rejected and n_predicted:
-            estimate = count_predictions(predicted, right, sums, estimate)
         return Prevalence(
-            labels, n, estimate, predicted, missing, n_predicted, ASSUMED, drift, drifted
+            labels,
+            n,
+            estimate,
+            predicted,
+            predicted / max(1, n_predicted),
+            tuple(labels[k] for k in np.flatnonzero(missing).tolist()),
+            None if drift is None else drift.share,
+            drifted,
         )
 
 
@@ -227,7 +192,7 @@ def estimate_prevalence(
 
 
 def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Prevalence:
-    """Return the shares of labels among some texts; see `estimate_prevalence`."""
+    """Return the shares of labels among some texts: `TextClassifier.prevalence`."""
     estimator = _Estimator(model)
     for part in text_batch(list(texts)).split(TEXTS_AT_ONCE):
         estimator.add(*estimator.predict(part))
@@ -255,49 +220,3 @@ def check_prevalence(model: FittedModel) -> None:
     hint = f"{again}, or refit it with nbtext calibrate" if is_single else again
     what = "estimating shares needs probabilities of left-out documents, which the model does not store"
     raise ModelError(what, hint=hint)
-
-
-def check_adaptation(model: FittedModel) -> None:
-    """Raise SettingsError if a document can have several labels: each probability depends on those
-    of other labels.
-    """
-    if not model.task.is_exclusive:
-        what = "the model gives a document several labels, and the shares of some change the probability of others"
-        raise SettingsError(
-            what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works"
-        )
-
-
-def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
-    """Return the model with probabilities for documents whose labels have the estimated shares.
-
-    The probability of each label is multiplied by the ratio of its new share and its share in
-    training. An uncertain estimate changes them less; see `shrink_shares`.
-
-    Source: Saerens, Latinne and Decaestecker, Adjusting the Outputs of a Classifier to New a Priori
-    Probabilities, 2002, equation 2.4.
-
-    Raises
-    ------
-    SettingsError
-        The model has thresholds that meet a target only with the shares of training.
-    """
-    check_adaptation(model)
-    known = model.calibration.mean_posteriors
-    earlier = model.calibration.prior_adjustment
-    if model.model_settings.has_targets:
-        what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
-        raise SettingsError(
-            what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets"
-        )
-    if known is None:
-        what = "needs the shares of labels in training, which the model does not store"
-        raise ModelError(what, where="--adapt-prior", hint="train it again")
-    shares = shrink_shares(prevalence.estimate, prevalence.n_documents, known.prior)
-    ratios = np.log(shares) - np.log(known.prior)
-    adjustment = ratios + (0.0 if earlier is None else earlier)
-    calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())
-    # that of documents without a known word
-    log_prior = log_posterior((model.log_prior + ratios)[None, :])[0]
-    task: Any = model.task
-    return replace(model, task=replace(task, calibration=calibration, log_prior=log_prior))

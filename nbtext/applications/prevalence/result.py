@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.prevalence import CONFIDENCE
+from nbtext.applications.prevalence.drift import MAX_DRIFT, MIN_DRIFT
+from nbtext.applications.prevalence.shares import CONFIDENCE
 from nbtext.errors import list_some, number_of, printable
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table
@@ -13,7 +14,8 @@ from nbtext.report.terminal import Screen, new_table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from nbtext.model.prevalence import Prevalence
+    from nbtext.bayes.prevalence import Prevalence
+    from nbtext.model.task import Task
 
 COLUMNS = ("label", "share", "low", "high", "documents", "predicted", "predicted_share")
 
@@ -37,7 +39,7 @@ def prevalence_result(
         nested = [
             ({"group": name} if is_grouped else {})
             | {"documents": found.n_documents}
-            | ({} if found.drift is None else {"drift": found.drift.share})
+            | ({} if found.drift is None else {"drift": found.drift})
             | {"labels": [dict(zip(COLUMNS, row, strict=True)) for row in _rows(found)]}
             for name, found in groups.items()
         ]
@@ -81,25 +83,28 @@ def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
     return list(zip(found.labels, *(each.tolist() for each in figures), strict=True))
 
 
-def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:
+def describe_doubts(groups: Mapping[str, Prevalence], task: Task) -> Iterator[str]:
     """Yield a line for what makes estimates uncertain: labels that are not measured, and words that
     have changed.
     """
     first = next(iter(groups.values()))
     if first.unmeasured:
-        yield f"{first.doubt}: {list_some(first.unmeasured, 5)}"
+        doubt = "these labels have too few training documents, and any share is possible"
+        if task.is_exclusive:
+            doubt = "the errors of these labels are not known, and assumed to be 0"
+        yield f"{doubt}: {list_some(first.unmeasured, 5)}"
     for name, each in groups.items():
-        if each.drift is None or not each.drift.is_rejected:
+        if each.drift is None or each.drift < MIN_DRIFT:
             continue
         words = f" (most: {', '.join(each.drifted)})" if each.drifted else ""
-        result = "the intervals allow for as many errors as the probabilities say, and for the effect of these words"
-        result = (
-            "any share is possible"
-            if each.drift.is_too_large
-            else f"{result}, not for other changes"
-        )
+        result = "any share is possible"
+        if each.drift <= MAX_DRIFT:
+            result = (
+                "the intervals allow for as many errors as the probabilities say, and for the effect of these words, "
+                "not for other changes"
+            )
         where = f"group {name}: " if name else ""
         yield (
-            f"{where}{each.drift.share:.1%} of the words differ from those of training, whatever the shares of the "
+            f"{where}{each.drift:.1%} of the words differ from those of training, whatever the shares of the "
             f"labels are{words}, so the shares are those of the predictions, not corrected; {result}"
         )

@@ -21,7 +21,7 @@ LABELS = ["noise", "parking", "permits", "streets", "taxes", "trash"]
 def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model of spam and ham, and new documents of which a tenth are spam."""
     folder = tmp_path_factory.mktemp("spam")
-    top = Path(__file__).parents[2]
+    top = Path(__file__).parents[3]
     nbtext("train", str(top / "corpora" / "spam"), "-q", "-o", "demo.joblib", cwd=folder)
     nbtext(
         "sample",
@@ -301,25 +301,6 @@ def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
     nbtext("prevalence", "new.jsonl", "-m", "m3", cwd=spam).refused(1, "nbtext calibrate")
 
 
-def test_from_python(nbtext: Any, spam: Path) -> None:
-    """TextClassifier.prevalence returns what the command prints; no texts are an error."""
-    rows = [
-        json.loads(line) for line in (spam / "new.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    classifier = load_model(spam / "m")
-    found = classifier.prevalence([row["text"] for row in rows])
-    printed = nbtext(
-        "prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", cwd=spam
-    ).out.splitlines()
-    for place, each in enumerate(map(json.loads, printed)):
-        assert each["label"] == found.labels[place]
-        assert each["share"] == pytest.approx(found.estimate.shares[place], abs=1e-6)
-        assert each["low"] == pytest.approx(found.estimate.low[place], abs=1e-3)
-        assert each["predicted"] == found.predicted[place]
-    with pytest.raises(InputError, match="no documents to estimate shares from"):
-        classifier.prevalence([])
-
-
 @pytest.mark.parametrize("name", ["m", "topics"])
 def test_python_and_the_command_agree(nbtext: Any, spam: Path, topics: Path, name: str) -> None:
     """Also on empty texts, which are predicted like others, and with several labels."""
@@ -340,6 +321,8 @@ def test_python_and_the_command_agree(nbtext: Any, spam: Path, topics: Path, nam
             assert each[key] == pytest.approx(values[place], abs=1e-6)
     if name == "m":
         assert sum(found.predicted.tolist()) == 120
+    with pytest.raises(InputError, match="no documents to estimate shares from"):
+        load_model(model).prevalence([])
 
 
 @pytest.fixture(scope="module")

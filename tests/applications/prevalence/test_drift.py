@@ -7,17 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
+from nbtext.applications.prevalence.drift import MAX_DRIFT, SIGNIFICANT, WordDrift, WordSums
+from nbtext.applications.prevalence.shares import PosteriorSums
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.multinomial import MULTINOMIAL
-from nbtext.bayes.prevalence import (
-    MAX_DRIFT,
-    SIGNIFICANT,
-    MeanPosteriors,
-    PosteriorSums,
-    WordDrift,
-    WordSums,
-    fit_mean_posteriors,
-)
+from nbtext.bayes.prevalence import MeanPosteriors, fit_mean_posteriors
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 

@@ -3,33 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from nbtext.cli import options, running
+from nbtext.applications.prevalence.settings import Prevalence
+from nbtext.cli import running
 from nbtext.cli.command import command
 from nbtext.errors import SettingsError
-from nbtext.records import dataclass
-from nbtext.settings import setting
-
-if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prevalence:
-    """The settings of `nbtext prevalence`."""
-
-    sources: tuple[str, ...] = options.sources()
-    model: str = options.model_file()
-    group_field: str | None = setting(
-        None,
-        "Column, JSON key or mail header of a group, such as the month. Each group has its own shares: a row for "
-        "each group and label.",
-        metavar="NAME",
-    )
-    result: options.ResultSettings = options.result()
-    input: InputSettings = options.unlabeled_input()
-    run: options.RunSettings = options.run()
 
 
 @command(
@@ -52,9 +30,9 @@ def prevalence(given: Prevalence) -> None:
     adjusted classify and count, PACC), and prints a 95 % interval. The labels of SOURCE are
     ignored. If documents have several labels, each has its own share.
     """
+    from nbtext.applications.prevalence.estimation import estimate_prevalence
+    from nbtext.applications.prevalence.result import describe_doubts, prevalence_result
     from nbtext.artifact.model import load_model
-    from nbtext.model.prevalence import estimate_prevalence
-    from nbtext.report.prevalence import describe_doubts, prevalence_result
 
     chosen = running.result_format(given.result)
     input_settings = given.input
@@ -70,6 +48,6 @@ def prevalence(given: Prevalence) -> None:
         given.sources, input_settings, given.run, trained_on=trained_on
     ) as (source, on_batch):
         found = estimate_prevalence(trained, source, jobs=given.run.jobs, on_batch=on_batch)
-    running.say(*describe_doubts(found), quiet=given.run.quiet)
+    running.say(*describe_doubts(found, trained.fitted.task), quiet=given.run.quiet)
     grouped = found if given.group_field is not None else found[""]
     running.write_result(prevalence_result(grouped), given.result, chosen)

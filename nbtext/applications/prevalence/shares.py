@@ -1,0 +1,263 @@
+"""Prevalence: the share of each class among unlabeled documents, estimated from their predicted
+probabilities.
+
+If a document can have several labels, each label is estimated against the rest. With m₁ and m₀ the
+mean probability of label k on left-out documents with and without it, and m that on new documents,
+the share of k among these is (m − m₀) / (m₁ − m₀), clipped to [0, 1].
+
+Source: PACC (probabilistic adjusted classify and count); Bella, Ferri, Hernández-Orallo and
+Ramírez-Quintana, Quantification via Probability Estimators, 2010; Firat, Unified Framework for
+Quantification, 2016.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.applications.prevalence.drift import WordDrift
+from nbtext.bayes.prevalence import LabelPosteriors, MeanPosteriors, ShareEstimate
+from nbtext.bayes.scorer import Floats
+
+RESAMPLES = 500
+CONFIDENCE = 0.95
+DEVIATIONS = 3.92  # width of an interval of CONFIDENCE in standard deviations
+MIN_POSITIVE = 1e-9  # parameter of a Beta distribution
+# left-out documents with one of several labels; with fewer, its m₁ says next to nothing
+MIN_DOCUMENTS = 10
+
+
+def resample_means(known: MeanPosteriors, rng: np.random.Generator) -> Floats:
+    """Return random means: how they would be with other left-out documents.
+
+    Each row has a Dirichlet distribution whose mean and variance are those of the mean of the
+    row's documents.
+    """
+    # one more document with the maximum
+    spread = (known.documents * known.spreads + 1) / (known.documents + 1)
+    concentration = known.documents / spread - 1
+    drawn = rng.standard_gamma(np.maximum(known.means * concentration[:, None], 0.0))
+    totals = drawn.sum(axis=1)
+    is_drawn = (known.documents > 0) & (totals > 0)
+    return np.where(
+        is_drawn[:, None], drawn / np.where(is_drawn, totals, 1.0)[:, None], known.means
+    )
+
+
+def is_measured(known: LabelPosteriors) -> NDArray[np.bool_]:
+    """Whether enough left-out documents have a label, and it is more probable on these on
+    average.
+    """
+    return np.asarray(
+        (known.documents[:, 1] >= MIN_DOCUMENTS) & (known.means[:, 1] > known.means[:, 0])
+    )
+
+
+def resample_label_means(known: LabelPosteriors, rng: np.random.Generator) -> Floats:
+    """Return random means: how they would be with other left-out documents; see
+    `resample_means`.
+    """
+    spreads = (known.documents * known.spreads + 1) / (known.documents + 1)
+    concentration = known.documents / spreads - 1
+    parameters = (
+        np.maximum(each * concentration, MIN_POSITIVE) for each in (known.means, 1 - known.means)
+    )
+    return np.where(known.documents > 0, rng.beta(*parameters), known.means)
+
+
+def _solve_for_label(means: Floats, mean: Floats, otherwise: Floats) -> Floats:
+    """Return the share of each label, or another value where the means of both columns do not
+    differ.
+    """
+    without, with_label = means.T
+    is_known = with_label > without
+    shares = (mean - without) / np.where(is_known, with_label - without, 1.0)
+    return np.where(is_known, np.clip(shares, 0.0, 1.0), otherwise)
+
+
+class PosteriorSums:
+    """The sum of the posteriors of documents, and of resampled documents, as they are read batch by
+    batch.
+
+    The sums do not depend on how the documents are cut into batches, up to rounding. The resampling
+    is the Bayesian bootstrap: documents have exponential random weights (Rubin, The Bayesian
+    Bootstrap, 1981).
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self.n_documents = 0
+        self.total = np.zeros(n_classes)
+        self.resampled = np.zeros((RESAMPLES, n_classes))
+        self.weights = np.zeros(RESAMPLES)
+        self.rng = np.random.default_rng(0)
+
+    def add(self, posteriors: Floats) -> None:
+        """Add the posteriors of some documents, (n_documents, n_classes)."""
+        drawn = self.rng.standard_exponential((len(posteriors), RESAMPLES), dtype=np.float32)
+        self.n_documents += len(posteriors)
+        self.total += posteriors.sum(axis=0)
+        self.resampled += drawn.T @ posteriors
+        self.weights += drawn.sum(axis=0, dtype=np.float64)
+
+    def solve(self, known: MeanPosteriors) -> Floats:
+        """Return the shares of the documents, one at least."""
+        return solve_on_simplex(known.means.T, self.total / self.n_documents)
+
+    def estimate(self, known: MeanPosteriors, drift: WordDrift | None = None) -> ShareEstimate:
+        """Return the shares of the documents, one at least, with intervals that cover them with
+        CONFIDENCE.
+
+        Each resample has one more document, of a random class. Without it, few documents would vary
+        too little. What no shares explain of the mean posterior is the size of other changes; its
+        sign and size are random, too.
+
+        drift  how the documents differ from those of training; if it is too large, shares can be
+               anything
+        """
+        shares = self.solve(known)
+        if drift is not None and drift.is_too_large:
+            return ShareEstimate(shares, np.zeros(self.n_classes), np.ones(self.n_classes))
+        moved = (
+            None
+            if drift is None or not len(drift.features)
+            else drift.draw(np.random.default_rng(1), RESAMPLES)
+        )
+        found = np.empty((RESAMPLES, self.n_classes))
+        unexplained = _random_misfit(self.total / self.n_documents - known.means.T @ shares)
+        classes = self.rng.integers(self.n_classes, size=RESAMPLES)
+        added = self.rng.standard_exponential(RESAMPLES)
+        for i, (k, weight) in enumerate(zip(classes.tolist(), added.tolist(), strict=True)):
+            means = resample_means(known, self.rng)
+            mean = (self.resampled[i] + weight * means[k]) / (
+                self.weights[i] + weight
+            ) + unexplained[i]
+            if moved is not None:
+                mean = mean + moved[i]
+            mean = np.maximum(mean, 0.0)
+            mean /= mean.sum()
+            found[i] = solve_on_simplex(means.T, mean)
+        return widen(self.n_documents, ShareEstimate(shares, *_bounds(found)))
+
+    def estimate_labels(self, known: LabelPosteriors) -> ShareEstimate:
+        """Return the shares among the documents of these sums, one at least, with intervals of
+        CONFIDENCE.
+
+        The share of a label that is not measured is its mean probability, and can be anything. Each
+        resample has one more document, which has each label with probability ½; see
+        PosteriorSums.estimate.
+        """
+        is_known = is_measured(known)
+        mean = np.clip(self.total / self.n_documents, 0.0, 1.0)
+        shares = np.where(is_known, _solve_for_label(known.means, mean, mean), mean)
+        without, with_label = known.means.T
+        explained = without + shares * (with_label - without)
+        unexplained = _random_misfit(np.where(is_known, mean - explained, 0.0))
+        found = np.empty_like(self.resampled)
+        added = self.rng.standard_exponential(len(found))
+        for i, weight in enumerate(added.tolist()):
+            means = resample_label_means(known, self.rng)
+            document = np.where(self.rng.random(len(mean)) < 0.5, means[:, 1], means[:, 0])
+            resampled = (self.resampled[i] + weight * document) / (
+                self.weights[i] + weight
+            ) + unexplained[i]
+            found[i] = _solve_for_label(means, resampled, self.rng.random(len(mean)))
+        low, high = _bounds(found)
+        low = np.where(is_known, low, 0.0)
+        high = np.where(is_known, high, 1.0)
+        return widen(self.n_documents, ShareEstimate(shares, low, high))
+
+
+def _bounds(found: Floats) -> tuple[Floats, Floats]:
+    """Return the bounds of the intervals of resampled shares, (n_resamples, n_classes)."""
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(found, (tail, 1 - tail), axis=0)
+    return low, high
+
+
+def _random_misfit(misfit: Floats) -> Floats:
+    """Return random deviations of the size of a misfit, (RESAMPLES, n_classes)."""
+    return np.random.default_rng(2).standard_normal((RESAMPLES, 1)) * misfit
+
+
+def widen(n_documents: int, estimate: ShareEstimate, *others: ShareEstimate) -> ShareEstimate:
+    """Return an estimate with intervals that are not narrower than those of counting so many
+    documents, and include those of the others.
+    """
+    shares = estimate.shares
+    low, high = count_interval(shares, n_documents)
+    for each in (estimate, *others):
+        low = np.minimum(low, each.low)
+        high = np.maximum(high, each.high)
+    return ShareEstimate(shares, np.minimum(low, shares), np.maximum(high, shares))
+
+
+def count_interval(shares: Floats, n_documents: int) -> tuple[Floats, Floats]:
+    """Return Wilson's interval with CONFIDENCE of shares that were counted among documents: its low
+    and high bounds.
+
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference, 1927.
+    """
+    square = (DEVIATIONS / 2) ** 2 / n_documents
+    middle = (shares + square / 2) / (1 + square)
+    width = np.sqrt(square * (shares * (1 - shares) + square / 4)) / (1 + square)
+    return np.maximum(middle - width, 0.0), np.minimum(middle + width, 1.0)
+
+
+def count_predictions(
+    predicted: NDArray[np.int64], right: Floats, sums: PosteriorSums, corrected: ShareEstimate
+) -> ShareEstimate:
+    """Return the shares of counted predictions, with intervals that allow for the errors of the
+    model.
+
+    As many predictions of a label may be wrong as the probabilities say, and as many of its
+    documents may be missed; all errors may be of one kind. The intervals of the corrected shares
+    are included.
+
+    predicted  (n_classes,), documents that are predicted as each class
+    right      (n_classes,), the sum of the probabilities of these predictions
+    corrected  the shares that are corrected by the errors in training
+    """
+    n = sums.n_documents
+    shares = predicted / max(1, predicted.sum())
+    low = shares - (predicted - right) / n
+    high = shares + (sums.total - right) / n
+    counted = ShareEstimate(shares, np.maximum(low, 0.0), np.minimum(high, 1.0))
+    return widen(n, counted, corrected)
+
+
+def solve_on_simplex(columns: Floats, target: Floats) -> Floats:
+    """Return the x that minimizes |columns @ x − target|² with x ≥ 0 and Σ x = 1.
+
+    Let A be the columns minus the target, so that the minimum is that of |A x|² on the simplex. For
+    y = s x, |A y|² + (Σ y − 1)² is s² |A x|² + (s − 1)². Its minimum over s grows with |A x|², so
+    that x is proportional to the y ≥ 0 with the least sum of squares.
+
+    columns  (n, n_variables)
+    target   (n,)
+    """
+    from scipy.optimize import nnls
+
+    n = columns.shape[1]
+    y, _ = nnls(np.vstack((columns - target[:, None], np.ones(n))), np.append(0 * target, 1.0))
+    return np.asarray(y / y.sum())
+
+
+def shrink_shares(estimate: ShareEstimate, n_documents: int, prior: Floats) -> Floats:
+    """Return shares to adapt predictions to, above 0: the estimate, moved towards a prior if it is
+    uncertain.
+
+    v is the sum of the variances of the shares, and d the sum of their squared differences from the
+    prior. The estimate weighs 1 − v / d, and the prior the rest; if v > d, only the prior counts.
+    So chance differences change nothing. Half a document of each class is added to the estimate
+    (Jeffreys' prior).
+
+    prior   (n_classes,), the shares for which the posteriors are calibrated
+    source  positive-part James-Stein estimator; Efron and Morris, Stein's Estimation Rule and Its
+            Competitors, 1973
+    """
+    deviations = (estimate.high - estimate.low) / DEVIATIONS
+    difference = float(((estimate.shares - prior) ** 2).sum())
+    weight = max(0.0, 1 - float((deviations**2).sum()) / difference) if difference > 0 else 0.0
+    smoothed = (n_documents * estimate.shares + 0.5) / (n_documents + 0.5 * len(prior))
+    return np.asarray(prior + weight * (smoothed - prior))
