@@ -159,11 +159,12 @@ def fit_temperature(
         _evaluate, scores=centered, design=design, own=(np.arange(len(classes)), classes)
     )
     if near is None:
-        start = np.append(minimize(evaluate, np.zeros(len(design)), bound=LARGEST), PRIOR_MEAN[2])
+        without_noise, _ = minimize(evaluate, np.zeros(len(design)), bound=LARGEST)
+        start = np.append(without_noise, PRIOR_MEAN[2])
     else:
         temperature = [np.log(near.a), near.b][: len(design)]
         start = np.array([*temperature, np.log(near.noise) - np.log1p(-near.noise)])
-    at = minimize(evaluate, start, bound=LARGEST)
+    at, _ = minimize(evaluate, start, bound=LARGEST)
     return TemperatureScaling(
         float(np.exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1]))
     )

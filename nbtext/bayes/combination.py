@@ -406,7 +406,7 @@ def fit_weights(
                 "offsets": offsets,
                 "expected": start,
             }
-            at = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
+            at, _ = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
         weights = np.zeros(len(scores))
         weights[kept] = at[:-1] / units
         return weights

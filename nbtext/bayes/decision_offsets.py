@@ -276,7 +276,7 @@ def fit_prior_adjustment(
             scale=scale,
         )
 
-    offsets = minimize(evaluate, start, solve=solve)
+    offsets, _ = minimize(evaluate, start, solve=solve)
     return np.asarray(offsets - offsets.mean())
 
 

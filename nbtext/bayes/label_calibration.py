@@ -23,9 +23,9 @@ By default, there is one threshold for all labels that maximizes micro-F1: of al
 the one nearest to F1 / 2. To maximize macro-F1, there is one for each label (SCut): of all
 thresholds with the highest F1 of the label, the lowest. A label whose F1 is below 0.1 gets the
 probability of its highest-ranked document instead (FBR.1), because a threshold that was fitted to
-so little would let in many documents. The F1 of a label of one document of the corpus is 0: a model
-without this document does not know the label. As in `evaluate`, macro-F1 is the mean over the
-labels that a scored document has or gets.
+so little would let in many documents. The F1 of a label of one
+document of the corpus is 0: a model without this document does not know the label. As in
+`evaluate`, macro-F1 is the mean over the labels that a scored document has or gets.
 
 Sources: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization
 Research, 2004, section 6.1; Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to
@@ -34,10 +34,10 @@ Maximize F1 Measure, 2014 (half of F1).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ from nbtext.bayes.binary_relevance import (
 )
 from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.diagnostics import error_of
-from nbtext.bayes.newton import Bordered, dot, minimize_bordered
+from nbtext.bayes.newton import dot, minimize
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
@@ -59,7 +59,7 @@ from nbtext.features.document_counts import count_repeated
 from nbtext.parallel import parallel_map
 from nbtext.records import dataclass
 
-TOLERANCE = 1e-5  # of the loss, relative
+TOLERANCE = 1e-5  # of the loss, in nats per document
 # means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log
 # (b − ½), c, v and s
 WEIGHT_PRIORS = ((1.5, 2.0), (0.0, 2.0))
@@ -68,11 +68,7 @@ OTHER_PRIORS = ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
 MIN_EXPONENT = 0.5
 BIAS_DEVIATION = 1.0
 LARGEST = 700.0  # log-odds, so that no exponential overflows
-# of the priors of log a and c
-SCALE_MEANS = np.array([1.5, -2.0])
-SCALE_PRECISIONS = np.array([1 / 4, 1 / 100])
-LARGEST_SCALE = np.array([20.0, np.inf])  # log a and c
-SCALE_TOLERANCE = 1e-7  # of the loss, relative
+SCALE_PRIORS = ((1.5, 2.0), (-2.0, 10.0))  # of log a and c of a linear model
 # with more, at most MAX_KEPT labels of a document are kept besides its own and the sample
 MAX_LABELS = 128
 MAX_KEPT = 64
@@ -84,16 +80,16 @@ IMPROBABLE = -6.0  # log-odds of a label of which a sample stands for the others
 class Factors(NamedTuple):
     """The factors of the parts of the log-odds of a document, or of several, (n_documents,).
 
-    relevance  w₁ / (L^b + w₁ + w₂), of A
-    contrast   w₂ / (L^b + w₁ + w₂), of B
-    prior      of π
-    baseline   L^b / (L^b + w₁ + w₂), of c and the biases
+    relevance   w₁ / (L^b + w₁ + w₂), of A
+    contrast    w₂ / (L^b + w₁ + w₂), of B + π
+    baseline    L^b / (L^b + w₁ + w₂), of what does not depend on the words
+    log_length  log L, 0 for a text without tokens
     """
 
     relevance: Any
     contrast: Any
-    prior: Any
     baseline: Any
+    log_length: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,56 +111,103 @@ class Combination:
     slope: float
     biases: Floats
 
-    def factors(self, lengths: NDArray[Any]) -> Factors:
-        """Return the factors of the scores. The prior that is part of A has the factor of A besides
-        its own.
+    @classmethod
+    def expected(cls, n_scores: int, n_labels: int) -> Combination:
+        """Return the parameters whose prior is highest."""
+        means = [mean for mean, _ in (*WEIGHT_PRIORS[:n_scores], *OTHER_PRIORS)]
+        return cls.of(np.array(means), np.zeros(n_labels))
 
-        lengths  (n_documents,), known tokens
-        """
+    @classmethod
+    def of(cls, common: Floats, biases: Floats) -> Self:
+        """Return the combination of some parameters; see `common`."""
+        *weights, exponent = np.exp(common[:-3]).tolist()
+        intercept, prior_weight, slope = common[-3:].tolist()
+        exponent = MIN_EXPONENT + exponent
+        return cls(tuple(weights), exponent, intercept, prior_weight, slope, biases)
+
+    @property
+    def common(self) -> Floats:
+        """The parameters that all labels share, as numbers that may have any value."""
+        logs = np.log((*self.weights, self.exponent - MIN_EXPONENT))
+        return np.append(logs, (self.intercept, self.prior_weight, self.slope))
+
+    @property
+    def priors(self) -> Floats:
+        """The means and the standard deviations of the priors of `common`, (2, n_common)."""
+        return np.array((*WEIGHT_PRIORS[: len(self.weights)], *OTHER_PRIORS)).T
+
+    def factors(self, lengths: NDArray[Any]) -> Factors:
+        """Return the factors of documents with these numbers of known tokens."""
         powers = np.asarray(lengths, dtype=np.float64) ** self.exponent
         scales = 1 / (powers + sum(self.weights))
-        relevance = self.weights[0] * scales
         contrast = sum(self.weights[1:]) * scales
-        return Factors(
-            relevance, contrast, contrast + self.prior_weight * powers * scales, powers * scales
-        )
-
-    def log_odds(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
-        """Return the log-odds of each label, (n_documents, n_labels).
-
-        lengths  (n_documents,), known tokens
-        """
-        relevance, contrast, prior, baseline = (each[:, None] for each in self.factors(lengths))
-        total = relevance * scores.relevance + prior * scores.priors
-        total += baseline * (
-            self.intercept + self.slope * log_lengths(lengths)[:, None] + self.biases
-        )
-        if scores.contrast is not None:
-            total += contrast * scores.contrast
-        return np.asarray(total)
-
-    def probabilities(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
-        """Return the probability of each label, (n_documents, n_labels)."""
-        return sigmoid(self.log_odds(scores, lengths))
+        return Factors(self.weights[0] * scales, contrast, powers * scales, log_lengths(lengths))
 
     def derive(self, part: Cells) -> tuple[Floats, Floats, Floats]:
         """Return the log-odds of some cells, and their derivatives.
 
         Returns
         -------
-        log-odds (n_cells,) derivatives by the logarithms of the weights and of b − ½, and by c, v
-        and s, (n_common, n_cells) derivative by the bias of the cell's label, (n_cells,)
+        log-odds (n_cells,) derivatives by the parameters of `common`, (n_common, n_cells)
+        derivative by the bias of the cell's label, (n_cells,)
         """
-        log_odds, baseline, factors, logs = _score(part, self)
-        weights = factors[: len(part.scores)]
+        log_odds, baseline, factors = part.weigh(self)
         derivatives = [
             weight * (scores - log_odds)
-            for weight, scores in zip(weights, part.scores, strict=True)
+            for weight, scores in zip(factors, part.scores, strict=False)
         ]
-        of_logs = factors.baseline * logs
+        of_logs = factors.baseline * factors.log_length
         derivatives.append((self.exponent - MIN_EXPONENT) * of_logs * (baseline - log_odds))
         derivatives += [factors.baseline, factors.baseline * part.priors[part.labels], of_logs]
         return log_odds, np.stack(derivatives), factors.baseline
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreScaling:
+    """How the score of a linear model becomes a probability; see the module and Combination.
+
+    scale      a, above 0
+    intercept  c
+    biases     (n_labels,)
+    """
+
+    prior_weight: ClassVar = 0.0
+    slope: ClassVar = 0.0
+    priors: ClassVar = np.array(SCALE_PRIORS).T
+
+    scale: float
+    intercept: float
+    biases: Floats
+
+    @classmethod
+    def of(cls, common: Floats, biases: Floats) -> Self:
+        """Return the scaling with these values of log a and c."""
+        return cls(float(np.exp(common[0])), float(common[1]), biases)
+
+    @property
+    def common(self) -> Floats:
+        """The values of log a and c."""
+        return np.array((np.log(self.scale), self.intercept))
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of each score of the scorer."""
+        return (self.scale,)
+
+    def factors(self, lengths: NDArray[Any]) -> Factors:
+        """Return the factors of documents; they do not depend on the length."""
+        ones = np.ones(len(lengths))
+        return Factors(self.scale * ones, 0 * ones, ones, 0 * ones)
+
+    def derive(self, part: Cells) -> tuple[Floats, Floats, Floats]:
+        """Return the log-odds of some cells, and their derivatives."""
+        log_odds, _, factors = part.weigh(self)
+        columns = np.stack((factors.relevance * part.scores[0], factors.baseline))
+        return log_odds, columns, factors.baseline
+
+
+LabelCalibration = Combination | ScoreScaling
+AnyCalibration = TypeVar("AnyCalibration", bound=Combination | ScoreScaling)
 
 
 def log_lengths(lengths: NDArray[Any]) -> Floats:
@@ -177,12 +220,43 @@ def sigmoid(log_odds: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -LARGEST, LARGEST))))
 
 
+def weigh(
+    fit: LabelCalibration,
+    scores: Sequence[Floats],
+    priors: Floats,
+    biases: Floats,
+    factors: Factors,
+) -> tuple[Floats, Floats]:
+    """Return the log-odds of pairs of a document and a label, and those without its words.
+
+    scores  A and, if it is used, B + π
+    priors  π
+    """
+    baseline = fit.intercept + fit.prior_weight * priors + fit.slope * factors.log_length + biases
+    log_odds = factors.baseline * baseline
+    for weight, each in zip(factors, scores, strict=False):
+        log_odds = log_odds + weight * each
+    return log_odds, baseline
+
+
+def log_odds_of(fit: LabelCalibration, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
+    """Return the log-odds of each label, (n_documents, n_labels).
+
+    lengths  (n_documents,), known tokens
+    """
+    used = [scores.relevance]
+    if scores.contrast is not None:
+        used.append(scores.contrast + scores.priors)
+    factors = Factors(*(each[:, None] for each in fit.factors(lengths)))
+    return weigh(fit, used, scores.priors, fit.biases, factors)[0]
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels
     and some others.
 
-    contents    (n_cells,), ascending
+    contents    (n_cells,), from 0 on, ascending; each has at least one cell
     labels      (n_cells,)
     positives   (n_cells,), documents of this content that have the label
     documents   (n_cells,), documents of this content, and those of the pairs that the cell stands
@@ -213,8 +287,8 @@ class Cells:
 
     @property
     def n_copies(self) -> float:
-        """The mean number of copies of a document, by which priors are multiplied: duplicates add
-        no evidence.
+        """The mean number of copies of a document, by which the precisions of priors are
+        multiplied: duplicates add no evidence.
         """
         return self.n_documents / max(1, len(self.lengths))
 
@@ -224,13 +298,20 @@ class Cells:
             np.float64, copy=False
         )
 
-    def probabilities(self, fit: Combination) -> Floats:
-        """Return the probability of each pair, (n_cells,)."""
-        return np.concatenate(
-            [np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())]
-        )
+    def weigh(self, fit: LabelCalibration) -> tuple[Floats, Floats, Factors]:
+        """Return the log-odds of each pair, those without its words, and its factors."""
+        own = slice(self.contents[0], self.contents[-1] + 1)
+        rows = self.contents - own.start
+        factors = Factors(*(each[rows] for each in fit.factors(self.lengths[own])))
+        labels = self.labels
+        found = weigh(fit, self.scores, self.priors[labels], fit.biases[labels], factors)
+        return *found, factors
 
-    def left_out_probabilities(self, fit: Combination | ScoreScaling) -> Floats:
+    def probabilities(self, fit: LabelCalibration) -> Floats:
+        """Return the probability of each pair, (n_cells,)."""
+        return sigmoid(np.concatenate([part.weigh(fit)[0] for part in self.parts()]))
+
+    def left_out_probabilities(self, fit: LabelCalibration) -> Floats:
         """Return the probability of each pair with the bias of its label fitted without the pair,
         by one Newton step.
 
@@ -242,40 +323,25 @@ class Cells:
         Source: Beirami, Razaviyayn, Shahrampour and Tarokh, On Optimal Generalizability in
         Parametric Learning, 2017.
         """
-
-        def weigh(part: Cells) -> tuple[Floats, Floats, Floats]:
-            """Return the log-odds, the scaled residuals, and the second derivatives of the loss by
-            the bias.
-            """
-            log_odds, _, of_bias = fit.derive(part)
-            p = sigmoid(log_odds)
-            residuals = part.documents * p - part.positives
-            curvatures = part.documents * p * (1 - p)
-            return log_odds, residuals * of_bias**2, curvatures * of_bias**2
-
-        of_labels = np.full(self.n_labels, self.n_copies / BIAS_DEVIATION**2)
-        found = [np.zeros(0)]
-        for part in self.parts():
-            of_labels += part.sum_by_label(weigh(part)[2])
-        for part in self.parts():
-            log_odds, residuals, curvatures = weigh(part)
-            found.append(sigmoid(log_odds + residuals / (of_labels[part.labels] - curvatures)))
-        return np.concatenate(found)
+        derived = [fit.derive(part)[::2] for part in self.parts()]
+        log_odds, of_bias = map(np.concatenate, zip(*derived, strict=True))
+        p = sigmoid(log_odds)
+        residuals = (self.documents * p - self.positives) * of_bias**2
+        curvatures = self.documents * p * (1 - p) * of_bias**2
+        of_labels = self.n_copies / BIAS_DEVIATION**2 + self.sum_by_label(curvatures)
+        return sigmoid(log_odds + residuals / (of_labels[self.labels] - curvatures))
 
     def parts(self) -> Iterator[Cells]:
         """Yield parts of the cells that fit into the cache of a processor."""
         for start in range(0, len(self.contents), AT_ONCE):
             part = slice(start, start + AT_ONCE)
-            yield Cells(
-                self.contents[part],
-                self.labels[part],
-                self.positives[part],
-                self.documents[part],
-                tuple(scores[part] for scores in self.scores),
-                self.priors,
-                self.lengths,
-                self.class_documents,
-                self.n_documents,
+            yield replace(
+                self,
+                contents=self.contents[part],
+                labels=self.labels[part],
+                positives=self.positives[part],
+                documents=self.documents[part],
+                scores=tuple(scores[part] for scores in self.scores),
             )
 
 
@@ -310,7 +376,7 @@ def keep_cells(
 def collect_cells(
     corpus: RelevanceLeaveOneOut,
     score: Callable[[LeftOutBlock], RelevanceScores],
-    fit: Combination | None = None,
+    fit: Combination,
     *,
     improbable: float = IMPROBABLE,
     blocks: Sequence[LeftOutBlock] | None = None,
@@ -319,18 +385,16 @@ def collect_cells(
     """Return the leave-one-out scores of the documents of a corpus.
 
     score       computes the scores of a block
-    fit         gives the log-odds by which improbable labels are recognized; None: the prior means,
-                with A alone
+    fit         gives the log-odds by which improbable labels are recognized
     improbable  the log-odds below which they are improbable
     blocks      those of the corpus, if the caller scores them again later; None: they are made here
     jobs        number of threads; the result does not depend on it
     """
-    known = fit or _combination(_priors(1)[0], np.zeros(corpus.statistics.n_classes))
 
     def collect(block: LeftOutBlock) -> tuple[NDArray[Any], ...]:
         scores = score(block)
         positives = block.positives
-        log_odds = known.log_odds(scores, corpus.lengths[block.start : block.stop])
+        log_odds = log_odds_of(fit, scores, corpus.lengths[block.start : block.stop])
         rows, labels, weights = keep_cells(log_odds, positives > 0, block.start, improbable)
         columns = [
             positives[rows, labels],
@@ -356,81 +420,32 @@ def collect_cells(
     )
 
 
-def _priors(n_scores: int) -> tuple[Floats, Floats]:
-    """Return the means and the standard deviations of the common parameters."""
-    means, deviations = np.array([*WEIGHT_PRIORS[:n_scores], *OTHER_PRIORS]).T
-    return means, deviations
-
-
-def fit_combination(
-    cells: Cells, start: Combination | None = None, *, tolerance: float = TOLERANCE
-) -> tuple[Combination, float]:
+def fit_calibration(
+    cells: Cells, start: AnyCalibration, *, tolerance: float = TOLERANCE
+) -> tuple[AnyCalibration, float]:
     """Return the parameters with the lowest logistic loss on the cells, and the loss per document.
 
-    start      parameters from which the search starts, fitted to some of the documents
-    tolerance  of the loss, relative
+    start      parameters from which the search starts
+    tolerance  of the loss, in nats per document
 
     The Hessian is that of Gauss and Newton.
     """
-    means, deviations = _priors(len(cells.scores))
-    precisions = deviations**-2.0 * cells.n_copies
-    common = means
-    biases = np.zeros(cells.n_labels)
-    if start is not None:
-        logs = *np.log(start.weights), np.log(start.exponent - MIN_EXPONENT)
-        common = np.array([*logs, start.intercept, start.prior_weight, start.slope])
-        biases = start.biases
+    means, deviations = start.priors
+    n = len(means)
+    of_biases = np.full(cells.n_labels, BIAS_DEVIATION)
+    precisions = cells.n_copies / np.append(deviations, of_biases) ** 2
 
-    def evaluate(common: Floats, biases: Floats) -> Bordered:
-        return _evaluate(cells, _combination(common, biases), common - means, precisions)
+    make: Callable[[Floats, Floats], AnyCalibration] = type(start).of  # type: ignore[assignment]
 
-    common, biases, loss = minimize_bordered(evaluate, common, biases, tolerance=tolerance)
-    return _combination(common, biases), loss / max(1, cells.n_documents)
-
-
-def _combination(common: Floats, biases: Floats) -> Combination:
-    """Return the combination of some parameters."""
-    *weights, exponent = np.exp(np.minimum(common[:-3], LARGEST / 4)).tolist()
-    intercept, prior_weight, slope = common[-3:].tolist()
-    return Combination(
-        tuple(weights), MIN_EXPONENT + exponent, intercept, prior_weight, slope, biases
-    )
-
-
-def _score(part: Cells, fit: Combination) -> tuple[Floats, Floats, Factors, Floats]:
-    """Return the log-odds of some cells, those without their words, the factors, and log L."""
-    first = part.contents[0]
-    rows = part.contents - part.contents[0]
-    lengths = part.lengths[first : part.contents[-1] + 1]
-    factors = Factors(*(each[rows] for each in fit.factors(lengths)))
-    logs = log_lengths(lengths)[rows]
-    of_labels = fit.intercept + fit.prior_weight * part.priors + fit.biases
-    baseline = of_labels[part.labels] + fit.slope * logs
-    log_odds = factors.baseline * baseline
-    for weight, scores in zip(factors[: len(part.scores)], part.scores, strict=True):
-        log_odds += weight * scores
-    return log_odds, baseline, factors, logs
-
-
-def _evaluate(
-    cells: Cells, fit: Combination | ScoreScaling, offsets: Floats, precisions: Floats
-) -> Bordered:
-    """Return the loss of the cells and of the prior, with its derivatives.
-
-    offsets     distances of the common parameters from the means of the prior
-    precisions  of the prior
-    """
-    n = len(offsets)
-    of_biases = cells.n_copies / BIAS_DEVIATION**2
-    loss = 0.5 * (dot(precisions, offsets**2) + dot(fit.biases, fit.biases) * of_biases)
-    gradient = precisions * offsets
-    hessian = np.diag(precisions)
-    bias_gradient = fit.biases * of_biases
-    bias_hessian = np.full(cells.n_labels, of_biases)
-    mixed = np.zeros((n, cells.n_labels))
-    for part in cells.parts():
-        # a step may go too far; then it is not taken
-        with np.errstate(over="ignore", invalid="ignore"):
+    def evaluate(at: Floats) -> tuple[float, Floats, Floats]:
+        distances = at - np.pad(means, (0, cells.n_labels))
+        loss = 0.5 * dot(precisions, distances**2)
+        gradient = precisions * distances
+        hessian = np.diag(precisions[:n])
+        mixed = np.zeros((n, cells.n_labels))
+        of_biases = precisions[n:].copy()
+        fit = make(at[:n], at[n:])
+        for part in cells.parts():
             log_odds, columns, of_bias = fit.derive(part)
             shrunk = np.exp(-np.abs(log_odds))
             loss += dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - dot(
@@ -440,80 +455,37 @@ def _evaluate(
             residuals = part.documents * p - part.positives
             curvature = part.documents * p * (1 - p)
             weighted = columns * curvature
-            gradient += np.einsum("ij,j->i", columns, residuals)
+            gradient[:n] += np.einsum("ij,j->i", columns, residuals)
             hessian += np.einsum("ij,kj->ik", weighted, columns)
-            bias_gradient = bias_gradient + part.sum_by_label(residuals * of_bias)
+            gradient[n:] += part.sum_by_label(residuals * of_bias)
             weighted *= of_bias
-            bias_hessian += part.sum_by_label(curvature * of_bias**2)
+            of_biases += part.sum_by_label(curvature * of_bias**2)
             mixed += np.stack([part.sum_by_label(row) for row in weighted])
-    return Bordered(loss, gradient, hessian, bias_gradient, bias_hessian, mixed)
+        blocks = np.hstack((hessian, mixed)), np.pad(of_biases, (n, 0))
+        n_documents = max(1, cells.n_documents)
+        return loss / n_documents, gradient / n_documents, np.vstack(blocks) / n_documents
 
-
-@dataclass(frozen=True, eq=False)
-class ScoreScaling:
-    """How the score of a linear model becomes a probability; see the module.
-
-    scale      a, above 0
-    intercept  c
-    biases     (n_labels,)
-    """
-
-    scale: float
-    intercept: float
-    biases: Floats
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """The weight of each score of the scorer, as those of Combination."""
-        return (self.scale,)
-
-    @property
-    def slope(self) -> float:
-        """The factor of the logarithm of the length."""
-        return 0.0
-
-    def factors(self, lengths: NDArray[Any]) -> Factors:
-        """Return the factors of the scores, as those of Combination; they do not depend on the
-        length.
-        """
-        ones = np.ones(len(lengths))
-        return Factors(self.scale * ones, 0 * ones, 0 * ones, ones)
-
-    def log_odds(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
-        """Return the log-odds of each label, (n_documents, n_labels)."""
-        return np.asarray(self.scale * scores.relevance + self.intercept + self.biases)
-
-    def probabilities(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
-        """Return the probability of each label, (n_documents, n_labels)."""
-        return sigmoid(self.log_odds(scores, lengths))
-
-    def derive(self, part: Cells) -> tuple[Floats, Floats, Floats]:
-        """Return the log-odds of some cells, and their derivatives by log a and c, and by the bias;
-        see Combination.
-        """
-        scaled = self.scale * part.scores[0]
-        ones = np.ones(len(part.labels))
-        return scaled + self.intercept + self.biases[part.labels], np.stack((scaled, ones)), ones
-
-
-def fit_scaling(cells: Cells) -> tuple[ScoreScaling, float]:
-    """Return the parameters with the lowest logistic loss on the cells, and the loss per document.
-
-    The Hessian is that of Gauss and Newton.
-    """
-
-    def make(common: Floats, biases: Floats) -> ScoreScaling:
-        log_scale, intercept = np.minimum(common, LARGEST_SCALE).tolist()
-        return ScoreScaling(math.exp(log_scale), intercept, biases)
-
-    def evaluate(common: Floats, biases: Floats) -> Bordered:
-        offsets = np.minimum(common, LARGEST_SCALE) - SCALE_MEANS
-        return _evaluate(cells, make(common, biases), offsets, SCALE_PRECISIONS * cells.n_copies)
-
-    common, biases, loss = minimize_bordered(
-        evaluate, SCALE_MEANS, np.zeros(cells.n_labels), tolerance=SCALE_TOLERANCE
+    at, loss = minimize(
+        evaluate, np.append(start.common, start.biases), solve=solve_bordered, tolerance=tolerance
     )
-    return make(common, biases), loss / max(1, cells.n_documents)
+    return make(at[:n], at[n:]), loss
+
+
+def solve_bordered(hessian: Floats, gradient: Floats) -> Floats:
+    """Return Newton's step where biases are coupled with the common parameters only, so that it
+    takes time in proportion to the labels.
+
+    hessian  (n_common + 1, n_common + n_labels): that of the common parameters, beside their mixed
+             derivatives with the biases; and below these the second derivatives by the biases
+    """
+    n = len(hessian) - 1
+    mixed = hessian[:n, n:]
+    of_biases = hessian[n, n:]
+    scaled = mixed / of_biases
+    reduced = hessian[:n, :n] - np.einsum("ik,jk->ij", scaled, mixed)
+    common = np.linalg.solve(reduced, gradient[:n] - np.einsum("ik,k->i", scaled, gradient[n:]))
+    biases = gradient[n:] / of_biases - np.einsum("ik,i->k", scaled, common)
+    return np.append(common, biases)
 
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
@@ -626,9 +598,8 @@ def select_multilabel(
         corpus, corpus.scores_of(smoothing), start, improbable=improbable, jobs=jobs
     )
     cells = replace(cells, n_duplicates=n_duplicates)
-    combination, _ = fit_combination(cells, start)
-    probabilities = cells.left_out_probabilities(combination)
-    fit = make_multilabel_fit(cells, probabilities, combination, smoothing, by_label=by_label)
+    combination, _ = fit_calibration(cells, start)
+    fit = make_multilabel_fit(cells, combination, smoothing, by_label=by_label)
     return _add_other_estimate(fit, corpus, jobs)
 
 
@@ -664,89 +635,68 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
     return smoothing._replace(alpha=None)
 
 
-class _Trials:
-    """Fits a model with each smoothing that is tried to the same cells of some documents, each
-    smoothing once.
-    """
-
-    def __init__(self, corpus: RelevanceLeaveOneOut, jobs: int) -> None:
-        self._corpus = corpus
-        self._blocks = list(corpus.blocks)
-        self._jobs = jobs
-        score = corpus.scores_of(without_contrast(DEFAULT))
-        self._cells = collect_cells(corpus, score, blocks=self._blocks, jobs=jobs)
-        self._priors = self._take(lambda block: block.priors)
-        self._relevance = {DEFAULT.mu: self._cells.scores[0]}  # A of each cell, by μ
-        self._contrast: dict[float, Floats] = {}  # B + π of each cell, by α
-        self._fits: dict[Smoothing, tuple[Combination, float]] = {}
-
-    def fit(self, smoothing: Smoothing) -> tuple[Combination, float]:
-        """Return the parameters for a smoothing, and the loss for each document."""
-        if smoothing not in self._fits:
-            near = [
-                each for each in self._fits if (each.alpha is None) == (smoothing.alpha is None)
-            ]
-            nearest = min(near, key=lambda each: abs(np.log(each.mu / smoothing.mu)), default=None)
-            cells = replace(self._cells, scores=self._scores(smoothing))
-            start = None if nearest is None else self._fits[nearest][0]
-            self._fits[smoothing] = fit_combination(cells, start, tolerance=SEARCH_TOLERANCE)
-        return self._fits[smoothing]
-
-    def _scores(self, smoothing: Smoothing) -> tuple[Floats, ...]:
-        """Return the scores of each cell. Those for the same μ, or the same α, are computed
-        once.
-        """
-        mu, alpha = smoothing
-        if mu not in self._relevance:
-            self._relevance[mu] = self._take(lambda block: block.ratios(mu)) + self._priors
-        if alpha is None:
-            return (self._relevance[mu],)
-        if alpha not in self._contrast:
-            scorer = self._corpus.counts.contrast_scorer(alpha)
-            self._contrast[alpha] = (
-                self._take(lambda block: block.contrast(scorer, alpha)) + self._priors
-            )
-        return self._relevance[mu], self._contrast[alpha]
-
-    def _take(self, score: Callable[[LeftOutBlock], Floats]) -> Floats:
-        """Return the scores of the cells, (n_cells,), from those of whole blocks."""
-        contents = self._cells.contents
-        labels = self._cells.labels
-
-        def take(block: LeftOutBlock) -> Floats:
-            own = slice(*np.searchsorted(contents, (block.start, block.stop)))
-            return score(block)[contents[own] - block.start, labels[own]]
-
-        return np.concatenate(list(parallel_map(take, self._blocks, jobs=self._jobs)))
-
-    def loss(self, smoothing: Smoothing) -> float:
-        return self.fit(smoothing)[1]
-
-    def descend(self, start: Smoothing, name: str) -> Smoothing:
-        """Return the smoothing with the lowest loss on the path of decreasing loss from a start,
-        step by step.
-        """
-        best = start
-        for factor in (1 / STEP, STEP):
-            while (proposal := _move(best, name, factor)) and self.loss(proposal) < self.loss(best):
-                best = proposal
-        return best
-
-
 def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combination]:
     """Return the smoothing with the lowest loss on some documents, to an order of magnitude, and
     its parameters.
 
-    Both scores are used, unless there is one label, or A alone has a lower loss with the same μ.
-    Smaller steps would lower the loss by less than it varies between samples of documents.
+    Each value of a smoothing is changed as long as that lowers the loss. Both scores are used,
+    unless there is one label, or A alone has a lower loss with the same μ. Smaller steps would
+    lower the loss by less than it varies between samples of documents.
     """
     n_labels = corpus.statistics.n_classes
-    trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)), jobs)
-    best = trials.descend(trials.descend(DEFAULT, "alpha"), "mu") if n_labels > 1 else DEFAULT
+    searched = corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels))
+    blocks = list(searched.blocks)
+    starts = {is_both: Combination.expected(1 + is_both, n_labels) for is_both in (False, True)}
+    cells = collect_cells(
+        searched,
+        searched.scores_of(without_contrast(DEFAULT)),
+        starts[False],
+        blocks=blocks,
+        jobs=jobs,
+    )
+
+    def take(score: Callable[[LeftOutBlock], Floats]) -> Floats:
+        """Return the scores of the cells, with π, from those of whole blocks."""
+
+        def of_block(block: LeftOutBlock) -> Floats:
+            own = slice(*np.searchsorted(cells.contents, (block.start, block.stop)))
+            scores = score(block) + block.priors
+            return scores[cells.contents[own] - block.start, cells.labels[own]]
+
+        return np.concatenate(list(parallel_map(of_block, blocks, jobs=jobs)))
+
+    @cache
+    def relevance(mu: float) -> Floats:
+        return take(lambda block: block.ratios(mu))
+
+    @cache
+    def contrast(alpha: float) -> Floats:
+        scorer = corpus.counts.contrast_scorer(alpha)
+        return take(lambda block: block.contrast(scorer, alpha))
+
+    @cache
+    def fit(smoothing: Smoothing) -> tuple[Combination, float]:
+        scores = [relevance(smoothing.mu)]
+        if smoothing.alpha is not None:
+            scores.append(contrast(smoothing.alpha))
+        is_both = len(scores) > 1
+        found = fit_calibration(
+            replace(cells, scores=tuple(scores)), starts[is_both], tolerance=SEARCH_TOLERANCE
+        )
+        starts[is_both] = found[0]
+        return found
+
+    def descend(best: Smoothing, name: str) -> Smoothing:
+        for factor in (1 / STEP, STEP):
+            while (other := _move(best, name, factor)) and fit(other)[1] < fit(best)[1]:
+                best = other
+        return best
+
+    best = descend(descend(DEFAULT, "alpha"), "mu") if n_labels > 1 else DEFAULT
     alone = without_contrast(best)
-    if n_labels == 1 or trials.loss(alone) < trials.loss(best):
-        best = trials.descend(alone, "mu")
-    return best, trials.fit(best)[0]
+    if n_labels == 1 or fit(alone)[1] < fit(best)[1]:
+        best = descend(alone, "mu")
+    return best, fit(best)[0]
 
 
 def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
@@ -762,36 +712,40 @@ def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
 
 def make_multilabel_fit(
     cells: Cells,
-    probabilities: Floats,
-    combination: Combination | ScoreScaling,
+    calibration: LabelCalibration,
     smoothing: Smoothing | None = None,
     *,
     by_label: bool,
 ) -> MultilabelFit:
-    """Return the fit that follows from the probabilities of cells that were left out, (n_cells,).
+    """Return the fit that follows from the calibration of cells that were left out.
 
     by_label  whether each label has its own threshold
     """
-    thresholds = fit_thresholds(cells, probabilities, by_label=by_label)
-    with np.errstate(divide="ignore"):
-        present = np.log(np.maximum(probabilities, 1e-300))
-        absent = np.log1p(-np.minimum(probabilities, 1 - 1e-16))
-    losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
-    estimate = MultilabelEstimate(
-        cells.n_documents,
-        thresholds.micro_f1,
-        thresholds.macro_f1,
-        precision_at_1(cells, probabilities),
-        float(losses.sum() / cells.n_documents),
-        thresholds.label_f1,
-        cells.n_duplicates,
+    probabilities = cells.left_out_probabilities(calibration)
+    thresholds = np.full(
+        cells.n_labels, _best_threshold(probabilities, cells.positives, cells.documents)[0]
     )
+    fallback: list[int] = []
+    is_single = np.zeros(cells.n_labels, dtype=bool)
+    if by_label:
+        contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
+        is_single = (contents < 2) & (cells.sum_by_label(cells.positives) >= cells.class_documents)
+        floor = _highest_dropped(cells, probabilities)
+        order = np.argsort(cells.labels, kind="stable")
+        bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
+        for k, own in enumerate(np.split(order, bounds[1:-1])):
+            thresholds[k], f1 = _best_threshold(
+                probabilities[own], cells.positives[own], cells.documents[own], floor=floor
+            )
+            if f1 < MIN_F1 or is_single[k]:
+                fallback.append(k)
+                thresholds[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
     return MultilabelFit(
         smoothing,
-        combination,
-        thresholds.values,
-        thresholds.fallback,
-        estimate,
+        calibration,
+        thresholds,
+        tuple(fallback),
+        measure(cells, probabilities, thresholds, is_single),
         Quantiles.of(np.repeat(1 - probabilities, cells.positives.astype(np.int64))),
         fit_label_posteriors(cells, probabilities),
     )
@@ -819,159 +773,83 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
     return LabelPosteriors(documents, np.clip(means, 0.0, 1.0), np.clip(spreads, 0.0, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Thresholds:
-    """The probability from which each label is predicted, and the leave-one-out metrics at these
-    thresholds.
+def measure(
+    cells: Cells, probabilities: Floats, thresholds: Floats, is_single: Any = False
+) -> MultilabelEstimate:
+    """Return the estimate by the probabilities of cells that were left out, (n_cells,).
 
-    values     (n_labels,)
-    label_f1   (n_labels,)
-    micro_f1
-    macro_f1   mean F1 of the labels that a scored document has, or gets
-    fallback   labels with the threshold of FBR.1
+    is_single  (n_labels,), labels whose F1 is 0: they have one document
     """
+    is_predicted = probabilities >= thresholds[cells.labels]
+    by_label = cells.sum_by_label
+    correct = by_label(cells.positives * is_predicted)
+    sums = by_label(cells.documents * is_predicted) + by_label(cells.positives)
+    label_f1 = np.divide(2 * correct, sums, out=np.zeros(cells.n_labels), where=sums > 0)
+    label_f1[is_single] = 0.0
+    measured = label_f1[sums > 0]
+    present = np.log(np.maximum(probabilities, 1e-300))
+    absent = np.log1p(-np.minimum(probabilities, 1 - 1e-16))
+    losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
+    return MultilabelEstimate(
+        cells.n_documents,
+        float(2 * correct.sum() / max(1.0, sums.sum())),
+        float(measured.mean()) if len(measured) else 0.0,
+        precision_at_1(cells, probabilities),
+        float(losses.sum() / cells.n_documents),
+        label_f1,
+        cells.n_duplicates,
+    )
 
-    values: Floats
-    label_f1: Floats
-    micro_f1: float
-    macro_f1: float
-    fallback: tuple[int, ...] = ()
 
+def _best_threshold(
+    probabilities: Floats, positives: Floats, documents: Floats, *, floor: float | None = None
+) -> tuple[float, float]:
+    """Return the threshold with the highest F1, and this F1.
 
-def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Thresholds:
-    """Return the thresholds: one for all labels that maximizes micro-F1, or one for each; see the
-    module.
+    floor  return the lowest such threshold, at least this one if there is one; None: the one
+           nearest to half of F1, which is the best one for probabilities that are right
     """
-    if not by_label:
-        best, _ = _best_threshold(probabilities, cells.positives, cells.documents)
-        return measure(cells, probabilities, np.full(cells.n_labels, best))
-    order = np.argsort(cells.labels, kind="stable")
-    floor = _highest_dropped(cells, probabilities)
-    bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
-    n_contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
-    is_single = (n_contents < 2) & (cells.sum_by_label(cells.positives) >= cells.class_documents)
-    values = np.empty(cells.n_labels)
-    fallback = []
-    for k in range(cells.n_labels):
-        own = order[bounds[k] : bounds[k + 1]]
-        values[k], f1 = _best_threshold(
-            probabilities[own],
-            cells.positives[own],
-            cells.documents[own],
-            is_lowest=True,
-            floor=floor,
-        )
-        if f1 < MIN_F1 or is_single[k]:
-            fallback.append(k)
-            values[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
-    return measure(cells, probabilities, values, tuple(fallback), is_single)
+    true = float(positives.sum())
+    if true == 0:
+        return 1.0, 0.0
+    is_predicted = probabilities >= DEFAULT_THRESHOLD
+    known = 2 * positives[is_predicted].sum() / (documents[is_predicted].sum() + true)
+    # with more predictions, F1 is lower even if they have all labels
+    most = (
+        min(len(probabilities), int(2 * true / known - true) + 1) if known else len(probabilities)
+    )
+    lowest = np.partition(probabilities, -most)[-most]
+    places = np.flatnonzero(probabilities >= lowest)
+    order = places[np.argsort(-probabilities[places], kind="stable")]
+    descending = probabilities[order]
+    # of each run of equal probabilities
+    last = np.append(run_starts(descending)[1:], len(order)) - 1
+    f1 = 2 * np.cumsum(positives[order])[last] / (np.cumsum(documents[order])[last] + true)
+    best = int(f1.argmax())
+    threshold = descending[last[best]]
+    is_all = best + 1 == len(last)
+    lower = 0.0 if is_all else np.nextafter(descending[last[best + 1]], 1.0)
+    if floor is None:
+        threshold = min(threshold, max(lower, f1[best] / 2))
+    elif not is_all:
+        threshold = max(lower, min(floor, threshold))
+    return float(threshold), float(f1[best])
 
 
 def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
     """Return the highest probability of a pair that stands for others, which are dropped; 0 if
     there is none.
     """
-    starts = run_starts(cells.contents)
-    if len(starts) == 0:
-        return 0.0
-    sizes = np.diff(np.append(starts, len(probabilities)))
-    copies = np.repeat(np.minimum.reduceat(cells.documents, starts), sizes)
-    return float(probabilities[cells.documents > copies].max(initial=0.0))
-
-
-def measure(
-    cells: Cells,
-    probabilities: Floats,
-    values: Floats,
-    fallback: tuple[int, ...] = (),
-    is_single: Any = False,
-) -> Thresholds:
-    """Return thresholds with the metrics of the cells at these thresholds.
-
-    is_single  (n_labels,), labels whose F1 is 0: they have one document
-    """
-    is_predicted = probabilities >= values[cells.labels]
-    by_label = cells.sum_by_label
-    correct = by_label(cells.positives * is_predicted)
-    predicted = by_label(cells.documents * is_predicted)
-    true = by_label(cells.positives)
-    label_f1 = np.divide(
-        2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0
-    )
-    label_f1[is_single] = 0.0
-    total = float((predicted + true).sum())
-    measured = label_f1[predicted + true > 0]
-    micro = float(2 * correct.sum() / total) if total else 0.0
-    macro = float(measured.mean()) if len(measured) else 0.0
-    return Thresholds(values, label_f1, micro, macro, fallback)
-
-
-def _best_threshold(
-    probabilities: Floats,
-    positives: Floats,
-    documents: Floats,
-    *,
-    is_lowest: bool = False,
-    floor: float = 0.0,
-    n_tried: int | None = None,
-) -> tuple[float, float]:
-    """Return the threshold with the highest F1, and this F1.
-
-    is_lowest  return the lowest such threshold, at least `floor` if there is one; otherwise the one
-               nearest to half of F1, which is the best one for probabilities that are right
-    n_tried    how many of the highest probabilities are tried before all; None: four for each
-               positive pair
-    """
-    true = float(positives.sum())
-    if true == 0:
-        return 1.0, 0.0
-    n_tried = int(4 * true) if n_tried is None else n_tried
-    order = _descend(probabilities, n_tried)
-    descending = probabilities[order]
-    # of each run of equal probabilities
-    last = np.append(run_starts(descending)[1:], len(order)) - 1
-    correct = np.cumsum(positives[order])[last]
-    predicted = np.cumsum(documents[order])[last]
-    f1 = 2 * correct / (predicted + true)
-    best = int(f1.argmax())
-    # a lower one may be better
-    if len(order) < len(probabilities) and 2 * true / (predicted[-1] + true) >= f1[best]:
-        return _best_threshold(
-            probabilities,
-            positives,
-            documents,
-            is_lowest=is_lowest,
-            floor=floor,
-            n_tried=4 * n_tried,
-        )
-    threshold = descending[last[best]]
-    lower = np.nextafter(descending[last[best + 1]], 1.0) if best + 1 < len(last) else 0.0
-    if not is_lowest:
-        threshold = min(threshold, max(lower, f1[best] / 2))
-    elif best + 1 < len(last):
-        threshold = max(lower, min(floor, threshold))
-    return float(threshold), float(f1[best])
-
-
-def _descend(probabilities: Floats, n: int) -> NDArray[np.int64]:
-    """Return the places of about the n highest probabilities, the highest first; of equal ones, all
-    or none.
-    """
-    if n >= len(probabilities):
-        return np.argsort(-probabilities, kind="stable")
-    lowest = np.partition(probabilities, len(probabilities) - n)[len(probabilities) - n]
-    places = np.flatnonzero(probabilities >= lowest)
-    return places[np.argsort(-probabilities[places], kind="stable")]
+    copies = np.minimum.reduceat(cells.documents, run_starts(cells.contents))
+    is_dropped = cells.documents > copies[cells.contents]
+    return float(probabilities[is_dropped].max(initial=0.0))
 
 
 def precision_at_1(cells: Cells, probabilities: Floats) -> float:
     """Return the share of documents with a label whose most probable label is one of theirs."""
     starts = run_starts(cells.contents)
-    if len(starts) == 0:
-        return 0.0
-    sizes = np.diff(np.append(starts, len(probabilities)))
-    is_best = probabilities == np.repeat(np.maximum.reduceat(probabilities, starts), sizes)
-    best = np.flatnonzero(is_best)
+    highest = np.maximum.reduceat(probabilities, starts)
+    best = np.flatnonzero(probabilities == highest[cells.contents])
     first = best[run_starts(cells.contents[best])]  # of equal probabilities, the first label
     copies = np.minimum.reduceat(cells.documents, starts)
     # copies may differ in their labels

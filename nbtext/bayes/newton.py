@@ -1,11 +1,9 @@
-"""Damped Newton minimization: of a few parameters, of many by conjugate gradients, or with one for
-each label.
-"""
+"""Damped Newton minimization: of a few parameters, or of many by conjugate gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +20,6 @@ MAX_HALVINGS = 100  # of a step; then it is smaller than any tolerance
 MAX_PRODUCTS = 100  # of the Hessian and a vector in one step
 ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
 MIN_EIGENVALUE = 1e-12  # of a Hessian that is used without a shift
-MAX_PROPOSALS = 60  # steps of the Levenberg-Marquardt method
-# of its first step, and the limits of further ones
-DAMPING = 1e-3
-MIN_DAMPING = 1e-9
-MAX_DAMPING = 1e8
 
 
 def dot(one: NDArray[Any], other: NDArray[Any]) -> float:
@@ -86,8 +79,9 @@ def minimize(  # noqa: PLR0913 - the limits and the ends of the search
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
     is_minimum: Callable[[float, Floats], bool] = lambda loss, gradient: False,
-) -> Floats:
-    """Return the parameters that minimize a loss; each step is halved until the loss decreases.
+) -> tuple[Floats, float]:
+    """Return the parameters that minimize a loss, and the loss; each step is halved until the loss
+    decreases.
 
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
 
@@ -111,6 +105,8 @@ def minimize(  # noqa: PLR0913 - the limits and the ends of the search
             if is_minimum(loss, gradient):
                 break
             step = -solve(hessian, gradient)
+            if -dot(gradient, step) / 2 < tolerance:  # what the quadratic approximation gains
+                break
             for _ in range(MAX_HALVINGS):
                 candidate = np.clip(at + step, -bound if lower is None else lower, bound)
                 new = evaluate(candidate)
@@ -122,65 +118,4 @@ def minimize(  # noqa: PLR0913 - the limits and the ends of the search
                 break
             at = candidate
             loss, gradient, hessian = new
-    return at
-
-
-class Bordered(NamedTuple):
-    """A loss of a few common parameters and of one bias for each label; biases of different labels
-    do not interact.
-
-    gradient, hessian            of the common parameters
-    bias_gradient, bias_hessian  (n_labels,)
-    mixed                        (n_common, n_labels)
-    """
-
-    loss: float
-    gradient: Floats
-    hessian: Floats
-    bias_gradient: Floats
-    bias_hessian: Floats
-    mixed: Floats
-
-    def step(self, damping: float) -> tuple[Floats, Floats]:
-        """Return the step of the common parameters and of the biases."""
-        reduced = self.hessian - np.einsum("ik,jk->ij", self.mixed / self.bias_hessian, self.mixed)
-        reduced[np.diag_indices_from(reduced)] += damping * np.diag(self.hessian)
-        shared = np.einsum("ik,k->i", self.mixed, self.bias_gradient / self.bias_hessian)
-        common = np.linalg.solve(reduced, shared - self.gradient)
-        return common, -(
-            self.bias_gradient + np.einsum("ik,i->k", self.mixed, common)
-        ) / self.bias_hessian
-
-
-def minimize_bordered(
-    evaluate: Callable[[Floats, Floats], Bordered],
-    common: Floats,
-    biases: Floats,
-    *,
-    tolerance: float,
-) -> tuple[Floats, Floats, float]:
-    """Return the common parameters and the biases that minimize a loss, and the loss, to a relative
-    tolerance.
-
-    By the Levenberg-Marquardt method. A bias is coupled with the common parameters only, so a step
-    takes time in proportion to the labels.
-    """
-    state = evaluate(common, biases)
-    damping = DAMPING
-    for _ in range(MAX_PROPOSALS):
-        step = state.step(damping)
-        gain = -0.5 * (dot(state.gradient, step[0]) + dot(state.bias_gradient, step[1]))
-        # the quadratic approximation is exact enough
-        if damping <= DAMPING and gain < tolerance * state.loss:
-            return common + step[0], biases + step[1], state.loss - gain
-        proposal = evaluate(common + step[0], biases + step[1])
-        if proposal.loss < state.loss:
-            common = common + step[0]
-            biases = biases + step[1]
-            state = proposal
-            damping = max(damping / 10, MIN_DAMPING)
-            continue
-        damping *= 10
-        if damping > MAX_DAMPING:
-            break
-    return common, biases, state.loss
+    return at, loss

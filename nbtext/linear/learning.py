@@ -298,7 +298,7 @@ DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
 
 
 def learn_labels(
-    data: TrainingData, settings: ModelSettings, *, lengths: NDArray[Any], jobs: int = 1
+    data: TrainingData, settings: ModelSettings, *, jobs: int = 1
 ) -> tuple[LinearScorer, Hyperparameters, label_calibration.MultilabelFit]:
     """Fit a linear multi-label model to all documents, and return it with what was fitted to
     held-out scores.
@@ -309,7 +309,6 @@ def learn_labels(
     ----------
     data : of documents with label sets
     settings : of a linear model
-    lengths : (n_documents,), tokens of each document that another document has too
 
     Raises
     ------
@@ -358,21 +357,16 @@ def learn_labels(
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     scorer = problem.compile(weights)
     hyperparameters = Hyperparameters(0.0, C, is_converged)
+    scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
     if not len(held_out):
-        scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
         thresholds = np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
         return scorer, hyperparameters, label_calibration.MultilabelFit(None, scaling, thresholds)
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
-    scaling = label_calibration.fit_scaling(cells)[0]
-    lengths = lengths[held_out]
-    cells = replace(
-        cells,
-        lengths=lengths,
-        n_duplicates=count_duplicates(data.hashes),
-    )
-    probabilities = cells.left_out_probabilities(scaling)
+    cells = replace(cells, n_duplicates=count_duplicates(data.hashes))
     fit = label_calibration.make_multilabel_fit(
-        cells, probabilities, scaling, by_label=settings.optimize == label_calibration.MACRO_F1
+        cells,
+        label_calibration.fit_calibration(cells, scaling)[0],
+        by_label=settings.optimize == label_calibration.MACRO_F1,
     )
     return scorer, hyperparameters, fit
 
@@ -422,6 +416,7 @@ def _select_strength_of_labels(
     """
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     classes = list(range(0, data.n_classes, n_chunks))
+    scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
 
     def evaluate(C: float, start: Any) -> tuple[float, NDArray[Any], Any]:
         solver = make_rough(SolverSettings(C, seed=seed))
@@ -429,7 +424,9 @@ def _select_strength_of_labels(
         scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
         problem.score_held_out(folds, solver, solution, scores)
         return (
-            label_calibration.fit_scaling(_collect_cells(data, held_out, scores, classes))[1],
+            label_calibration.fit_calibration(
+                _collect_cells(data, held_out, scores, classes), scaling
+            )[1],
             scores,
             solution,
         )

@@ -584,7 +584,7 @@ def minimize_binary(
     warn_if_missing()
     for stage in stages:
         n_steps = min(stage.max_iter, MAX_STEPS)
-        weights = minimize(
+        weights, _ = minimize(
             evaluate, weights, solve=solve, tolerance=0, max_steps=n_steps, is_minimum=is_minimum
         )
     is_converged = is_minimum(*evaluate(weights)[:2])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_calibration import Factors, log_lengths
+from nbtext.bayes.label_calibration import Factors, log_odds_of
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
@@ -411,8 +411,9 @@ class OddsOfLabels(Odds):
         n_labels = len(self._model.labels)
         factors = self._factors(row)
         n_known = self._scores.n_known
-        prior = (factors.relevance + factors.prior) * relevance.priors[own]
-        by_length = combination.slope * log_lengths(n_known[row : row + 1])[0]
+        of_prior = combination.prior_weight * factors.baseline
+        prior = (factors.relevance + factors.contrast + of_prior) * relevance.priors[own]
+        by_length = combination.slope * factors.log_length
         calibration = factors.baseline * (
             combination.intercept + combination.biases[own] + by_length
         )
@@ -427,7 +428,7 @@ class OddsOfLabels(Odds):
             against=f"not {explanation.label}",
             is_absence=True,
             other_probability=1 - self.probability(row, own),
-            log_odds=float(combination.log_odds(relevance, n_known)[row, own]),
+            log_odds=float(log_odds_of(combination, relevance, n_known)[row, own]),
             terms=MultilabelTerms(
                 prior=float(prior), other_labels=float(others), calibration=float(calibration)
             ),

@@ -406,9 +406,7 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
     else:
         from nbtext.model.several_labels import SeveralLabels
 
-        scorer, hyperparameters, fit = learn_labels(
-            data, settings, lengths=n_known, jobs=given.jobs
-        )
+        scorer, hyperparameters, fit = learn_labels(data, settings, jobs=given.jobs)
         task = SeveralLabels.of(labels, statistics, scorer, fit)
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))

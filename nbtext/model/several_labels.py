@@ -19,6 +19,8 @@ from nbtext.bayes.label_calibration import (
     MACRO_F1,
     MultilabelEstimate,
     MultilabelFit,
+    log_odds_of,
+    sigmoid,
 )
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import Floats, LinearScorer
@@ -124,7 +126,8 @@ class SeveralLabels:
 
     def judge(self, scores: Floats, lengths: NDArray[Any]) -> tuple[Floats, None]:
         """See Task."""
-        return self.fit.combination.probabilities(self.split(scores), lengths), None
+        log_odds = log_odds_of(self.fit.combination, self.split(scores), lengths)
+        return sigmoid(log_odds), None
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from nbtext.bayes.label_calibration import Cells, fit_combination, fit_scaling
+from nbtext.bayes.label_calibration import Cells, Combination, ScoreScaling, fit_calibration
 
 Floats = NDArray[np.float64]
 
@@ -71,12 +71,8 @@ def test_copies_of_documents_change_no_probability() -> None:
         documents=4 * once.documents,
         n_documents=4 * once.n_documents,
     )
-    for fit in (
-        lambda cells: fit_combination(cells, tolerance=1e-12)[0],
-        lambda cells: fit_scaling(cells)[0],
-    ):
-        one = fit(once)
-        other = fit(often)
+    for start in (Combination.expected(1, 3), ScoreScaling(1.0, 0.0, np.zeros(3))):
+        one, other = (fit_calibration(each, start, tolerance=1e-12)[0] for each in (once, often))
         np.testing.assert_allclose(other.biases, one.biases, atol=1e-3)
         found = often.left_out_probabilities(one)
         expected = once.left_out_probabilities(one)
@@ -88,7 +84,7 @@ def test_a_left_out_pair_has_the_bias_of_all_others() -> None:
     the document.
     """
     cells = draw(30, np.array([2.0, -2.0]), factor=1.2, seed=2, length=2.0)
-    fit, _ = fit_combination(cells, tolerance=1e-12)
+    fit, _ = fit_calibration(cells, Combination.expected(1, 2), tolerance=1e-12)
     factor = float(fit.factors(np.array([2.0])).baseline[0])
     assert factor < 0.8
     before = cells.probabilities(fit)
@@ -117,7 +113,7 @@ def test_words_of_short_texts_keep_their_weight() -> None:
     counts; they do not take the weight from the words of short texts.
     """
     cells = draw(1500, np.zeros(2), factor=20.0, seed=3, length=1000.0)
-    fit, _ = fit_combination(cells)
+    fit, _ = fit_calibration(cells, Combination.expected(1, 2))
     long, short = fit.factors(np.array([1000.0, 5.0])).relevance
     assert long < 0.1
     assert short > 0.6
@@ -129,7 +125,7 @@ def test_biases_of_labels_are_shrunk() -> None:
     """
     true = np.random.default_rng(4).standard_normal(150)
     cells = draw(9, true, factor=1.0, seed=4)
-    fit, _ = fit_scaling(cells)
+    fit, _ = fit_calibration(cells, ScoreScaling(1.0, 0.0, np.zeros(len(true))))
     alone = []
     for label in range(len(true)):
         own = cells.labels == label
