@@ -17,8 +17,12 @@ from nbtext.kernel import HAS_KERNEL
 @pytest.fixture(scope="module", params=["compiled", "plain"])
 def functions(request: pytest.FixtureRequest) -> ModuleType:
     """The module that has the functions."""
-    if request.param == "plain":
-        return plain
+    return plain if request.param == "plain" else request.getfixturevalue("kernel")
+
+
+@pytest.fixture(scope="module")
+def kernel() -> ModuleType:
+    """The compiled kernel."""
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
     from nbtext import _kernel
@@ -147,12 +151,10 @@ def one_class(classes: NDArray[np.int32], copies: NDArray[np.int64]) -> Any:
 
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])
 @pytest.mark.parametrize("smoothings", [[0.3], [0.01, 1.0, 7.0]])
-def test_left_out_sums_have_the_same_bits(n_tabled: int, smoothings: list[float]) -> None:
+def test_left_out_sums_have_the_same_bits(
+    kernel: ModuleType, n_tabled: int, smoothings: list[float]
+) -> None:
     """From a table of logarithms or not, kernel and plain version agree to the last bit."""
-    if not HAS_KERNEL:
-        pytest.skip("the kernel is not compiled")
-    from nbtext import _kernel
-
     alphas = np.array(smoothings)
     table = np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas)
     for seed in range(20):
@@ -169,7 +171,7 @@ def test_left_out_sums_have_the_same_bits(n_tabled: int, smoothings: list[float]
             (alphas, np.log(alphas), table),
         )
         np.testing.assert_array_equal(
-            _kernel.left_out_sums(*arguments), plain.left_out_sums(*arguments)
+            kernel.left_out_sums(*arguments), plain.left_out_sums(*arguments)
         )
 
 
@@ -216,12 +218,10 @@ def test_a_document_of_another_class_cannot_be_left_out(functions: ModuleType, n
 
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])
 @pytest.mark.parametrize("smoothings", [[0.3], [0.01, 1.0, 7.0]])
-def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list[float]) -> None:
+def test_left_out_complements_have_the_same_bits(
+    kernel: ModuleType, n_tabled: int, smoothings: list[float]
+) -> None:
     """From a table of logarithms or not, and with copies in other classes or not."""
-    if not HAS_KERNEL:
-        pytest.skip("the kernel is not compiled")
-    from nbtext import _kernel
-
     alphas = np.array(smoothings)
     logarithms = (
         alphas,
@@ -243,7 +243,7 @@ def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list
                 3,
                 logarithms,
             )
-            found = _kernel.left_out_sums(*arguments)
+            found = kernel.left_out_sums(*arguments)
             np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
 
@@ -292,14 +292,12 @@ def test_documents_of_several_classes_are_left_out_of_each(
 
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize(("n_classes", "share"), [(40, 0.2), (2000, 0.6)])
-def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share: float) -> None:
+def test_left_out_rows_of_many_classes_have_the_same_bits(
+    kernel: ModuleType, n_classes: int, share: float
+) -> None:
     """With features that few or many classes have, and more of them than the kernel keeps dense
     rows for.
     """
-    if not HAS_KERNEL:
-        pytest.skip("the kernel is not compiled")
-    from nbtext import _kernel
-
     random = np.random.default_rng(n_classes)
     occurrences = random.poisson(3, (60, n_classes)) * (random.random((60, n_classes)) < share)
     counts = random.poisson(1, (30, 60))
@@ -314,7 +312,7 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share:
     logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
     ones = np.ones(30, dtype=np.int64)
     gains = rows, one_class(classes, ones), ones, corpus, None, n_classes, logarithms
-    np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
+    np.testing.assert_array_equal(kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
     for copies in ((ones, ones), (ones, ones + 1)):
         arguments = (
             rows,
@@ -325,16 +323,12 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share:
             n_classes,
             logarithms,
         )
-        found = _kernel.left_out_sums(*arguments)
+        found = kernel.left_out_sums(*arguments)
         np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
 
-def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
+def test_left_out_rows_of_large_counts_have_the_same_bits(kernel: ModuleType) -> None:
     """Counts are packed into a key with the number of the document; larger ones are looked up."""
-    if not HAS_KERNEL:
-        pytest.skip("the kernel is not compiled")
-    from nbtext import _kernel
-
     for large in (2**22 - 2, 2**22 - 1, 2**22, 2**31 - 1):
         rows, classes, occurrences = a_corpus(3, times=2)
         indptr, features, counts = rows
@@ -353,7 +347,7 @@ def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
         rows = (indptr, features, counts)
         corpus = dense_entries(occurrences, occurrences)
         gains = rows, one_class(classes, ones), ones, corpus, None, 3, logarithms
-        np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
+        np.testing.assert_array_equal(kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
         complements = (
             rows,
             one_class(classes, ones),
@@ -363,7 +357,7 @@ def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
             3,
             logarithms,
         )
-        found = _kernel.left_out_sums(*complements)
+        found = kernel.left_out_sums(*complements)
         np.testing.assert_array_equal(found, plain.left_out_sums(*complements))
 
 
@@ -442,38 +436,22 @@ def test_features_and_classes_out_of_range_are_refused(
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])
 @pytest.mark.parametrize("mu", [1e-3, 10.0, 1e6])
-def test_left_out_products_have_the_same_bits(limit: int, mu: float) -> None:
+def test_left_out_products_have_the_same_bits(kernel: ModuleType, limit: int, mu: float) -> None:
     """However often products are divided, and with duplicates or none."""
-    if not HAS_KERNEL:
-        pytest.skip("the kernel is not compiled")
-    from nbtext import _kernel
-
     for seed in range(20):
         arguments = a_product(seed, mu, limit)
         (one, shifts), (other, plain_shifts) = (
-            m.left_out_products(*arguments) for m in (_kernel, plain)
+            m.left_out_products(*arguments) for m in (kernel, plain)
         )
         mantissas, exponents = np.frexp(one)
         np.testing.assert_array_equal(mantissas, other)
         np.testing.assert_array_equal(exponents + shifts, plain_shifts)
 
 
-@pytest.fixture(scope="module", params=["compiled", "plain"])
-def products(request: pytest.FixtureRequest) -> ModuleType:
-    """The module that has the function of products."""
-    if request.param == "plain":
-        return plain
-    if not HAS_KERNEL:
-        pytest.skip("the kernel is not compiled")
-    from nbtext import _kernel
-
-    return _kernel
-
-
-def test_left_out_products_are_products_of_factors(products: ModuleType) -> None:
+def test_left_out_products_are_products_of_factors(functions: ModuleType) -> None:
     """Their logarithms are sums, also if no number could hold the product."""
     rows, own, corpus, mu, (left, shares), totals, limits = a_product(3, 1e-3, 1, times=2000)
-    found, exponents = products.left_out_products(
+    found, exponents = functions.left_out_products(
         rows, own, corpus, mu, (left, shares), totals, limits
     )
     logs = np.log(found) + exponents * np.log(2)
@@ -497,15 +475,15 @@ def test_left_out_products_are_products_of_factors(products: ModuleType) -> None
             assert expected[k] == pytest.approx(total, rel=1e-12, abs=1e-12)
 
 
-def test_products_refuse_a_document_that_was_never_counted(products: ModuleType) -> None:
+def test_products_refuse_a_document_that_was_never_counted(functions: ModuleType) -> None:
     """Its entries are not among those of their features."""
     rows, own, corpus, *rest = a_product(1, 1.0, 5)
     for places in (own[1] + len(corpus[1]), own[1] - len(corpus[1])):
         with pytest.raises(ValueError, match="not part of the corpus"):
-            products.left_out_products(rows, (own[0], places, *own[2:]), corpus, *rest)
+            functions.left_out_products(rows, (own[0], places, *own[2:]), corpus, *rest)
 
 
-def test_products_check_each_place(products: ModuleType) -> None:
+def test_products_check_each_place(functions: ModuleType) -> None:
     """Also of a feature that no other document has, whose factor is 1."""
     rows, own, corpus, mu, (left, shares), *rest = a_product(1, 1.0, 5)
     for place in range(len(own[1])):
@@ -513,7 +491,7 @@ def test_products_check_each_place(products: ModuleType) -> None:
         places[place] = len(corpus[1])
         for others in (left, np.zeros(len(left))):
             with pytest.raises(ValueError, match="not part of the corpus"):
-                products.left_out_products(
+                functions.left_out_products(
                     rows, (own[0], places, *own[2:]), corpus, mu, (others, shares), *rest
                 )
 
@@ -539,7 +517,7 @@ MISFITS = {
 
 @pytest.mark.parametrize(("error", "misfits"), MISFITS.items(), ids=MISFITS)
 def test_products_refuse_arrays_that_do_not_fit(
-    products: ModuleType, error: str, misfits: list[Any]
+    functions: ModuleType, error: str, misfits: list[Any]
 ) -> None:
     """With the same error with and without the kernel."""
     for place, change in misfits:
@@ -554,7 +532,7 @@ def test_products_refuse_arrays_that_do_not_fit(
             array[0] = change
         holder[key] = array
         with pytest.raises(ValueError, match=error):
-            products.left_out_products(
+            functions.left_out_products(
                 *(tuple(each) if isinstance(each, list) else each for each in arguments)
             )
 
