@@ -85,17 +85,17 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 287_388
+MAX_CORE_TOKENS = 286_420
 MAX_APPLICATION_TOKENS = {
     "compare": 6_958,
     "label": 9_955,
     "prevalence": 5_953,
-    "review": 11_452,
+    "review": 11_450,
     "serve": 11_583,
     "unlabeled": 4_014,
 }
 MAX_CYTHON_TOKENS = 40_561
-MAX_TEST_TOKENS = 511_908
+MAX_TEST_TOKENS = 511_873
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -434,7 +434,7 @@ def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats)
     evaluate = partial(
         _evaluate, positives=positives, documents=documents, log_odds=_log_odds(probabilities)
     )
-    at, _ = minimize(evaluate, PRIOR_MEANS.copy(), bound=LARGEST)
+    at, _ = minimize(evaluate, PRIOR_MEANS, bound=LARGEST)
     missing, added = sigmoid(at[2:]).tolist()
     return NoiseRates(float(np.exp(at[0])), float(at[1]), missing, added)
 
