@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import ModelInput
-from nbtext.errors import AssumptionWarning, SettingsError
+from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.word_lists import describe_unmatched
 from nbtext.model import growth, sklearn_compat
@@ -24,6 +24,7 @@ from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import leave_one_out_probabilities
 from nbtext.model.predictor import Predictor
+from nbtext.model.sklearn_compat import GivenLabels
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.training import (
     check_hashing,
@@ -187,61 +188,54 @@ class TextClassifier:
         """
         for name, sentence in describe_unmatched(self.feature_settings).items():
             warnings.warn(f"{name}: {sentence}", AssumptionWarning, stacklevel=2)
-        if self._is_search:
-            return self._search(X, y)
-        settings = self.model_settings
-        check_hashing(self.feature_settings, settings)
-        n_columns = sklearn_compat.count_columns(y)
         features = self.feature_settings
+        settings = self.model_settings
         is_counted = sklearn_compat.is_matrix(X)
+        if self._is_search and is_counted:
+            self._refuse_search("X is a matrix")
+        given = sklearn_compat.read_labels(y)
         texts = X if is_counted else sklearn_compat.list_texts(X, features)
-        found = cast(Any, [])
+        if self._is_search:
+            return self._search(texts, given)
+        check_hashing(features, settings)
+        rows = np.zeros(0, dtype=np.int64)
 
         def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
-            found[:] = self._count(texts, y, sample_size(features, settings), each)
-            return cast(CorpusCounts, found[0])
+            nonlocal rows
+            counts, rows = self._count(texts, given, sample_size(features, settings), each)
+            return counts
 
         features, counts = (
             (features, count(features))
             if is_counted
             else count_for_model(count, features, settings)
         )
-        label_type, rows = found[1:]
         if counts.weighting is not None and settings.keep_sample is not None:
             raise SettingsError(
                 f"does not apply: {sklearn_compat.WEIGHTED}",
                 where="keep_sample",
                 hint="leave it out",
             )
-        model = train_on_counts(counts, features, settings)
-        fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
+        self._become(train_on_counts(counts, features, settings), given)
         if sklearn_compat.is_matrix(X):
-            fitted = replace(fitted, input=ModelInput(matrix_columns=X.shape[1]))
-        self._become(replace(model, fitted=fitted))
+            known = ModelInput(matrix_columns=X.shape[1])
+            self._model = replace(self.model_, fitted=replace(self.fitted_, input=known))
         self._rows = rows
         self._n_fitted = counts.statistics.n_documents
         return self
 
-    def _search(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
+    def _search(self, texts: Any, given: GivenLabels) -> TextClassifier:
         """Fit the most accurate model, as `nbtext train --model best` does."""
         from nbtext.evaluation.search import search_model
 
-        if sklearn_compat.is_matrix(X):
-            self._refuse_search("X is a matrix")
-        texts = sklearn_compat.list_texts(X, self.feature_settings)
-        label_type = "str"
-        n_columns = sklearn_compat.count_columns(y)
-
-        def count(features: FeatureSettings) -> CorpusCounts:
-            nonlocal label_type
-            counts, label_type, _ = self._count(texts, y, None, features)
-            return counts
-
-        model = search_model(self._list_candidates(self.feature_settings), count).model
-        fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
-        self._become(replace(model, fitted=fitted))
-        size = sample_size(fitted.feature_settings, fitted.model_settings)
-        self._rows = self._count(texts, y, size, fitted.feature_settings)[2]
+        search = search_model(
+            self._list_candidates(self.feature_settings),
+            lambda features: self._count(texts, given, None, features)[0],
+        )
+        self._become(search.model, given)
+        features = self.fitted_.feature_settings
+        size = sample_size(features, self.fitted_.model_settings)
+        self._rows = self._count(texts, given, size, features)[1]
         self._n_fitted = len(texts)
         return self
 
@@ -313,13 +307,12 @@ class TextClassifier:
             return self.fit(X, y)
         growth.check_growth(self._model)
         fitted = self._model.fitted
-        counts, _, _ = self._count(
-            X, y, growth.growth_sample_size(self._model), fitted.feature_settings, fitted
-        )
+        given = sklearn_compat.read_labels(y)
+        size = growth.growth_sample_size(self._model)
+        counts, _ = self._count(X, given, size, fitted.feature_settings, fitted)
         model = growth.update(self._model, counts)
-        n_columns = sklearn_compat.count_columns(y)
-        if model.fitted.label_columns is not None and n_columns is not None:
-            n_columns = max(n_columns, model.fitted.label_columns)
+        if model.fitted.label_columns is not None and given.n_columns is not None:
+            n_columns = max(given.n_columns, model.fitted.label_columns)
             model = replace(model, fitted=replace(model.fitted, label_columns=n_columns))
         return self._become(model)
 
@@ -328,7 +321,8 @@ class TextClassifier:
 
         ModelError, and no change, if the counts show that the model was not trained on them.
         """
-        counts, _, _ = self._count(X, y, None, self.fitted_.feature_settings, self.fitted_)
+        given = sklearn_compat.read_labels(y)
+        counts, _ = self._count(X, given, None, self.fitted_.feature_settings, self.fitted_)
         return self._become(growth.forget(self.model_, counts))
 
     def merge(self, *others: TextClassifier) -> TextClassifier:
@@ -424,7 +418,11 @@ class TextClassifier:
     def _arrange(self, values: NDArray[np.float64], *, absent: float) -> NDArray[np.float64]:
         return sklearn_compat.arrange_columns(self.fitted_, values, absent=absent)
 
-    def _become(self, model: TrainedModel) -> TextClassifier:
+    def _become(self, model: TrainedModel, given: GivenLabels | None = None) -> TextClassifier:
+        """Predict with a model, whose labels are of the type of the given ones."""
+        if given is not None:
+            fitted = replace(model.fitted, label_type=given.type, label_columns=given.n_columns)
+            model = replace(model, fitted=fitted)
         self._model = model
         self._predictor = None
         self._rows = None
@@ -432,21 +430,26 @@ class TextClassifier:
 
     def _count(
         self,
-        X: Iterable[str],
-        y: Sequence[Any],
+        X: Any,
+        given: GivenLabels,
         size: int | None,
         settings: FeatureSettings,
         fitted: FittedModel | None = None,
-    ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
-        """Return the counts of texts for a model, the type of the labels, and which texts are
-        retained.
+    ) -> tuple[CorpusCounts, NDArray[np.int64]]:
+        """Return the counts of texts or rows, and which of them are retained; `fitted` is a model
+        to which they will be added.
         """
-        if sklearn_compat.is_matrix(X):
-            return sklearn_compat.count_rows(X, y, settings, sample_size=size, fitted=fitted)
-        if fitted is not None:
+        is_counted = sklearn_compat.is_matrix(X)
+        if fitted is not None and not is_counted:
             fitted.check_takes_texts()
-        label_type = None if fitted is None else fitted.label_type
-        return sklearn_compat.count_texts(X, y, settings, sample_size=size, label_type=label_type)
+            X = sklearn_compat.list_texts(X, settings)
+        sklearn_compat.check_paired(X.shape[0] if is_counted else len(X), len(given.labels))
+        if fitted is not None and given.labels and given.type != fitted.label_type:
+            what = f"the labels are {given.type}, and those of the model are {fitted.label_type}"
+            raise InputError(what)
+        if is_counted:
+            return sklearn_compat.count_rows(X, given, settings, sample_size=size, fitted=fitted)
+        return sklearn_compat.count_texts(X, given, settings, sample_size=size)
 
     def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities in the order of the model's classes."""

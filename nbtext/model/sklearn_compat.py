@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from nbtext.bayes.class_statistics import MAX_COUNTED, count_classes
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.documents.fields import name_of, text_of
+from nbtext.documents.fields import Label, name_of, text_of
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import count_matrix, vocabulary_hashes
@@ -285,36 +285,37 @@ def indicator_matrix(y: Any) -> NDArray[Any] | None:
     return np.array([list(row) for row in rows])
 
 
-def count_columns(y: Any) -> int | None:
-    """Return the number of columns of an indicator matrix; None if the labels are something
-    else.
+class GivenLabels(NamedTuple):
+    """Labels of texts, as texts.
+
+    labels     the label of each text, or a tuple of its labels
+    type       the name of their type, one of LABEL_TYPES
+    n_columns  of an indicator matrix, whose labels are the numbers of its columns; None: of others
     """
-    matrix = indicator_matrix(y) if has_several_labels(y) else None
-    if matrix is None:
-        return None
-    if matrix.shape[1] > MAX_LABEL_COLUMNS:
-        hint = "give a list of labels for each text"
-        raise InputError(
-            f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns", hint=hint
-        )
-    return int(matrix.shape[1])
+
+    labels: Sequence[Label]
+    type: str
+    n_columns: int | None = None
 
 
-def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
-    """Return the labels of each text as texts, and the name of their type, one of LABEL_TYPES.
+def read_labels(y: Any) -> GivenLabels:
+    """Return a label of each text, a list of labels of each, or an indicator matrix, as texts.
 
-    The labels of an indicator matrix are the numbers of its columns.
-
-    raises  InputError: a text has one label in place of a list, or the matrix has other numbers
-            than 0 and 1
+    raises  InputError: labels are missing or of several types, a text has one label in place of a
+            list, or the matrix has other numbers than 0 and 1, or too many columns
     """
+    if not has_several_labels(y):
+        return GivenLabels(*label_texts(y))
     matrix = indicator_matrix(y)
     if matrix is not None:
+        if matrix.shape[1] > MAX_LABEL_COLUMNS:
+            what = f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns"
+            raise InputError(what, hint="give a list of labels for each text")
         if not ((matrix == 0) | (matrix == 1)).all():
-            raise InputError(
-                "the labels are a table of other numbers than 0 and 1", hint=INDICATOR_HINT
-            )
-        return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix], "int"
+            what = "the labels are a table of other numbers than 0 and 1"
+            raise InputError(what, hint=INDICATOR_HINT)
+        rows = [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
+        return GivenLabels(rows, "int", int(matrix.shape[1]))
     lists = [list(labels) if isinstance(labels, LISTS) else labels for labels in list_rows(y)]
     for place, labels in enumerate(lists):
         if not isinstance(labels, list):
@@ -325,36 +326,28 @@ def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
     lists = [[label for label in labels if name_of(label) is not None] for labels in lists]
     texts, label_type = label_texts([label for labels in lists for label in labels])
     names = iter(texts)
-    return [tuple(dict.fromkeys(next(names) for _ in labels)) for labels in lists], label_type
+    return GivenLabels(
+        [tuple(dict.fromkeys(next(names) for _ in labels)) for labels in lists], label_type
+    )
 
 
 def count_texts(
-    X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, label_type: str | None
-) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
-    """Return the counts of texts and labels, the type of the labels, and the index of the text of
-    each retained document.
+    texts: list[str], given: GivenLabels, settings: FeatureSettings, *, sample_size: int | None
+) -> tuple[CorpusCounts, NDArray[np.int64]]:
+    """Return the counts of texts and labels, and the index of the text of each retained document.
 
     sample_size  how many documents the counts retain; None: all
-    label_type   the type that labels must have; None: any
-    raises       InputError: X does not hold texts, y does not hold labels (or lists of labels) of
-                 this type, or their lengths differ
     """
-    texts = list_texts(X, settings)
-    has_lists = has_several_labels(y)
-    labels, found = label_lists(y) if has_lists else label_texts(y)
-    check_paired(len(texts), len(labels))
-    if label_type is not None and labels and found != label_type:
-        raise InputError(f"the labels are {found}, and those of the model are {label_type}")
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
     batch = text_batch(texts)
-    batch.labels = labels
+    batch.labels = list(given.labels)
     batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
     corpus_counter.add(batch)
     counts = corpus_counter.finish()
     rows = np.array(
         counts.sample.groups if counts.sample.groups is not None else [], dtype=np.int64
     )
-    return replace(counts, sample=replace(counts.sample, groups=None)), found, rows
+    return replace(counts, sample=replace(counts.sample, groups=None)), rows
 
 
 def label_values(model: FittedModel) -> NDArray[Any]:
@@ -444,21 +437,20 @@ def is_matrix(X: Any) -> TypeGuard[Any]:
 
 def count_rows(
     X: Any,
-    y: Any,
+    given: GivenLabels,
     settings: FeatureSettings,
     *,
     sample_size: int | None,
     fitted: FittedModel | None = None,
-) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
-    """Return the counts of rows and labels, the type of the labels, and the index of the row of
-    each retained document.
+) -> tuple[CorpusCounts, NDArray[np.int64]]:
+    """Return the counts of rows and labels, and the index of the row of each retained document.
 
     Parameters
     ----------
     X : matrix (n_documents, n_columns), sparse or dense
         Whole numbers that are not negative are counts, which the settings weight; other numbers are
         weights.
-    y : sequence of (n_documents,) labels
+    given : labels, one of each row
     sample_size : int, optional
         How many documents the counts retain; None: all. All are retained if the numbers are
         weights.
@@ -474,22 +466,17 @@ def count_rows(
     if fitted is None:
         of_columns = {name: getattr(settings, name) for name in OF_COLUMNS}
         refuse_features(settings, "X is a matrix, whose columns are the features", of_columns)
-    if has_several_labels(y):
+    if given.n_columns is not None or not all(isinstance(each, str) for each in given.labels):
         hint = "fit it to the texts, or fit one classifier for each label"
         raise InputError(
             "texts with several labels are counted by nbtext, not as a matrix", hint=hint
         )
     rows = _read_rows(X)
-    labels, label_type = label_texts(y)
-    check_paired(rows.shape[0], len(labels))
+    labels = given.labels
     if fitted is None and not rows.nnz:
         raise InputError("the matrix has no number other than 0")
     if fitted is not None:
         _check_columns(rows, fitted)
-        if label_type != fitted.label_type:
-            raise InputError(
-                f"the labels are {label_type}, and those of the model are {fitted.label_type}"
-            )
     n_columns = rows.shape[1]
     vocabulary = Vocabulary.of_numbers(n_columns)
     names, classes = np.unique(np.array(labels, dtype=object), return_inverse=True)
@@ -513,7 +500,7 @@ def count_rows(
     counts = CorpusCounts(
         tuple(names.tolist()), vocabulary, statistics, replace(sample, groups=None), size, weighting
     )
-    return counts, label_type, retained
+    return counts, retained
 
 
 def row_log_posterior(model: FittedModel, X: Any) -> Floats:
