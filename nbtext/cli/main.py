@@ -34,8 +34,6 @@ COMMANDS = {
     "Inspect and compare": {
         "inspect": "Show the settings and the most important features of a model.",
         "explain": "Explain why documents get their labels, feature by feature.",
-        "diff": "Show the differences between two models.",
-        "sample": "Generate documents from a model.",
     },
     "Change a model": {
         "update": "Train a model further on new documents, which may have new words and labels.",
@@ -48,7 +46,7 @@ COMMANDS = {
     },
 }
 # the module of a command, if it has another name
-MODULES = {**dict.fromkeys(COMMANDS["Change a model"], "growth"), "diff": "inspect"}
+MODULES = dict.fromkeys(COMMANDS["Change a model"], "growth")
 
 HELP = "help"  # the command that prints the help of commands, and groups of their options
 

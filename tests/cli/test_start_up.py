@@ -24,7 +24,6 @@ UNUSED_BY_PREDICT = {
     "nbtext.linear",
     "nbtext.model.explanation",
     "nbtext.model.fitting",
-    "nbtext.model.generation",
 }
 UNUSED_BY_TRAIN = {
     "hashlib",

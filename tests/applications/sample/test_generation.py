@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from nbtext.applications.sample.generation import generate_documents
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError, SettingsError
-from nbtext.model.generation import generate_documents
 from nbtext.text_classifier import TextClassifier
 
 TEXTS = [

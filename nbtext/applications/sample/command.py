@@ -54,9 +54,9 @@ def sample(given: Sample) -> None:
     draws whether each word occurs, and a categorical model draws how often it occurs. Other models
     cannot generate documents.
     """
+    from nbtext.applications.sample.generation import generate_documents
+    from nbtext.applications.sample.result import sample_result
     from nbtext.artifact.model import load_model
-    from nbtext.model.generation import generate_documents
-    from nbtext.report.sample import sample_result
 
     chosen = running.result_format(given.result, piped="jsonl")
     trained = load_model(given.model)

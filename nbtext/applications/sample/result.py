@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nbtext.applications.sample.generation import GeneratedDocument
 from nbtext.errors import printable
-from nbtext.model.generation import GeneratedDocument
 from nbtext.report.result import Result
 
 

@@ -5,10 +5,10 @@ from math import log
 
 import pytest
 
-from nbtext.model.difference import Difference, compare_models
+from nbtext.applications.diff.difference import Difference, compare_models
+from nbtext.applications.diff.result import difference_result
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.result import format_result
-from nbtext.report.training import difference_result
 from nbtext.text_classifier import TextClassifier
 
 CHINA = (
