@@ -26,17 +26,6 @@ Start = Any
 PATH = "/v1/models/letters/feedback"
 
 
-def update(model: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`nbtext update MODEL`."""
-    return subprocess.run(
-        [sys.executable, "-m", "nbtext", "update", str(model), *arguments, "-q"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
-
-
 def wait_until(is_so: Any, seconds: float = 30) -> None:
     end = time.monotonic() + seconds
     while not is_so():
@@ -78,7 +67,7 @@ def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_p
     assert (answer.status, "there is no label" in answer.value["error"]) == (400, True)
 
 
-def test_feedback_is_stored(start: Start, model: Path, tmp_path: Path) -> None:
+def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Path) -> None:
     """JSON and JSON lines become lines that `nbtext update` reads; nothing is stored of a request
     that is refused.
     """
@@ -131,7 +120,7 @@ def test_feedback_is_stored(start: Start, model: Path, tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     copy = tmp_path / "copy.joblib"
     copy.write_bytes(model.read_bytes())
-    assert update(copy, str(path)).stderr == ""
+    nbtext("update", str(copy), str(path)).ok()
 
 
 def test_an_empty_label_is_none(start: Start, model: Path, tmp_path: Path) -> None:
@@ -163,7 +152,7 @@ TABLES = {  # options of `train`, and the keys of a text
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_the_keys_of_text_and_label(start: Start, tmp_path: Path, kind: str) -> None:
+def test_the_keys_of_text_and_label(start: Start, nbtext: Any, tmp_path: Path, kind: str) -> None:
     """Those of the training data are accepted, and `text` and `label`; a message names the keys of
     this model.
     """
@@ -174,27 +163,8 @@ def test_the_keys_of_text_and_label(start: Start, tmp_path: Path, kind: str) -> 
         for word, label in (("red", "a"), ("blue", "b"), ("green", "b"))
     ]
     (tmp_path / "t.csv").write_text("\n".join([header, *rows, ""]))
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "nbtext",
-            "train",
-            "t.csv",
-            "--model",
-            "multinomial",
-            "--text-field",
-            *options.split(),
-            "--label-field",
-            "category",
-            "-q",
-            "-o",
-            "m.joblib",
-        ],
-        cwd=tmp_path,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
+    names_of = f"--text-field {options} --label-field category"
+    nbtext(*f"train t.csv --model multinomial {names_of} -o m.joblib".split(), cwd=tmp_path).ok()
     service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path / "f")
     path = "/v1/models/m/feedback"
     texts = [dict.fromkeys(names, "red"), *([{"text": "red"}] if kind != "separate" else [])]
@@ -211,7 +181,7 @@ def test_the_keys_of_text_and_label(start: Start, tmp_path: Path, kind: str) -> 
     stored = [json.loads(line) for line in (tmp_path / "f" / "m.jsonl").read_text().splitlines()]
     assert {each["category"] for each in stored} == {"a"}
     assert all(each.keys() == {"id", *names, "category", "time"} for each in stored)
-    assert update(tmp_path / "m.joblib", str(tmp_path / "f" / "m.jsonl")).stderr == ""
+    nbtext("update", "m.joblib", "f/m.jsonl", cwd=tmp_path).ok()
     for body, messages in (
         ({"txt": "red", "label": "a"}, (f"no key `{names[0]}`, found txt, label",)),
         ([texts[0] | {"label": "a"}, {"txt": "x"}], ("document 2: no key",)),
@@ -443,7 +413,7 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
     assert len(stored) == len(set(stored))
 
 
-def test_a_model_learns(start: Start, copied: Path, tmp_path: Path) -> None:
+def test_a_model_learns(start: Start, nbtext: Any, copied: Path, tmp_path: Path) -> None:
     """The script of the guide, as it stands there: the service answers by what it has learned, each
     text once.
     """
@@ -488,7 +458,7 @@ def test_a_model_learns(start: Start, copied: Path, tmp_path: Path) -> None:
     wait_until(lambda: service.post("/v1/predict", ask).value["label"] == "music")
     learned = sorted((folder / "learned").iterdir())
     assert sum(len(path.read_bytes().splitlines()) for path in learned) == 8
-    assert update(expected, *map(str, learned)).returncode == 0
+    nbtext("update", str(expected), *map(str, learned)).ok()
     assert copied.read_bytes() == expected.read_bytes()
     assert (learn(), copied.read_bytes()) == ((0, ""), expected.read_bytes()), (
         "nothing is learned twice"

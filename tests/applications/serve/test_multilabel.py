@@ -1,8 +1,6 @@
 """A service of a model that predicts several labels for a document."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +20,7 @@ WORDS = {
 
 
 @pytest.fixture(scope="module")
-def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of texts with two labels, one or none."""
     folder = tmp_path_factory.mktemp("topics")
     sets = [[], ["animals"], ["food"], ["cities"], ["animals", "food"], ["cities", "food"]]
@@ -33,19 +31,7 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = " ".join([*words, "the", "a", ["of", "in", "to"][place // 6 % 3]])
         lines.append(json.dumps({"text": text, "label": labels}) + "\n")
     (folder / "t.jsonl").write_text("".join(lines))
-    command = [
-        sys.executable,
-        "-m",
-        "nbtext",
-        "train",
-        "t.jsonl",
-        "-q",
-        "--keep-sample",
-        "200",
-        "-o",
-        "topics.joblib",
-    ]
-    subprocess.run(command, cwd=folder, check=True)
+    nbtext("train", "t.jsonl", "--keep-sample", "200", "-o", "topics.joblib", cwd=folder).ok()
     return folder / "topics.joblib"
 
 
@@ -83,7 +69,7 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
     assert described["labels"] == ["animals", "cities", "food"]
 
 
-def test_explanations(start: Callable[..., Any], topics: Path) -> None:
+def test_explanations(start: Callable[..., Any], nbtext: Any, topics: Path) -> None:
     """Each predicted label by its words, as the command explains it; the terms add up to the
     log-odds.
     """
@@ -117,20 +103,9 @@ def test_explanations(start: Callable[..., Any], topics: Path) -> None:
     assert "reason" not in found[2]
     (folder := topics.parent / "explained").mkdir(exist_ok=True)
     (folder / "one.jsonl").write_text(json.dumps({"id": "1", "text": texts[0]}) + "\n")
-    command = [
-        sys.executable,
-        "-m",
-        "nbtext",
-        "explain",
-        folder / "one.jsonl",
-        "-m",
-        topics,
-        "--to",
-        "jsonl",
-    ]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    explained = nbtext("explain", "one.jsonl", "-m", str(topics), "--to", "jsonl", cwd=folder)
     one = service.post("/v1/explain", {"text": texts[0]}).value
-    assert [json.loads(line) for line in lines] == one["explanations"]
+    assert explained.records == one["explanations"]
     (chosen,) = service.post("/v1/explain?label=cities&features=1", {"text": texts[0]}).value[
         "explanations"
     ]
@@ -165,15 +140,15 @@ def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> No
         ) == (400, True)
 
 
-def test_feedback_of_a_column_for_each_label(start: Callable[..., Any], tmp_path: Path) -> None:
+def test_feedback_of_a_column_for_each_label(
+    start: Callable[..., Any], nbtext: Any, tmp_path: Path
+) -> None:
     """`nbtext update` reads the columns that the model was trained on, also one whose name is a key
     of each line.
     """
     rows = ["red,1,0", "blue,0,1", "red blue,1,1", "green,0,0"] * 3
     (tmp_path / "t.csv").write_text("\n".join(["text,warm,time", *rows, ""]))
-    nbtext = [sys.executable, "-m", "nbtext"]
-    options = ("--label-fields", "warm,time", "-q", "-o", "m.joblib")
-    subprocess.run([*nbtext, "train", "t.csv", *options], cwd=tmp_path, check=True)
+    nbtext("train", "t.csv", "--label-fields", "warm,time", "-o", "m.joblib", cwd=tmp_path).ok()
     service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path, "--new-labels")
     sent = [{"text": "orange", "label": ["warm"]}, {"text": "dusk", "label": ["time", "warm"]}]
     assert service.post("/v1/models/m/feedback", [*sent, {"text": "grey", "label": []}]).value == {
@@ -187,10 +162,12 @@ def test_feedback_of_a_column_for_each_label(start: Callable[..., Any], tmp_path
         ("dusk", 1, 1),
         ("grey", 0, 0),
     ]
-    subprocess.run([*nbtext, "update", "m.joblib", "m.jsonl", "-q"], cwd=tmp_path, check=True)
+    nbtext("update", "m.joblib", "m.jsonl", cwd=tmp_path).ok()
 
 
-def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: Path) -> None:
+def test_feedback_is_learned(
+    start: Callable[..., Any], nbtext: Any, topics: Path, tmp_path: Path
+) -> None:
     """Feedback has lists of labels, which the model learns; an empty list is a document without
     label.
     """
@@ -211,10 +188,7 @@ def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: 
         "/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]}
     )
     assert (refused.status, "no label 'plants'" in refused.value["error"]) == (400, True)
-    update = ("update", str(model), str(tmp_path / "new" / "topics.jsonl"), "-q")
-    subprocess.run(
-        [sys.executable, "-m", "nbtext", *update], cwd=Path(__file__).parents[3], check=True
-    )
+    nbtext("update", str(model), str(tmp_path / "new" / "topics.jsonl")).ok()
     end = time.monotonic() + 60
     while service.post("/v1/predict", {"text": "wolf"}).value["known"] == 0:
         assert time.monotonic() < end, "it was not learned in time"

@@ -1,11 +1,9 @@
 """`POST /v1/predict`: the same records as `nbtext predict`, for JSON, JSON lines and plain text."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -26,36 +24,24 @@ ODD_LINES = (
 )
 
 
-def predicted(model: Path, lines: bytes) -> list[Any]:
+@pytest.fixture
+def predicted(nbtext: Any, model: Path) -> Callable[[bytes], list[Any]]:
     """What `nbtext predict` writes for JSON lines, without the option that a reason names."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "nbtext",
-            "predict",
-            "-",
-            "-m",
-            str(model),
-            "--input-format",
-            "jsonl",
-            "--to",
-            "jsonl",
-        ],
-        input=lines,
-        capture_output=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
-    out = done.stdout.replace(b"; name the key of the text with --text-field", b"")
-    return [json.loads(line) for line in out.splitlines()]
+
+    def predict(lines: bytes) -> list[Any]:
+        options = ("-m", str(model), "--input-format", "jsonl", "--to", "jsonl")
+        out = nbtext("predict", "-", *options, input=lines).ok().out
+        out = out.replace("; name the key of the text with --text-field", "")
+        return [json.loads(line) for line in out.splitlines()]
+
+    return predict
 
 
-def test_an_object_and_an_array(service: Running, model: Path) -> None:
+def test_an_object_and_an_array(service: Running, predicted: Any) -> None:
     """An object is answered by an object, an array by an array, with the records of the command."""
     texts = ["my neighbour drills all night", "the bins were not emptied", "!"]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
-    expected = predicted(model, lines)
+    expected = predicted(lines)
     one = service.post("/v1/predict", {"text": texts[0]})
     assert (one.status, one.headers["content-type"]) == (200, "application/json")
     assert one.value == expected[0]
@@ -64,7 +50,7 @@ def test_an_object_and_an_array(service: Running, model: Path) -> None:
     assert service.post("/v1/predict", []).value == []
 
 
-def test_nested_keys(start: Start, tmp_path: Path) -> None:
+def test_nested_keys(start: Start, nbtext: Any, tmp_path: Path) -> None:
     """A model of nested keys finds them in objects and in lines, beside the whole name, `text` and
     texts alone.
     """
@@ -74,14 +60,7 @@ def test_nested_keys(start: Start, tmp_path: Path) -> None:
     ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     nested = ["--text-field", "data.text", "--label-field", "meta.label", "-o", "m.joblib"]
-    train = [sys.executable, "-m", "nbtext", "train", "t.jsonl", *nested]
-    subprocess.run(
-        train,
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
+    nbtext("train", "t.jsonl", *nested, cwd=tmp_path).ok()
     service = start("-m", tmp_path / "m.joblib")
     plain = service.post("/v1/predict", "red", content_type="text/plain").value
     assert plain["label"] == "r"
@@ -91,13 +70,13 @@ def test_nested_keys(start: Start, tmp_path: Path) -> None:
         assert service.post("/v1/predict", json.dumps(body), **JSONL).lines == [plain]
 
 
-def test_json_lines(service: Running, model: Path) -> None:
+def test_json_lines(service: Running, predicted: Any) -> None:
     """Lines are answered by lines as the command answers them, whatever is wrong with one of
     them.
     """
     answer = service.post("/v1/predict", ODD_LINES, **JSONL)
     assert (answer.status, answer.headers["content-type"]) == (200, "application/jsonl")
-    assert answer.lines == predicted(model, ODD_LINES)
+    assert answer.lines == predicted(ODD_LINES)
     assert len(answer.lines) == 11 - 1
     assert service.post("/v1/predict", b"", **JSONL).body == b""
 
@@ -216,29 +195,22 @@ def test_decisions(service: Running) -> None:
     assert [each["feature"] for each in words] == ["bins", "street"]
 
 
-def test_fields(start: Start, tmp_path: Path) -> None:
+def test_fields(start: Start, nbtext: Any, tmp_path: Path) -> None:
     """A model of several fields takes their keys; a text alone is refused."""
     (tmp_path / "t.csv").write_text("subject,body,label\nred,sun,a\nblue,sea,b\nred,sky,a\n")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "nbtext",
-            "train",
-            "t.csv",
-            "--model",
-            "multinomial",
-            "--text-field",
-            "subject,body",
-            "--separate-fields",
-            "-q",
-            "-o",
-            "fields.joblib",
-        ],
+    nbtext(
+        "train",
+        "t.csv",
+        "--model",
+        "multinomial",
+        "--text-field",
+        "subject,body",
+        "--separate-fields",
+        "-q",
+        "-o",
+        "fields.joblib",
         cwd=tmp_path,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
+    ).ok()
     service = start("-m", tmp_path / "fields.joblib")
     assert service.post("/v1/predict", {"subject": "red", "body": ""}).value["label"] == "a"
     assert service.post("/v1/predict", {"subject": "blue"}).status == 400
@@ -246,32 +218,25 @@ def test_fields(start: Start, tmp_path: Path) -> None:
     assert service.get("/v1/models").value["models"][0]["fields"] == ["subject", "body"]
 
 
-def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
+def test_the_keys_of_the_training_table(start: Start, nbtext: Any, tmp_path: Path) -> None:
     """Rows are taken as the model was trained on them; `text` is the whole text of fields that are
     joined.
     """
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "nbtext",
-            "train",
-            "t.csv",
-            "--model",
-            "multinomial",
-            "--text-field",
-            "subject,body",
-            "--label-field",
-            "queue",
-            "-q",
-            "-o",
-            "joined.joblib",
-        ],
+    nbtext(
+        "train",
+        "t.csv",
+        "--model",
+        "multinomial",
+        "--text-field",
+        "subject,body",
+        "--label-field",
+        "queue",
+        "-q",
+        "-o",
+        "joined.joblib",
         cwd=tmp_path,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
+    ).ok()
     service = start("-m", tmp_path / "joined.joblib", "--feedback-dir", tmp_path)
     row = {"subject": "blue", "body": "boat"}
     expected = service.post("/v1/predict", row).value
@@ -290,31 +255,19 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
         {"subject": "green", "body": "green", "queue": "b"},
     ):
         assert service.post("/v1/models/joined/feedback", body).value == {"stored": 1}
-    subprocess.run(
-        [sys.executable, "-m", "nbtext", "update", "joined.joblib", "joined.jsonl", "-q"],
-        cwd=tmp_path,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
-    shown = subprocess.run(
-        [sys.executable, "-m", "nbtext", "inspect", "joined.joblib", "--to", "json"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
-    assert b"green" in shown.stdout
+    nbtext("update", "joined.joblib", "joined.jsonl", cwd=tmp_path).ok()
+    assert "green" in nbtext("inspect", "joined.joblib", "--to", "json", cwd=tmp_path).out
 
 
 def test_many_requests_at_once(
-    service: Running, model: Path, letters: tuple[list[str], list[str]]
+    service: Running, predicted: Any, letters: tuple[list[str], list[str]]
 ) -> None:
     """Documents of several requests are predicted together, and each request gets its own
     answer.
     """
     texts = letters[0][:200]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
-    expected = [each | {"id": "1"} for each in predicted(model, lines)]
+    expected = [each | {"id": "1"} for each in predicted(lines)]
     local = threading.local()
     connections = []
 
@@ -353,7 +306,7 @@ def test_a_large_array(service: Running) -> None:
     ]
 
 
-def test_a_byte_order_mark(service: Running, model: Path) -> None:
+def test_a_byte_order_mark(service: Running, predicted: Any) -> None:
     """It is left out of the first text, as in the files of the command."""
     encoding = "utf-8-sig"
     lines = '{"text": "the bins were not emptied", "id": "ü"}\n{"text": "pothole"}\n'.encode(
@@ -361,7 +314,7 @@ def test_a_byte_order_mark(service: Running, model: Path) -> None:
     )
     answer = service.post("/v1/predict", lines, **JSONL).lines
     assert [each["label"] for each in answer] == ["trash", "streets"]
-    assert answer == predicted(model, lines)
+    assert answer == predicted(lines)
     for body, kind in (('{"text": "bins"}', "application/json"), ("bins", "text/plain")):
         marked = service.post("/v1/predict", body.encode(encoding), content_type=kind)
         assert marked.value == service.post("/v1/predict", body, content_type=kind).value
