@@ -17,16 +17,7 @@ from typing import IO, Any
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ByteRange, ReadOptions, group_items, read_raw_blocks
-from nbtext.documents.fields import (
-    NESTED,
-    Fields,
-    Label,
-    find_fields,
-    name_of,
-    or_error,
-    read_cells,
-    text_of,
-)
+from nbtext.documents.fields import find_fields
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import (
     LINES_HINT,
@@ -125,48 +116,26 @@ def _begin(
     import pyarrow as pa
 
     settings = options.settings
+    known = schema.names
     wanted = (
         *settings.text_field,
         *settings.label_names,
         settings.id_field,
         settings.split_field or "",
     )
-    # fields of structs, such as `data.text`
-    nested = [name for name in dict.fromkeys(wanted) if len(_find_path(schema, name)) > 1]
-    columns = find_fields([*schema.names, *nested], settings, stream.path)
-    used = {_find_path(schema, columns.names[place])[0] for place in columns.places()}
-    names = [name for name in schema.names if settings.keeps_rows or name in used]
+    # `data.text` is a field of the column `data`, which is a struct
+    used = [name for name in known if any(f"{each}.".startswith(f"{name}.") for each in wanted)]
+    nested = [
+        each
+        for each in wanted
+        if each not in known and each.startswith(tuple(f"{n}." for n in used))
+    ]
+    find_fields([*known, *dict.fromkeys(nested)], settings, stream.path)
     empty = pa.RecordBatch.from_arrays(
         [column.combine_chunks() for column in schema.empty_table().columns], schema=schema
     )
     rows = ArrowRows(kind, stream.path, empty, metadata)
-    return ArrowDocuments(rows, 1, columns, options), names
-
-
-def _find_path(fields: Any, name: str) -> list[str]:
-    """Return the names of a column and of fields of structs in it that lead to a value; none if
-    there is none.
-
-    A column that has the whole name goes before a field of a struct, as `find_value` finds keys of
-    JSON.
-    """
-    import pyarrow as pa
-
-    kinds = {field.name: field.type for field in fields}
-    if name in kinds:
-        return [name]
-    place = name.find(".")
-    while place >= 0:
-        kind = kinds.get(name[:place])
-        path = (
-            _find_path(kind, name[place + 1 :])
-            if kind is not None and pa.types.is_struct(kind)
-            else []
-        )
-        if path:
-            return [name[:place], *path]
-        place = name.find(".", place + 1)
-    return []
+    return ArrowDocuments(rows, 1, used, options), known if settings.keeps_rows else used
 
 
 def _read_groups(
@@ -320,11 +289,13 @@ class ArrowDocuments:
         All columns, or those that are read, if rows are not kept.
     first_row : int
         The number of the first row in the file, from 1.
+    columns : list of str
+        The names of the columns that hold fields of documents.
     """
 
     rows: ArrowRows
     first_row: int
-    columns: Fields
+    columns: list[str]
     options: ReadOptions
 
     def batch(self) -> Batch:
@@ -333,144 +304,43 @@ class ArrowDocuments:
         Raises
         ------
         InputError
-            The columns are broken, or have a type that is not text.
+            The columns are broken.
         """
         settings = self.options.settings
-        origin = origin_of(self.rows.path)
         table = self.rows.table
         builder = BatchBuilder(settings)
         builder.batch.names = tuple(table.schema.names)
         with convert_arrow_errors(self.rows.path):
             if settings.keeps_rows:
                 table.validate(full=True)
-            columns = [self._texts(column, builder) for column in self.columns.texts]
-            labels = self._labels(builder)
-            ids = self._names(self.columns.id, builder)
-            groups = self._names(self.columns.group, builder)
-        texts = list(zip(*columns, strict=True)) or [()] * table.num_rows
-        rows = zip(texts, labels, ids, groups, strict=True)
-        for row, (fields, label, identity, group) in enumerate(rows, self.first_row):
-            place = f"{origin}{row}"
-            builder.add_values(fields, label=label, place=place, identity=identity, group=group)
+            columns = {name: self._values(table.column(name), builder) for name in self.columns}
+        for row in range(table.num_rows):
+            record = {name: values[row] for name, values in columns.items()}
+            builder.add_record(record, place=f"{origin_of(self.rows.path)}{self.first_row + row}")
         batch = builder.finish()
         batch.rows = self.rows if settings.keeps_rows else None
         return batch
 
-    def _labels(self, builder: BatchBuilder) -> list[Label | InputError]:
-        """Return the labels of each row; an error for a row whose labels are not valid."""
+    def _values(self, array: Any, builder: BatchBuilder) -> list[Any]:
+        """Return the values of a column; bytes are decoded, and 0.1 of 32 bits, too, is 0.1."""
         import pyarrow as pa
 
-        settings = self.options.settings
-        columns = self.columns.labels
-        if not columns:
-            return [None] * self.rows.table.num_rows
-        array = self._column(columns[0])
-        kind = array.type
-        is_list = (
-            pa.types.is_list(kind)
-            or pa.types.is_large_list(kind)
-            or pa.types.is_fixed_size_list(kind)
-        )
-        if is_list and not settings.label_fields:
-            array.validate(full=True)
-            spell = _spelling(kind.value_type)
-            lists = [
-                None if items is None else list(map(spell, items)) for items in array.to_pylist()
-            ]
-            return [or_error(read_cells, [labels], settings) for labels in lists]
-        cells = [self._texts(column, builder) for column in columns]
-        return [
-            next((cell for cell in row if isinstance(cell, InputError)), None)
-            or or_error(read_cells, row, settings)
-            for row in zip(*cells, strict=True)
-        ]
-
-    def _names(self, column: int | None, builder: BatchBuilder) -> list[str | None]:
-        """Return ids or groups."""
-        if column is None:
-            return [None] * self.rows.table.num_rows
-        return [
-            name_of(text) if isinstance(text, str) else None
-            for text in self._texts(column, builder)
-        ]
-
-    def _column(self, column: int) -> Any:
-        """Return the values of a column, or of a field of a struct in it."""
-        import pyarrow.compute as pc
-
-        table = self.rows.table
-        name, *keys = _find_path(table.schema, self.columns.names[column])
-        array = table.column(name)
-        for key in keys:
-            array.validate(full=True)
-            array = pc.struct_field(array, key)
-        return array
-
-    def _texts(self, column: int, builder: BatchBuilder) -> list[str | InputError | None]:
-        """Return a column as texts, numbers as Python spells them; an error for bytes that are not
-        text.
-        """
-        import pyarrow as pa
-
-        name = self.columns.names[column]
-        array = self._column(column)
         if isinstance(array.type, pa.BaseExtensionType):
             array = array.storage
-        if pa.types.is_dictionary(array.type):
-            array.validate(full=True)
-            known = array.dictionary
-            views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-            # which has no views
-            array = known.cast(views.get(known.type, known.type)).take(array.indices)
-        kind = array.type
-        if pa.types.is_nested(kind):
-            hint = "name a column of strings"
-            what = str(kind) if len(str(kind)) <= MAX_REASON else "nested"
-            raise InputError(
-                f"`{name}` is {what}, expected a string", where=self.rows.path, hint=hint
-            )
-        is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
-        is_binary = kind in (pa.binary(), pa.large_binary(), pa.binary_view())
         try:
             array.validate(full=True)
-        except pa.ArrowInvalid:
-            if not is_text:
-                raise
-            # not valid UTF-8, or broken
-            is_text = False
-            is_binary = True
-        texts: list[str | InputError | None]
-        if is_text:
-            texts = array.to_pylist()
-        elif is_binary or pa.types.is_fixed_size_binary(kind):
+        except pa.ArrowInvalid:  # a text that is not valid UTF-8; or it is broken
             array = array.cast(pa.large_binary())
             array.validate(full=True)
-            texts = [self._decode(content, builder) for content in array.to_pylist()]
-        else:
-            texts = list(map(_spelling(kind), _without_nanoseconds(array).to_pylist()))
-        return texts
-
-    def _decode(self, content: bytes | None, builder: BatchBuilder) -> str | InputError | None:
-        if content is None:
-            return None
-        try:
-            decoded = self.options.encoding.decode_rest(content)
-        except InputError as problem:
-            return problem
-        builder.batch.count_repairs(decoded.repaired)
-        return decoded.text
-
-
-def _spelling(kind: Any) -> Callable[[Any], Any]:
-    """Return the function that spells a value of a type as Python does: 0.1 of 32 bits, too, is
-    0.1.
-    """
-    import pyarrow as pa
-
-    if kind in (pa.float16(), pa.float32()):
-        short = kind.to_pandas_dtype()
-        return lambda value: None if value is None else text_of(float(str(short(value))))
-    return lambda value: value if isinstance(value, NESTED) else text_of(value)
+        values = _without_nanoseconds(array).to_pylist()
+        if array.type in (pa.float16(), pa.float32()):
+            short = array.type.to_pandas_dtype()
+            return [None if value is None else float(str(short(value))) for value in values]
+        encoding = self.options.encoding
+        return [
+            builder.decode(value, encoding) if isinstance(value, bytes) else value
+            for value in values
+        ]
 
 
 def _without_nanoseconds(array: Any) -> Any:

@@ -10,8 +10,19 @@ from math import inf
 from typing import Any, Protocol, cast
 
 from nbtext.documents.blocks import cut
+from nbtext.documents.decoding import Encoding
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Label, format_names, several_labels
+from nbtext.documents.fields import (
+    MISSING_KEY,
+    TYPE_NAMES,
+    Label,
+    find_value,
+    format_names,
+    name_of,
+    read_labels,
+    read_text,
+    several_labels,
+)
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 from nbtext.records import dataclass
@@ -23,7 +34,7 @@ UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
 HELD_OUT = "held out (--holdout), chosen by a hash of the text"
 TRAINED_ON = "not held out (--holdout)"
-TEXT_HINT = "name the column of the text with --text-field"
+TEXT_HINT = "name the column or key of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
 EMPTY_HINT = ", or leave out such documents with --skip-empty"
 SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
@@ -501,28 +512,66 @@ class BatchBuilder:
             self._line_numbers.append(line)
         batch.count_repairs(repaired)
 
-    def add_values(
-        self,
-        texts: Sequence[str | InputError | None],
-        *,
-        label: Label | InputError,
-        place: str,
-        identity: str | None,
-        group: str | None,
+    def add_record(
+        self, record: Any, *, place: str, line: int | None = None, repaired: int = 0
     ) -> None:
-        """Add a document from values of a database or of an Arrow table; an InputError stands for
-        an invalid value.
+        """Add the fields of a row or of an object, by name, as a document; see `add`.
 
-        A missing text is empty, but a problem if all texts are missing, or the texts are too long.
+        A value that is an InputError could not be read. A missing text is empty, but a problem if
+        all texts are missing.
         """
-        limit = self._settings.max_document_bytes
-        found = [str(text or "") for text in texts]
-        if texts and all(text is None for text in texts):
-            label = MissingText(f"`{self._settings.text_field[0]}` is null", hint=TEXT_HINT)
-        label = next((value for value in (label, *texts) if isinstance(value, InputError)), label)
-        if not isinstance(label, InputError) and sum(map(len, found)) > limit:
-            label = too_long(limit)
-        self.add(found, place=place, identity=identity, label=label, group=group)
+        settings = self._settings
+        identity: str | None = None
+        group: str | None = None
+        texts: list[str] = []
+        label: Label | InputError
+        try:
+            if not isinstance(record, dict):
+                is_list = isinstance(record, list)
+                hint = "jq -c '.[]' writes the items of a list as lines" if is_list else ""
+                raise InputError(f"expected an object, found {TYPE_NAMES[type(record)]}", hint=hint)
+            identity = name_of(read_text(record, settings.id_field))
+            found = [read_text(record, name) for name in settings.text_field]
+            if None in found:
+                self._check_missing(record, is_empty=found == [None] * len(found))
+            texts = [text or "" for text in found]
+            if sum(map(len, texts)) > settings.max_document_bytes:
+                raise too_long(settings.max_document_bytes)
+            label = read_labels(record, settings)
+            if settings.split_field is not None:
+                group = name_of(read_text(record, settings.split_field))
+            if label is None and not self.batch.names:
+                self.batch.names = tuple(record)
+        except InputError as problem:
+            label = problem
+        self.add(
+            texts,
+            place=place,
+            identity=identity,
+            label=label,
+            group=group,
+            line=line,
+            repaired=repaired,
+        )
+
+    def _check_missing(self, record: dict[str, Any], *, is_empty: bool) -> None:
+        """Raise InputError if a text has no key, or all texts are missing or null."""
+        kind = MissingText if is_empty else InputError
+        names = self._settings.text_field
+        for name in names:
+            if find_value(record, name) is MISSING_KEY:
+                raise kind(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
+        if is_empty:
+            raise kind(f"`{names[0]}` is null", hint=TEXT_HINT)
+
+    def decode(self, content: bytes, encoding: Encoding) -> str | InputError:
+        """Return the text of a value that is bytes, or the error of invalid ones."""
+        try:
+            decoded = encoding.decode_rest(content)
+        except InputError as problem:
+            return problem
+        self.batch.count_repairs(decoded.repaired)
+        return decoded.text
 
     def finish(self) -> Batch:
         """Return the batch of all documents that were added."""

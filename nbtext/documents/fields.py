@@ -8,8 +8,8 @@ A document has one label, or several in a list, in a text with a separator, or i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError, list_some, number_of
@@ -30,6 +30,14 @@ LABEL_PREFIX = "__label__"  # of the labels in a line of fastText
 # Python's `str` of values that stand for a missing one in tables
 MISSING = ("nan", "NaN", "NaT", "<NA>")
 NESTED = (list, tuple, dict)
+TYPE_NAMES = {
+    dict: "an object",
+    list: "a list",
+    tuple: "a list",
+    str: "a string or a number",
+    bool: "a boolean",
+    type(None): "null",
+}
 MISSING_KEY = object()
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
 
@@ -147,18 +155,34 @@ def read_indicators(names: Sequence[str], values: Sequence[Any], settings: Input
     return collect_labels(found, settings)
 
 
-def read_cells(cells: Sequence[Any], settings: InputSettings) -> Label:
-    """Return the labels of the values that hold them: none, that of the label field, or those of
-    `label_fields`.
+def read_labels(record: Mapping[str, Any], settings: InputSettings) -> Label:
+    """Return the labels of a row or of an object: those of the label field, or of `label_fields`.
 
     Raises
     ------
     InputError
         A value is not a label.
     """
-    if cells and settings.label_fields:
-        return read_indicators(settings.label_fields, cells, settings)
-    return read_label(cells[0], settings.label_field, settings) if cells else None
+    names = settings.label_fields
+    if names:
+        return read_indicators(names, [read_text(record, name) for name in names], settings)
+    return read_label(_find(record, settings.label_field), settings.label_field, settings)
+
+
+def read_text(record: Mapping[str, Any], name: str) -> str | None:
+    """Return a value as text; None for null and a missing key."""
+    value = _find(record, name)
+    if isinstance(value, NESTED):
+        raise InputError(f"`{name}` is {TYPE_NAMES[type(value)]}, expected a string")
+    return text_of(value)
+
+
+def _find(record: Mapping[str, Any], name: str) -> Any:
+    """Return a value, None for a missing key; an InputError in its place is raised."""
+    value = find_value(record, name)
+    if isinstance(value, InputError):
+        raise value
+    return None if value is MISSING_KEY else value
 
 
 def find_value(record: Mapping[str, Any], name: str) -> Any:
@@ -178,14 +202,6 @@ def find_value(record: Mapping[str, Any], name: str) -> Any:
                 return found
         place = name.find(".", place + 1)
     return MISSING_KEY
-
-
-def or_error(read: Callable[..., Label], *values: Any) -> Label | InputError:
-    """Return what a function returns, or the InputError that it raises."""
-    try:
-        return read(*values)
-    except InputError as problem:
-        return problem
 
 
 def several_labels(labels: Sequence[str], hint: str) -> InputError:
@@ -211,24 +227,6 @@ def split_fasttext(line: str) -> tuple[list[str], str]:
     return list(dict.fromkeys(filter(None, _label_token.findall(line)))), remove_labels(line)
 
 
-class Fields(NamedTuple):
-    """The columns of a table, and the places from 0 of those that are read; labels, id and group
-    are optional.
-    """
-
-    names: tuple[str, ...]
-    texts: tuple[int, ...]
-    labels: tuple[int, ...]
-    id: int | None
-    group: int | None
-
-    def places(self) -> set[int]:
-        """Return the places of the columns that are read."""
-        return {
-            place for place in (*self.texts, *self.labels, self.id, self.group) if place is not None
-        }
-
-
 def find_fields(
     names: Sequence[str],
     settings: InputSettings,
@@ -236,8 +234,9 @@ def find_fields(
     *,
     has_numbers: bool = False,
     first_row: Sequence[str] | None = None,
-) -> Fields:
-    """Return the columns that the settings name.
+) -> dict[str, int]:
+    """Return the places of the columns that the settings name, from 0; label, id and group are
+    optional.
 
     Parameters
     ----------
@@ -278,16 +277,13 @@ def find_fields(
 
     option = "--label-fields" if settings.label_fields else "--label-field"
     default = None if settings.is_label_remembered else DEFAULTS.label_field
-    labels = [find(name, option, default or name) for name in settings.label_names]
-    return Fields(
-        tuple(names),
-        tuple(find(name, "--text-field") or 0 for name in settings.text_field),
-        () if None in labels else tuple(place for place in labels if place is not None),
-        find(settings.id_field, "--id-field", DEFAULTS.id_field),
-        find(settings.split_field, settings.split_option)
-        if settings.split_field is not None
-        else None,
-    )
+    labels = {name: find(name, option, default or name) for name in settings.label_names}
+    places = {} if None in labels.values() else labels
+    places |= {name: find(name, "--text-field") for name in settings.text_field}
+    places[settings.id_field] = find(settings.id_field, "--id-field", DEFAULTS.id_field)
+    if settings.split_field is not None:
+        places[settings.split_field] = find(settings.split_field, settings.split_option)
+    return {name: place for name, place in places.items() if place is not None}
 
 
 def is_number(name: str) -> bool:

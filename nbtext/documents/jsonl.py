@@ -13,24 +13,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate, starmap
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block, MissingText, join_fields
+from nbtext.documents.batch import Batch, BatchBuilder, Block, join_fields
 from nbtext.documents.blocks import ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import (
-    MISSING_KEY,
-    NESTED,
-    Label,
-    find_value,
-    format_names,
-    name_of,
-    read_cells,
-    read_label,
-    text_of,
-)
+from nbtext.documents.fields import Label, name_of, read_indicators, read_label, text_of
 from nbtext.documents.lines import LineDocuments, keep_lines, origin_of, read_line_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
@@ -42,16 +32,7 @@ if TYPE_CHECKING:
 
 LARGE_CHARACTERS = 4 << 20  # of JSON, whose values are counted before they are parsed
 MAX_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
-MAX_DEPTH = 500  # of nested objects and lists; less than the limit of json (recursion)
-TYPE_NAMES = {
-    dict: "an object",
-    list: "a list",
-    str: "a string or a number",
-    bool: "a boolean",
-    type(None): "null",
-}
 JSON_BLANKS = " \t\r"
-TEXT_HINT = "name the key of the text with --text-field"
 ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 
 
@@ -69,7 +50,6 @@ def scan(
 
 scan = choose_version(scan)
 _blanks = re.compile(r"[ \t\n\r]*")
-_string = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 def spell_float(digits: str) -> str | None:
@@ -134,7 +114,8 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     split = list(map(name_of, _require_texts(others[0]))) if groups else None
     if settings.label_fields:
         rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
-        labels = [read_cells(row, settings) for row in rows]
+        names = settings.label_fields
+        labels = [read_indicators(names, row, settings) for row in rows]
     else:
         if settings.label_separator is not None and None in others[-1]:
             # an empty text is a list without labels, but a missing key is not
@@ -184,47 +165,11 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
                 raise problem.locate(place) from None
             builder.add((), place=place, line=line_number, label=problem)
         else:
-            add_record(builder, record, lines.settings, place=place, line=line_number)
+            builder.add_record(record, place=place, line=line_number)
     batch = builder.finish()
     batch.repaired_documents = len(decoded.repaired)
     batch.repaired_bytes = sum(decoded.repaired.values())
     return batch
-
-
-def add_record(
-    builder: BatchBuilder,
-    record: Any,
-    settings: InputSettings,
-    *,
-    place: str,
-    line: int | None = None,
-) -> None:
-    """Add a JSON value, which should be an object, as a document. An error in it becomes a problem
-    of its row.
-    """
-    identity = None
-    try:
-        if not isinstance(record, dict):
-            hint = (
-                "jq -c '.[]' writes the items of a list as lines"
-                if isinstance(record, list)
-                else ""
-            )
-            raise InputError(f"expected an object, found {TYPE_NAMES[type(record)]}", hint=hint)
-        identity = name_of(_find_text(record, settings.id_field))
-        texts = _texts(record, settings.text_field)
-        label = _read_labels(record, settings)
-        group = (
-            name_of(_find_text(record, settings.split_field))
-            if settings.split_field is not None
-            else None
-        )
-    except InputError as problem:
-        builder.add((), place=place, identity=identity, line=line, label=problem)
-        return
-    if label is None and not builder.batch.names:
-        builder.batch.names = tuple(record)
-    builder.add(texts, place=place, identity=identity, label=label, group=group, line=line)
 
 
 def parse_object(line: str | bytes) -> dict[str, Any] | None:
@@ -239,8 +184,6 @@ def parse_object(line: str | bytes) -> dict[str, Any] | None:
 def _parse_line(line: str) -> Any:
     """Return the JSON value of a line, with its numbers as text."""
     check_values(line)
-    if line.count("[") + line.count("{") > MAX_DEPTH and _depth(line) > MAX_DEPTH:
-        raise too_deep()
     try:
         return decoder.decode(line)
     except json.JSONDecodeError as error:
@@ -283,45 +226,9 @@ def has_more_values(data: bytes, maximum: int) -> bool:
     return number + count(place, len(data)) > maximum
 
 
-def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
-    """Return the text of each field; null is an empty text, but an error if all fields are null."""
-    texts = [_find_text(record, name) for name in names]
-    kind = MissingText if names and all(text is None for text in texts) else InputError
-    for name in names:
-        if find_value(record, name) is MISSING_KEY:
-            raise kind(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
-    if kind is MissingText:
-        raise kind(f"`{names[0]}` is null", hint=TEXT_HINT)
-    return [text or "" for text in texts]
-
-
-def _find_text(record: dict[str, Any], name: str) -> str | None:
-    """Return a value as text; None for null and a missing key."""
-    value = find_value(record, name)
-    if isinstance(value, NESTED):
-        raise InputError(f"`{name}` is {TYPE_NAMES[type(value)]}, expected a string")
-    return None if value is MISSING_KEY else text_of(value)
-
-
-def _read_labels(record: dict[str, Any], settings: InputSettings) -> Label:
-    """Return the labels of an object: of its key, or of the keys of `label_fields`."""
-    if settings.label_fields:
-        return read_cells([_find_text(record, name) for name in settings.label_fields], settings)
-    value = find_value(record, settings.label_field)
-    return read_label(None if value is MISSING_KEY else value, settings.label_field, settings)
-
-
-def _depth(line: str) -> int:
-    """Return the nesting depth of objects and lists, without brackets in strings."""
-    steps = (
-        1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", _string.sub("", line))
-    )
-    return max(accumulate(steps), default=0)
-
-
 def too_deep() -> InputError:
     """Return the error for JSON that is nested too deep."""
-    return InputError(f"lists and objects are nested more than {MAX_DEPTH} deep")
+    return InputError("lists and objects are nested too deep")
 
 
 class Item(NamedTuple):
@@ -359,7 +266,7 @@ def _parse_items(
     for number, item in enumerate(items, first_number):
         place = f"{origin}{number}"
         if not isinstance(item.value, InputError):
-            add_record(builder, item.value, settings, place=place)
+            builder.add_record(item.value, place=place)
         elif rows is not None:  # as for a line that is too long
             raise item.value.locate(place)
         else:

@@ -23,6 +23,7 @@ from nbtext.documents.batch import Rows
 from nbtext.documents.decoding import UNICODE, Encoding
 from nbtext.documents.fields import LABEL_PREFIX, NULL, format_names, remove_labels
 from nbtext.documents.settings import InputSettings
+from nbtext.documents.tables import has_quote_after_blanks
 from nbtext.errors import InputError, number_of
 from nbtext.output import Writer
 
@@ -337,10 +338,11 @@ class TableRows(TextRows):
             _printable(column.cells(value))
             for column, value in zip(changed.flat, added, strict=True)
         ]
-        new = list(map(self._quote, [*[""] * (width - len(cells)), *values]))
-        if len(cells) > width or self._is_open(row, has_quotes=any('"' in cell for cell in new)):
-            text = self.join(cells[:width])
-        return self.separator.join([text, *new])
+        new = [*[""] * (width - len(cells)), *values]
+        quoted = list(map(self._quote, new))
+        if len(cells) > width or self._is_open(row, has_quotes=any('"' in cell for cell in quoted)):
+            return self.join([*cells[:width], *new])
+        return self.separator.join([text, *quoted])
 
     def _is_open(self, row: int, *, has_quotes: bool) -> bool:
         """Return whether a cell of a row could be read in another way if more follows, which may
@@ -360,7 +362,11 @@ class TableRows(TextRows):
         """
         if len(cells) == 1 and not cells[0]:
             return '""'  # not a blank line
-        return self.separator.join(map(self._quote, cells))
+        text = self.separator.join(map(self._quote, cells))
+        is_clear = self.is_quoted or self.is_escaped or self.format == "tsv"
+        if not is_clear and has_quote_after_blanks(text, self.separator):
+            return replace(self, is_quoted=True).join(cells)
+        return text
 
     def _quote(self, cell: str) -> str:
         if self.is_escaped:
@@ -437,15 +443,13 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
                     parts.insert(0, (1, rows.newline))
                 file.write(mark + _encode(rows, parts))
                 mark = b""
-                is_ended = "".join(text for _, text in parts[-2:]).endswith(("\n", "\r"))
+                is_ended = "".join(text for _, text in parts[-2:]).endswith("\n")
             file.flush()
 
 
 def _encode(rows: TextRows, parts: list[tuple[int, str]]) -> bytes:
     """Return the bytes of some rows, each with the number of its line."""
     text = "".join(part for _, part in parts)
-    if rows.newline == "\r":  # line ends in cells, too, were read as line feeds
-        text = text.replace("\n", "\r")
     try:
         return rows.encoding.encode(text)
     except UnicodeEncodeError as error:

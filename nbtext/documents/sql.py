@@ -20,17 +20,7 @@ from urllib.parse import quote, unquote
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items
-from nbtext.documents.fields import (
-    NESTED,
-    Fields,
-    Label,
-    find_fields,
-    format_names,
-    name_of,
-    or_error,
-    read_cells,
-    text_of,
-)
+from nbtext.documents.fields import find_fields, format_names
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
@@ -96,40 +86,19 @@ class SqlRows:
         return replace(self, rows=self.rows[start:stop], first_row=self.first_row + start)
 
 
-def _parse_rows(rows: SqlRows, fields: Fields, options: ReadOptions) -> Batch:
-    """Return rows as documents, with ids `DATABASE:ROW`. A row without a text is a problem.
-
-    Raises
-    ------
-    InputError
-        A value has a type that is not a text.
-    """
+def _parse_rows(rows: SqlRows, places: dict[str, int], options: ReadOptions) -> Batch:
+    """Return rows as documents, with ids `DATABASE:ROW`. A row without a text is a problem."""
     settings = options.settings
     builder = BatchBuilder(settings)
-    place = ""
-    builder.batch.names = fields.names
-
-    def read_text(value: Any) -> str | None:
-        if isinstance(value, bytes | memoryview):
-            decoded = options.encoding.decode_rest(bytes(value))
-            builder.batch.count_repairs(decoded.repaired)
-            return decoded.text
-        if isinstance(value, NESTED):
-            what = "a value is a list or an object, expected a string"
-            raise InputError(what, where=place, hint="select a part of it")
-        return text_of(value)
-
-    def read_labels(values: Sequence[Any]) -> Label:
-        is_list = len(values) == 1 and isinstance(values[0], list | tuple)
-        return read_cells(values if is_list else list(map(read_text, values)), settings)
-
+    builder.batch.names = rows.names
     for number, row in enumerate(rows.rows, rows.first_row):
-        place = f"{origin_of(rows.path)}{number}"
-        texts = [read_text(row[column]) for column in fields.texts]
-        identity = None if fields.id is None else name_of(read_text(row[fields.id]))
-        group = None if fields.group is None else name_of(read_text(row[fields.group]))
-        label = or_error(read_labels, [row[column] for column in fields.labels])
-        builder.add_values(texts, label=label, place=place, identity=identity, group=group)
+        record = {
+            name: builder.decode(bytes(value), options.encoding)
+            if isinstance(value := row[place], bytes | memoryview)
+            else value
+            for name, place in places.items()
+        }
+        builder.add_record(record, place=f"{origin_of(rows.path)}{number}")
     batch = builder.finish()
     batch.rows = rows if settings.keeps_rows else None
     return batch
@@ -164,10 +133,10 @@ def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) 
             if query is None:
                 query = _only_table(connection, name)
             names, types = _create_view(connection, query)
-            fields = find_fields(names, options.settings, name)
+            places = find_fields(names, options.settings, name)
             start = SqlRows(name, names, types, (), 1)
             rows = connection.execute("select * from nbtext_rows")
-            yield from _read_rows(rows, start, fields, options, n_bytes=n_bytes)
+            yield from _read_rows(rows, start, places, options, n_bytes=n_bytes)
         except (sqlite3.Error, sqlite3.Warning, UnicodeError, OverflowError) as error:
             # an error of several statements has no code
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
@@ -297,9 +266,9 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
             names = tuple(map(str, rows.keys())) if rows.returns_rows else ()
             if not names:
                 raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
-            fields = find_fields(names, options.settings, path)
+            places = find_fields(names, options.settings, path)
             start = SqlRows(path, names, ("",) * len(names), (), 1)
-            yield from _read_rows(rows, start, fields, options, n_bytes=0)
+            yield from _read_rows(rows, start, places, options, n_bytes=0)
     except ImportError as error:
         driver = error.name or "another library"
         raise InputError(
@@ -347,7 +316,12 @@ def _create_engine(url: str) -> Any:
 
 
 def _read_rows(
-    rows: Iterable[Row], start: SqlRows, fields: Fields, options: ReadOptions, *, n_bytes: int
+    rows: Iterable[Row],
+    start: SqlRows,
+    places: dict[str, int],
+    options: ReadOptions,
+    *,
+    n_bytes: int,
 ) -> Iterator[Block]:
     """Yield rows in blocks of some thousands, or about a million characters.
 
@@ -372,14 +346,14 @@ def _read_rows(
 
     for block, size in group_items(read(), size_of):
         parse = partial(
-            _parse_rows, replace(start, rows=block, first_row=first_row), fields, options
+            _parse_rows, replace(start, rows=block, first_row=first_row), places, options
         )
         first_row += len(block)
         parsed = Block(parse, n_bytes if is_ended else 0, size)
         del block, parse  # the block alone keeps large rows
         yield parsed
     if first_row == 1 and options.settings.keeps_rows:
-        yield Block(partial(_parse_rows, start, fields, options), n_bytes)
+        yield Block(partial(_parse_rows, start, places, options), n_bytes)
 
 
 TABLE = "predictions"  # the name of the table by default

@@ -20,18 +20,9 @@ from nbtext.documents.blocks import (
     read_line_blocks,
     read_raw_blocks,
 )
-from nbtext.documents.decoding import Encoding, check_width, decode_lines
+from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import (
-    NULL,
-    Fields,
-    find_fields,
-    format_names,
-    is_number,
-    name_of,
-    or_error,
-    read_cells,
-)
+from nbtext.documents.fields import NULL, find_fields, format_names, is_number
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, name_source
@@ -161,12 +152,6 @@ class LineFeed:
                 yield "\n"
                 continue
             decoded = decode_lines(block.data, encoding)
-            if len(decoded.texts) == 1:  # a long line is a block of its own
-                try:
-                    check_width(decoded.texts[0])
-                except InputError as problem:
-                    decoded.problems[0] = problem
-                    decoded.texts[0] = ""
             for oddities in (decoded.repaired, decoded.problems):
                 self._oddities.update(
                     {block.first_line + line: odd for line, odd in oddities.items()}
@@ -311,11 +296,16 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         yield Record(columns, first_line, feed.line, problem)
 
 
+def has_quote_after_blanks(row: str, separator: str) -> bool:
+    """Return whether a quote seems to open a column after blanks."""
+    return re.search(rf'(?:^|{re.escape(separator)}) +"', row) is not None
+
+
 def _skip_blanks(lines: list[str], separator: str) -> list[str] | None:
-    """Return the columns of a row in which quotes may follow blanks; None if such a quote is not
+    """Return the columns of a row in which quotes follow blanks; None if none does, or one is not
     closed.
     """
-    is_closed = True
+    is_closed = has_quote_after_blanks("".join(lines), separator)
 
     def end() -> Iterator[str]:
         nonlocal is_closed
@@ -458,7 +448,8 @@ def _strip_line_end(line: str) -> str:
 def _parse_records(
     records: list[Record],
     rows: TableRows | None,
-    columns: Fields,
+    names: Sequence[str],
+    places: dict[str, int],
     origin: str,
     settings: InputSettings,
     separator: str,
@@ -470,6 +461,10 @@ def _parse_records(
     ----------
     rows : TableRows, optional
         The same rows, if they are kept.
+    names : sequence of str
+        The names of all columns.
+    places : dict of str to int
+        The places of the columns that are read.
     origin : str
         The prefix of line numbers in ids.
     separator : str
@@ -480,10 +475,10 @@ def _parse_records(
     InputError
         The rows are kept, and no columns can be added to one that is broken or too long.
     """
-    names, texts, labels, identity, group = columns
-    n_needed = max(columns.places(), default=-1) + 1
+    columns = list(places.items())
+    n_needed = max(places.values(), default=-1) + 1
     builder = BatchBuilder(settings, origin)
-    builder.batch.names = names
+    builder.batch.names = tuple(names)
     for record in records:
         row = record.columns
         line = record.first_line
@@ -504,19 +499,8 @@ def _parse_records(
                 raise problem.locate(place)
             builder.add((), place=place, label=problem, line=line, repaired=repaired)
             continue
-        label = or_error(read_cells, [row[column] for column in labels], settings)
-        name = name_of(row[identity]) if identity is not None else None
-        own_group = name_of(row[group]) if group is not None else None
-        found = [row[column] for column in texts]
-        builder.add(
-            found,
-            place=place,
-            identity=name,
-            label=label,
-            group=own_group,
-            line=line,
-            repaired=repaired,
-        )
+        fields = {name: row[column] for name, column in columns}
+        builder.add_record(fields, place=place, line=line, repaired=repaired)
     batch = builder.finish()
     batch.rows = rows
     return batch
@@ -545,14 +529,15 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     origin = origin_of(stream.path)
     is_tsv = is_tsv and settings.delimiter in (None, "\t")
     is_escaped = settings.escape == BACKSLASH
-    has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
-    raw_blocks = (
-        _convert_returns(stream, is_strict=settings.keeps_rows)
-        if has_returns
-        else read_raw_blocks(stream)
-    )
+    head = stream.head()
+    if b"\r" in head and b"\n" not in head:
+        what = "its lines end with a carriage return alone"
+        raise InputError(what, where=stream.path, hint="convert the line ends")
     feed = LineFeed(
-        read_line_blocks(raw_blocks, limit), encoding, limit, keeps_lines=settings.keeps_rows
+        read_line_blocks(read_raw_blocks(stream), limit),
+        encoding,
+        limit,
+        keeps_lines=settings.keeps_rows,
     )
     start = next(feed, "")
     if is_tsv:
@@ -575,10 +560,10 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     place = f"{origin}{first.first_line}"
     if first.problem is not None:
         raise first.problem.locate(place)
-    names = (
+    cells = (
         [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
     )
-    columns, is_header = find_columns(names, settings, place=place)
+    names, places, is_header = find_columns(cells, settings, place=place)
     following = []
     n_characters = 0
     for record in islice(records, HEADER_ROWS):
@@ -587,12 +572,17 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         if n_characters > KEPT_CHARACTERS:
             break
     if settings.header is None:
-        _warn_of_header(names, following, settings, is_header=is_header, path=stream.path)
+        _warn_of_header(cells, following, settings, is_header=is_header, path=stream.path)
     if not is_escaped and any("\\N" in record.columns for record in following):
         warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
     phrase = SEPARATOR_NAMES.get(separator, separator)
     parse = partial(
-        _parse_records, columns=columns, origin=origin, settings=settings, separator=phrase
+        _parse_records,
+        names=names,
+        places=places,
+        origin=origin,
+        settings=settings,
+        separator=phrase,
     )
     listed = chain(following, records) if is_header else chain((first,), following, records)
     del following
@@ -605,7 +595,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         return
     from nbtext.documents.rows import TableRows
 
-    end = "\r" if has_returns else "\r\n" if start.endswith("\r\n") else "\n"
+    end = "\r\n" if start.endswith("\r\n") else "\n"
     rows = TableRows(
         "tsv" if is_tsv else "csv",
         stream.path,
@@ -617,7 +607,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         is_start=True,
         bom=stream.bom,
         separator=separator,
-        names=columns.names,
+        names=tuple(names),
         header=first.gap + first.text if is_header else None,
         is_escaped=is_escaped,
     )
@@ -648,24 +638,11 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         rows = replace(rows, is_start=False)
 
 
-def _convert_returns(stream: ByteStream, *, is_strict: bool) -> Iterator[bytes]:
-    """Yield the bytes of a table whose lines end with a carriage return alone, with line feeds.
-
-    Raises
-    ------
-    InputError
-        Some lines end with a carriage return, others with a line feed, and `is_strict` is set.
-    """
-    for raw in read_raw_blocks(stream):
-        if is_strict and b"\n" in raw:
-            hint = "convert the line ends to one kind"
-            what = "some lines end with a carriage return, others with a line feed"
-            raise InputError(what, where=stream.path, hint=hint)
-        yield raw.replace(b"\r", b"\n")
-
-
-def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tuple[Fields, bool]:
-    """Return the wanted columns, and whether the first row is a header.
+def find_columns(
+    first: list[str], settings: InputSettings, *, place: str
+) -> tuple[Sequence[str], dict[str, int], bool]:
+    """Return the names of all columns, the places of the wanted ones, and whether the first is a
+    header.
 
     It is one if the settings say so; by default, if it has the name of a text or label column.
 
@@ -676,9 +653,10 @@ def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tu
     if is_header is None:
         is_header = not _wanted_columns(settings)[0].isdisjoint(names)
     if is_header:
-        return find_fields(names, settings, place, has_numbers=True), True
+        return names, find_fields(names, settings, place, has_numbers=True), True
     numbers = [str(number) for number in range(1, len(first) + 1)]
-    return find_fields(numbers, settings, place, has_numbers=True, first_row=first), False
+    places = find_fields(numbers, settings, place, has_numbers=True, first_row=first)
+    return numbers, places, False
 
 
 def _warn_of_header(

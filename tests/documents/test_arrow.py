@@ -154,7 +154,7 @@ def test_many_rows_in_shards(
         assert found == expected
 
 
-def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> None:
+def test_what_cannot_be_read(write: Callable[[Any], Path], problems: Callable[..., Any]) -> None:
     """A missing column, a column of objects, or two columns of one name give one line that names
     the file.
     """
@@ -165,10 +165,8 @@ def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> No
         match=r"no column `text`; the columns are: body, o; name the column with --text-field",
     ):
         read(path)
-    with pytest.raises(
-        InputError, match=r"`o` is struct<x: int64>, expected a string; name a column of strings"
-    ):
-        read(path, text_field=("o",))
+    said = problems(path, text_field=("o",))
+    assert said == [f"{path}:1: `o` is an object, expected a string"]
     path = write(pa.table([["a"], ["b"]], names=["text", "text"]))
     with pytest.raises(InputError, match="2 columns are called `text`"):
         read(path)
@@ -178,7 +176,7 @@ def test_nulls_and_long_texts_are_problems_of_their_rows(write: Callable[[Any], 
     path = write(pa.table({"text": ["a", None, "b" * 200], "label": ["x", "y", "z"]}))
     (batch,) = open_source([str(path)], InputSettings(max_document_bytes=100)).batches()
     assert {row: str(problem) for row, problem in batch.problems.items()} == {
-        1: f"{path}:2: `text` is null; name the column of the text with --text-field",
+        1: f"{path}:2: `text` is null; name the column or key of the text with --text-field",
         2: f"{path}:3: the document has more than 100 bytes; raise the limit with --max-document-bytes",
     }
 

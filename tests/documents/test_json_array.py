@@ -72,7 +72,7 @@ def test_the_name_and_the_beginning_tell(read: Callable[..., Any], tmp_path: Pat
         ),
         ('[{"text": "a"}]\n\n[]', "x.json:3: broken JSON: there is text after the array"),
         ('[{"text": "a"}', "x.json:1: broken JSON: expected a comma or a closing bracket"),
-        ("[" + '{"a":' * 100_000, "x.json:1: lists and objects are nested more than"),
+        ("[" + '{"a":' * 100_000, "x.json:1: lists and objects are nested too deep"),
     ],
 )
 def test_a_broken_array_is_said(

@@ -61,7 +61,10 @@ def add(
     return written.getvalue()
 
 
-texts = st.text(st.sampled_from('ab ,;"\n\tä\u3042😀='), max_size=8)
+# a quote after blanks, which the reader takes for one that opens a cell, makes the writer more careful
+texts = st.text(st.sampled_from('ab ,;"\n\tä\u3042😀='), max_size=8).map(
+    lambda text: text.replace(' "', '"')
+)
 tables = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.lists(texts, min_size=width, max_size=width), min_size=0, max_size=9)
 )
@@ -81,7 +84,7 @@ class Layout(NamedTuple):
 layouts = st.builds(
     Layout,
     codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16-le", "utf-16"]),
-    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    end=st.sampled_from(["\n", "\r\n"]),
     separator=st.sampled_from([",", ";"]),
     is_quoted=st.booleans(),
     is_ended=st.booleans(),
@@ -101,10 +104,6 @@ def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: La
     # an empty cell alone is read with quotes, and keeps them
     rows = [row if row != [""] else ["a"] for row in rows]
     separator = separator if width > 1 else ","
-    if end == "\r" and (
-        codec.startswith("utf-16") or any("\n" in cell for row in rows for cell in row)
-    ):
-        end = "\n"
     header = ["text", *(f"column {n}" for n in range(1, width))]
 
     def written(rows: list[list[str]]) -> str:
@@ -166,7 +165,7 @@ def test_json_round_trip(
 ) -> None:
     """Each object keeps its bytes, and has two more keys at its end."""
     codec, end, _, is_spaced, is_ended, slices = layout
-    ends = {"\n": "\n", "\r\n": "\r\n", "\r": " \n\n"}[end]
+    ends = end if is_ended else " \n\n"
     comma, separators = (", ", (", ", ": ")) if is_spaced else (",", (",", ":"))
     lines = [json.dumps(record, ensure_ascii=is_ascii, separators=separators) for record in records]
 
@@ -267,13 +266,6 @@ def test_a_label_that_the_encoding_has_not(tmp_path: Path) -> None:
     assert add(path, label="あ", encoding="latin-1").endswith(b'"label": "\\u3042", "p": 0.5}\n')
 
 
-def test_two_kinds_of_line_ends(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"text\ra\r" + b"b" * 3_000_000 + b"\rc\n")
-    with pytest.raises(InputError, match="some lines end with a carriage return"):
-        add(path)
-
-
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
 def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path, name: str) -> None:
     """The rows of the file are all of them, so they would be those of other documents."""
@@ -320,8 +312,6 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     first = [(separator.join(["text", "n", "m"]), "\n")] if header else []
     text = "".join(line + end for line, end in [*first, *lines])
     text = text if is_ended else text.removesuffix("\n")
-    if "\r" in text and "\n" not in text:
-        label = label.strip()  # a line feed is written as a carriage return there
     try:
         content = text.encode(codec)
     except UnicodeEncodeError:
@@ -351,8 +341,6 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     except InputError:
         return
     is_plain = label == quoted(label, separator) and '"' not in label
-    if not is_plain and any(cell.lstrip(" ")[:1] == '"' for row in before for cell in row):
-        return  # of a quote after blanks, the reader assumes what the quotes of all rows allow
     width = 3 if header else len(before[0])
     out = path.with_name(f"out.{form}")
     out.write_bytes(found)
@@ -368,8 +356,8 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     ):
         # surplus cells are left out, and a row that the added cells could change is written anew
         return
-    has_open_quotes = any(cell.startswith('"') for row in before for cell in row)
-    if has_open_quotes and (escape or (form == "tsv" and not is_plain)):
+    has_open_quotes = any(cell.lstrip(" ")[:1] == '"' for row in before for cell in row)
+    if has_open_quotes and (escape or not is_plain):
         return
     rest = found.decode(codec, "surrogateescape")
     are_all_quoted = '"0.50"' in rest  # as those of the first row
@@ -421,6 +409,19 @@ def test_only_a_row_whose_label_changes_is_written_anew(tmp_path: Path) -> None:
     assert relabeled(batch.rows, {0: "b"}) == b'text\tlabel\n"""open"" tail"\tb\n"tab\t"\t"a"'
     assert relabeled(batch.rows, {1: "b"}) == b'text\tlabel\n"open" tail\ta\n"tab\t"\tb'
     assert relabeled(batch.rows, {1: None}) == b'text\tlabel\n"open" tail\ta\n'
+
+
+def test_blanks_stay_where_a_quote_follows_others(tmp_path: Path) -> None:
+    """The quotes of a new label do not close that of another cell, and no blank is lost."""
+    path = tmp_path / "t.csv"
+    path.write_text('text,label,n\n ",a,  x\n" """,a,  x\n')
+    (batch,) = open_source([str(path)], READING).batches()
+    expected = [[' "', "a", "  x"]] * 2
+    assert batch.rows is not None and batch.rows.rows == expected  # type: ignore[attr-defined]
+    path.write_bytes(relabeled(batch.rows, {0: 'b "c", "d"', 1: "e"}))
+    (batch,) = open_source([str(path)], READING).batches()
+    assert batch.rows is not None
+    assert batch.rows.rows == [[' "', 'b "c", "d"', "  x"], [' "', "e", "  x"]]  # type: ignore[attr-defined]
 
 
 def relabeled(rows: Any, labels: Any) -> bytes:

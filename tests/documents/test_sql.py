@@ -173,7 +173,7 @@ def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
         [str(database)], InputSettings(text_field=("body",), id_field="queue")
     ).batches()
     assert str(batch.problems[2]).endswith(
-        ":3: `body` is null; name the column of the text with --text-field"
+        ":3: `body` is null; name the column or key of the text with --text-field"
     )
 
 

@@ -22,14 +22,8 @@ from nbtext.applications.serve.models import ExplanationSettings, ModelSlot, Mod
 from nbtext.documents.batch import Batch, BatchBuilder, join_fields
 from nbtext.documents.blocks import LineBlock
 from nbtext.documents.decoding import Encoding
-from nbtext.documents.fields import name_of
-from nbtext.documents.jsonl import (
-    TYPE_NAMES,
-    add_record,
-    has_more_values,
-    parse_jsonl,
-    parse_object,
-)
+from nbtext.documents.fields import TYPE_NAMES, name_of
+from nbtext.documents.jsonl import has_more_values, parse_jsonl, parse_object
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
@@ -264,7 +258,7 @@ def _read_items(items: list[Any], settings: InputSettings) -> Batch:
             return Batch(named, join_fields(texts, chosen), list(map(name_of, labels)))
     builder = BatchBuilder(chosen)
     for number, item in zip(numbers, items, strict=True):
-        add_record(builder, item if type(item) in TYPE_NAMES else str(item), chosen, place=number)
+        builder.add_record(item if type(item) in TYPE_NAMES else str(item), place=number)
     return builder.finish()
 
 

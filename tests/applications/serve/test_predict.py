@@ -31,7 +31,7 @@ def predicted(nbtext: Any, model: Path) -> Callable[[bytes], list[Any]]:
     def predict(lines: bytes) -> list[Any]:
         options = ("-m", str(model), "--input-format", "jsonl", "--to", "jsonl")
         out = nbtext("predict", "-", *options, input=lines).ok().out
-        out = out.replace("; name the key of the text with --text-field", "")
+        out = out.replace("; name the column or key of the text with --text-field", "")
         return [json.loads(line) for line in out.splitlines()]
 
     return predict
