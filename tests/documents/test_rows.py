@@ -61,7 +61,7 @@ def add(
     return written.getvalue()
 
 
-# a quote after blanks, which the reader takes for one that opens a cell, makes the writer more careful
+# a quote after blanks seems to open a cell, and makes the writer more careful
 texts = st.text(st.sampled_from('ab ,;"\n\tä\u3042😀='), max_size=8).map(
     lambda text: text.replace(' "', '"')
 )
