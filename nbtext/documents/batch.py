@@ -457,7 +457,8 @@ class BatchBuilder:
         self._labels: list[Label] = []
         self._line_numbers: list[int] = []
         self._places: list[str] = []
-        self.batch = Batch([], (), [], origin=origin)
+        self._ids: list[str] = []
+        self.batch = Batch(self._ids, (), [], origin=origin)
 
     def add(
         self,
@@ -503,14 +504,16 @@ class BatchBuilder:
             group = ""
         if is_grouped:
             self._groups.append(group or "")
-        cast("list[str]", batch.ids).append(identity or place)
+        self._ids.append(identity or place)
         self._labels.append(None if label == "" else label)
         for column, text in zip(self._fields, texts, strict=True):
             column.append(text)
-        self._places.append(place)
-        if line is not None:
+        if line is None:
+            self._places.append(place)
+        else:
             self._line_numbers.append(line)
-        batch.count_repairs(repaired)
+        if repaired:
+            batch.count_repairs(repaired)
 
     def add_record(
         self, record: Any, *, place: str, line: int | None = None, repaired: int = 0
@@ -531,10 +534,11 @@ class BatchBuilder:
                 hint = "jq -c '.[]' writes the items of a list as lines" if is_list else ""
                 raise InputError(f"expected an object, found {TYPE_NAMES[type(record)]}", hint=hint)
             identity = name_of(read_text(record, settings.id_field))
-            found = [read_text(record, name) for name in settings.text_field]
+            found: list[Any] = [read_text(record, name) for name in settings.text_field]
             if None in found:
                 self._check_missing(record, is_empty=found == [None] * len(found))
-            texts = [text or "" for text in found]
+                found = [text or "" for text in found]
+            texts = found
             if sum(map(len, texts)) > settings.max_document_bytes:
                 raise too_long(settings.max_document_bytes)
             label = read_labels(record, settings)

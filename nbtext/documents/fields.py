@@ -57,6 +57,8 @@ def text_of(value: Any) -> str | None:
     """Return Python's `str` of a value, which is a text already in most formats; None for null, NaN
     and their kind.
     """
+    if type(value) is str:
+        return value
     if value is NULL:
         return None
     if isinstance(value, str):
@@ -179,10 +181,13 @@ def read_text(record: Mapping[str, Any], name: str) -> str | None:
 
 def _find(record: Mapping[str, Any], name: str) -> Any:
     """Return a value, None for a missing key; an InputError in its place is raised."""
-    value = find_value(record, name)
+    value = record.get(name)
+    if value is None and "." in name:  # in an object, perhaps
+        found = find_value(record, name)
+        value = None if found is MISSING_KEY else found
     if isinstance(value, InputError):
         raise value
-    return None if value is MISSING_KEY else value
+    return value
 
 
 def find_value(record: Mapping[str, Any], name: str) -> Any:
