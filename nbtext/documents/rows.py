@@ -21,9 +21,14 @@ from typing import Any, NamedTuple, Self
 
 from nbtext.documents.batch import Rows
 from nbtext.documents.decoding import UNICODE, Encoding
-from nbtext.documents.fields import LABEL_PREFIX, NULL, format_names, remove_labels
+from nbtext.documents.fields import (
+    LABEL_PREFIX,
+    NULL,
+    format_names,
+    has_quote_after_blanks,
+    remove_labels,
+)
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.tables import has_quote_after_blanks
 from nbtext.errors import InputError, number_of
 from nbtext.output import Writer
 

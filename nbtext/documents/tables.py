@@ -22,7 +22,13 @@ from nbtext.documents.blocks import (
 )
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import NULL, find_fields, format_names, is_number
+from nbtext.documents.fields import (
+    NULL,
+    find_fields,
+    format_names,
+    has_quote_after_blanks,
+    is_number,
+)
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, name_source
@@ -294,11 +300,6 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
                 "a quote that is opened in this row is never closed", hint=QUOTE_HINT
             )
         yield Record(columns, first_line, feed.line, problem)
-
-
-def has_quote_after_blanks(row: str, separator: str) -> bool:
-    """Return whether a quote seems to open a column after blanks."""
-    return re.search(rf'(?:^|{re.escape(separator)}) +"', row) is not None
 
 
 def _skip_blanks(lines: list[str], separator: str) -> list[str] | None:
