@@ -93,11 +93,11 @@ MAX_APPLICATION_TOKENS = {
     "prevalence": 5_953,
     "review": 11_450,
     "sample": 1_252,
-    "serve": 11_576,
+    "serve": 11_495,
     "unlabeled": 4_014,
 }
 MAX_CYTHON_TOKENS = 40_561
-MAX_TEST_TOKENS = 511_444
+MAX_TEST_TOKENS = 510_110
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

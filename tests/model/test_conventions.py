@@ -116,14 +116,6 @@ def test_what_are_no_labels(labels: Any, says: str) -> None:
     assert str(caught.value).startswith(says)
 
 
-def test_how_it_looks() -> None:
-    """By the parameters that are not the usual ones."""
-    assert (
-        repr(TextClassifier(ngrams=[1, 2], model="nbsvm"))
-        == "TextClassifier(ngrams=(1, 2), model='nbsvm')"
-    )
-
-
 def test_a_score_needs_pairs() -> None:
     """Texts and labels in different numbers, or none of them, are not score."""
     classifier = TextClassifier().fit(TEXTS, LABELS)

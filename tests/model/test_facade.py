@@ -3,7 +3,6 @@ them.
 """
 
 import inspect
-import json
 import pickle
 from collections.abc import Callable
 from dataclasses import fields
@@ -19,7 +18,7 @@ from nbtext import load_model, save_model
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.errors import InputError, ModelError, NbtextError
+from nbtext.errors import InputError, NbtextError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.matrices import vectorize_source
 from nbtext.text_classifier import TextClassifier
@@ -226,18 +225,6 @@ def test_decision_function(optimize: str | None, labels: list[Any]) -> None:
     assert values.ndim == (1 if len(set(labels)) == 2 else 2)
 
 
-def test_explanations_add_up() -> None:
-    """Terms and contributions are the log-odds of the probabilities that predict_proba gives."""
-    classifier = TextClassifier(optimize="log_loss").fit(TEXTS * 3, [2, 2, 2, 10, 10, 10] * 3)
-    (explanation,) = classifier.explain(["red yellow red"], label=10)
-    two, ten = classifier.predict_proba(["red yellow red"])[0]
-    assert (explanation.label, explanation.against) == ("10", "2")
-    terms = explanation.terms
-    total = terms.prior + terms.absent + terms.temperature + terms.noise + terms.prior_adjustment
-    total += sum(each.log_odds for each in explanation.contributions)
-    assert total == pytest.approx(np.log(ten / two), abs=1e-9)
-
-
 def test_left_out_probabilities_have_a_row_for_each_text() -> None:
     """Also for texts that the model does not retain, and that are not left out therefore: NaN."""
     found = (
@@ -247,64 +234,15 @@ def test_left_out_probabilities_have_a_row_for_each_text() -> None:
     assert np.isnan(found).all(axis=1).sum() == 3
 
 
-def test_errors_of_labels_name_their_types() -> None:
-    """A model of numbers learns no texts as labels, and the other way round."""
-    classifier = TextClassifier().fit(TEXTS, [9, 9, 9, 10, 10, 10])
-    with pytest.raises(InputError, match="the labels are str, and those of the model are int"):
-        classifier.partial_fit(["red"], ["9"])
-    with pytest.raises(ModelError, match="was not trained on some of these documents"):
-        classifier.forget(["blue"], [9])
-
-
-def test_labels_that_look_like_options_stay() -> None:
-    """Errors name labels as they are."""
-    classifier = TextClassifier().fit(TEXTS, ["--no-idea", "--idea", "--No"] * 2)
-    for label, shown in (("--no-ide", "--no-idea"), ("--min-df", "'--min-df'")):
-        with pytest.raises(NbtextError) as caught:
-            classifier.explain(["red"], label=label)
-        assert shown in str(caught.value)
-    with pytest.raises(
-        NbtextError,
-        match="class_weight: there is no label --none; there are --No, --idea, --no-idea",
-    ):
-        TextClassifier(class_weight={"--none": 2.0}).fit(TEXTS, ["--no-idea", "--idea", "--No"] * 2)
-
-
-@pytest.mark.parametrize("label", ["--min-df", "use --min-df now", "---min-df", "a --no-calibrate"])
-def test_labels_that_are_spelled_like_options_stay(label: str, tmp_path: Path) -> None:
-    """In every message about a label: of weights, targets and explanations, and of documents with
-    several.
-    """
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text(json.dumps({"text": "red car", "label": [label, "other"]}) + "\n")
-    texts = [f"{word} w{i}" for i in range(5) for word in ("red car", "blue sky")]
-    labels = [label, "other"] * 5
-    classifier = TextClassifier().fit(texts, labels)
-    calls: list[Callable[[], object]] = [
-        lambda: TextClassifier(class_weight={"none": 2.0}).fit(texts, labels),
-        lambda: TextClassifier(class_weight={label: -2.0}).fit(texts, labels),
-        lambda: TextClassifier(class_weight={f"{label}x": 2.0}).fit(texts, labels),
-        lambda: TextClassifier(min_recall={f"{label}x": 0.5}).fit(texts, labels),
-        lambda: TextClassifier(min_recall={label: 0.999}).fit(texts, labels),
-        lambda: TextClassifier(min_precision={label: 0.9999}).fit(texts, labels),
-        lambda: TextClassifier(min_precision={label: 7.0}).fit(texts, labels),
-        lambda: classifier.explain(["red"], label=f"{label}x"),
-        lambda: TextClassifier().fit_source(
-            open_source([str(lines)], InputSettings(single_label=True))
-        ),
-    ]
-    for call in calls:
-        with pytest.raises(NbtextError) as caught:
-            call()
-        assert label in str(caught.value)
-
-
 def test_errors_name_parameters_and_not_options() -> None:
     """A library has no command line."""
     for wrong in (
         {"ngrams": (2, 1)},
         {"min_df": -1},
         {"hash_bits": 31},
+        {"max_df": 1.5},
+        {"max_features": 0},
+        {"select": ("mi", 0)},
         {"smoothing": -1.0},
         {"values": 7},
     ):

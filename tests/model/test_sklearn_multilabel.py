@@ -109,14 +109,6 @@ def test_tables_of_zeros_and_ones() -> None:
         TextClassifier().fit(TEXTS, pd.DataFrame({"text": TEXTS, "label": 1}))
 
 
-def test_a_column_that_is_learned_later() -> None:
-    """The matrix grows with the labels."""
-    classifier = TextClassifier(keep_sample=100).fit(TEXTS, INDICATOR[:, :2])
-    more = np.column_stack((INDICATOR, INDICATOR[:, 0]))
-    classifier.partial_fit(TEXTS, more)
-    assert classifier.predict(TEXTS).shape == more.shape == classifier.predict_proba(TEXTS).shape
-
-
 class OfNumbers(TextClassifier):
     """Texts of the numbers that scikit-learn's checks give: each value is a word."""
 
@@ -192,25 +184,6 @@ def test_selection_and_scores_of_scikit_learn() -> None:
     assert grid.predict(TEXTS).shape == y.shape
     pipeline = make_pipeline(clone(grid.best_estimator_)).fit(TEXTS, y)
     np.testing.assert_array_equal(pipeline.predict(TEXTS), grid.predict(TEXTS))
-
-
-def test_numbers_as_labels() -> None:
-    classifier = TextClassifier().fit(TEXTS, [[len(label) for label in labels] for labels in LISTS])
-    assert classifier.classes_.tolist() == [3, 5, 6]
-    assert classifier.predict(["road engine"]) == [(3,)]
-
-
-def test_growth_equals_training(tmp_path: Path) -> None:
-    whole = TextClassifier(keep_sample=100).fit(TEXTS, LISTS)
-    part = TextClassifier(keep_sample=100).fit(TEXTS[:12], LISTS[:12])
-    grown = part.partial_fit(TEXTS[12:], LISTS[12:])
-    for name, classifier in (("whole", whole), ("grown", grown)):
-        classifier.save(tmp_path / name)
-    assert (tmp_path / "whole").read_bytes() == (tmp_path / "grown").read_bytes()
-    loaded = TextClassifier.load(tmp_path / "grown")
-    assert loaded.predict(TEXTS) == whole.predict(TEXTS)
-    loaded.forget(TEXTS[12:], LISTS[12:])
-    assert loaded.counts_.statistics.n_documents == 12
 
 
 def forms() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.documents.batch import Batch
-from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.errors import InputError, ModelError
 from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
@@ -105,14 +105,6 @@ def test_priors_are_honoured_by_every_model(model: str, tf: str) -> None:
     )
 
 
-def test_hashed_features_need_no_vocabulary() -> None:
-    """A classifier over hashed features answers like one over a vocabulary where nothing
-    collides.
-    """
-    hashed = TextClassifier(smoothing=0.5, calibrate=False, hash_bits=20).fit(TEXTS, LABELS)
-    assert hashed.predict(QUESTIONS[:3]).tolist() == ["apple", "banana", "city"]
-
-
 def test_a_document_alone_and_in_a_batch() -> None:
     """An answer does not depend on what else is asked."""
     classifier = TextClassifier().fit(TEXTS, LABELS)
@@ -163,23 +155,3 @@ def test_one_label() -> None:
     """A corpus of one label gives a model that always says it."""
     classifier = TextClassifier().fit(["a good word", "one more"], ["only", "only"])
     assert classifier.predict_proba(["anything"]).tolist() == [[1.0]]
-
-
-@pytest.mark.parametrize(
-    "options", [{"min_df": -1}, {"max_df": 1.5}, {"max_features": 0}, {"select": ("mi", 0)}]
-)
-def test_limits_that_make_no_sense(options: dict[str, Any]) -> None:
-    """They are refused where they are written, and not only when there are texts."""
-    with pytest.raises(SettingsError, match=f"^{next(iter(options))}: "):
-        TextClassifier(**options)
-
-
-def test_parameters() -> None:
-    """Parameters are those of the settings, can be read and set, and misspelled ones are
-    refused.
-    """
-    classifier = TextClassifier(min_df=2, model="bernoulli")
-    assert classifier.get_params()["min_df"] == 2
-    assert classifier.set_params(min_df=1).feature_settings.min_df == 1
-    with pytest.raises(TypeError):
-        TextClassifier(mindf=2)

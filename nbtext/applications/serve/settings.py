@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path
 
 from nbtext.errors import InputError, SettingsError
 from nbtext.settings import Needs, Settings, setting
@@ -117,7 +117,7 @@ def parse_model_file(text: str) -> ModelFile:
     name, is_named, path = text.partition("=")
     if not is_named or not MODEL_NAME.fullmatch(name):
         path = text
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", PurePath(text).stem)[:64]
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(text).stem)[:64]
     if path in ("", "-"):
         raise ValueError(f"{text!r} does not name a file; write MODEL or NAME=MODEL")
     return ModelFile(name, path)
@@ -145,20 +145,20 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
     """
     hint = "write one on a line, of 8 or more letters, digits and punctuation marks, such as: openssl rand -hex 32"
     try:
-        with open(path, encoding="ascii") as file:
-            lines = [line.strip() for line in file.read(1 << 20).split("\n")]
+        text = Path(path).read_text(encoding="ascii")
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror}", where=path, hint="check the path"
         ) from None
     except UnicodeDecodeError:
         raise InputError("contains characters that are not ASCII", where=path, hint=hint) from None
-    tokens = [
-        (number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")
-    ]
-    for number, line in tokens:
+    tokens = []
+    for number, line in enumerate(map(str.strip, text.split("\n")), 1):
+        if not line or line.startswith("#"):
+            continue
         if not TOKEN.fullmatch(line):
             raise InputError("is not a token", where=f"{path}:{number}", hint=hint)
+        tokens.append(line.encode())
     if not tokens:
         raise InputError("holds no token", where=path, hint=hint)
-    return tuple(line.encode() for _, line in tokens)
+    return tuple(tokens)

@@ -164,27 +164,6 @@ def test_other_transfer_encodings_are_refused(service: Running) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("kind", "status"),
-    [
-        ("application/json; charset=utf-8", 200),
-        ('application/json; charset="UTF-8"', 200),
-        ("application/json; charset=iso-8859-1", 415),
-        ("application/json; charset=klingon", 415),
-        ("application/x-ndjson; charset=cp1252", 415),
-        ("text/plain; charset=utf-16", 415),
-        ("text/plain; charset=", 415),
-        ("text/plain; charset=iso-8859-1", 415),
-        ("text/plain; charset=utf-8; charset=iso-8859-1", 415),
-        ("text/plain; charset=utf-8; charset=utf-8", 200),
-    ],
-)
-def test_charsets_of_bodies(service: Running, kind: str, status: int) -> None:
-    """All is UTF-8; nothing is read in another character set than the stated one."""
-    body = b"the bins" if kind.startswith("text") else BODY
-    assert service.post("/v1/predict", body, content_type=kind).status == status
-
-
 def test_own_origin(service: Running) -> None:
     own = f"127.0.0.1:{service.port}"
     answer = service.post(
