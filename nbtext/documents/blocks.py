@@ -171,11 +171,6 @@ class LineSplitter:
         found.extend(self._cut(whole))
         return found
 
-    @property
-    def n_pending(self) -> int:
-        """The number of bytes of an unfinished line that are kept."""
-        return self._pending_size if self._pending else 0
-
     def finish(self) -> deque[LineBlock]:
         """Return the last line, which has no line feed."""
         if self._pending_size > self._limit:

@@ -104,33 +104,13 @@ class _Folder:
     place: str = ""  # the path below the directory SOURCE, with a slash at the end
 
 
-class Outputs:
-    """The files that this run writes, recognized by name or, where they exist, by identity.
-
-    Parameters
-    ----------
-    paths : Sequence[str]
-        As typed; "-" is standard output, which a shell may have opened as a file of the directory.
-    """
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._paths = {os.path.realpath(path) for path in paths if path != STANDARD_OUTPUT}
-        self.names = {os.path.basename(path) for path in self._paths}
-        self._identities: set[tuple[int, int]] = set()
-        for path in (1 if path == STANDARD_OUTPUT else path for path in paths):
-            with suppress(OSError, ValueError):
-                status = os.stat(path)
-                if stat.S_ISREG(status.st_mode):
-                    self._identities.add((status.st_dev, status.st_ino))
-        self.inodes = {inode for _, inode in self._identities}
-
-    def __contains__(self, entry: os.DirEntry[str]) -> bool:
-        if entry.name in self.names and os.path.realpath(entry.path) in self._paths:
-            return True
-        if entry.inode() not in self.inodes and not (self.inodes and entry.is_symlink()):
-            return False
-        status = entry.stat()
-        return (status.st_dev, status.st_ino) in self._identities
+def _identify(path: str | int) -> set[tuple[int, int]]:
+    """Return the device and the inode of a file; nothing if there is none."""
+    with suppress(OSError, ValueError):
+        status = os.stat(path)
+        if stat.S_ISREG(status.st_mode):
+            return {(status.st_dev, status.st_ino)}
+    return set()
 
 
 def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Tree:
@@ -140,7 +120,8 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
     Parameters
     ----------
     outputs, exclude : Sequence[str]
-        Files that this run writes, and patterns of names, or of paths below the directory: they are
+        Files that this run writes ("-" is standard output, which a shell may have opened as a file
+        of the directory), and patterns of names, or of paths below the directory: they are
         skipped.
 
     Raises
@@ -153,7 +134,10 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
     if streams.is_url(root):
         _list_remote_files(root, tree, is_excluded)
     else:
-        _list_local_files(root, tree, Outputs(outputs), is_excluded)
+        # others do not exist yet
+        paths = (1 if path == STANDARD_OUTPUT else path for path in outputs)
+        written = set().union(*map(_identify, paths))
+        _list_local_files(root, tree, written, is_excluded)
     if not tree.paths:
         numbers = Counter(reason for _, reason in tree.skipped)
         first = first_missed(tree.skipped)
@@ -206,7 +190,10 @@ def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]
 
 
 def _list_local_files(
-    root: str, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None
+    root: str,
+    tree: Tree,
+    written: set[tuple[int, int]],
+    is_excluded: Callable[[str], bool] | None,
 ) -> None:
     """Add the files below a directory to the tree, without folders that cannot be read or that hold
     themselves.
@@ -217,7 +204,7 @@ def _list_local_files(
         raise streams.unreadable(root, error) from None
     while stack:
         parent = stack[-1]
-        entry = _take_files(parent, tree, outputs, is_excluded)
+        entry = _take_files(parent, tree, written, is_excluded)
         if entry is None:
             stack.pop()
             continue
@@ -248,14 +235,15 @@ def _open_folder(path: str, label: str | None) -> _Folder:
 
 
 def _take_files(
-    folder: _Folder, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None
+    folder: _Folder,
+    tree: Tree,
+    written: set[tuple[int, int]],
+    is_excluded: Callable[[str], bool] | None,
 ) -> os.DirEntry[str] | None:
     """Add the next files of a folder to the tree, and return the first folder among the entries."""
     prefix = os.path.join(folder.path, "")
     label = folder.label
-    # spare most entries the whole test
-    names = outputs.names
-    inodes = outputs.inodes
+    inodes = {inode for _, inode in written}  # which spare most entries the whole test
     for entry in folder.entries:
         name = entry.name
         try:
@@ -266,8 +254,10 @@ def _take_files(
             elif is_excluded is not None and is_excluded(folder.place + name):
                 tree.skipped.append((prefix + name, EXCLUDED))
             elif (
-                name in names or (inodes and (entry.inode() in inodes or entry.is_symlink()))
-            ) and entry in outputs:
+                inodes
+                and (entry.inode() in inodes or entry.is_symlink())
+                and _identify(entry.path) & written
+            ):
                 tree.skipped.append((prefix + name, "output of this run"))
             elif entry.is_file():
                 tree.paths.append(prefix + name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import binascii
 import email.policy
-import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
@@ -49,7 +48,6 @@ NO_TEXT = {"text/calendar", "text/css", "text/javascript", "text/vcard", "text/x
 NOT_BASE64 = bytes(
     byte for byte in range(256) if not (byte < 128 and (chr(byte).isalnum() or chr(byte) in "+/"))
 )
-UUENCODED = ("x-uuencode", "uuencode", "uue", "x-uue")
 
 # the headers as the library finds them
 _header_lines = re.compile(
@@ -275,30 +273,14 @@ def _decode_transfer(data: bytes, transfer: str) -> bytes:
     transfer = transfer.partition(";")[0].strip().lower()
     if transfer == "quoted-printable":
         return binascii.a2b_qp(data)
-    try:
-        if transfer == "base64":
-            return binascii.a2b_base64(data + b"==")
-        return _decode_uu(data) if transfer in UUENCODED else data
-    except binascii.Error:
-        if transfer != "base64":
-            return data
-    letters = data.translate(None, NOT_BASE64)  # something was appended, such as an advertisement
-    return binascii.a2b_base64(letters[: len(letters) // 4 * 4])
-
-
-def _decode_uu(data: bytes) -> bytes:
-    """Return the bytes between the lines `begin` and `end`; binascii.Error if a line of them is
-    broken.
-    """
-    lines = io.BytesIO(data)
-    if not any(line.startswith(b"begin ") for line in lines):
+    if transfer != "base64":
         return data
-    decoded = bytearray()
-    for line in lines:
-        if line.strip() == b"end":
-            break
-        decoded += binascii.a2b_uu(line)
-    return bytes(decoded)
+    try:
+        return binascii.a2b_base64(data + b"==")
+    except binascii.Error:
+        # something was appended, such as an advertisement
+        letters = data.translate(None, NOT_BASE64)
+        return binascii.a2b_base64(letters[: len(letters) // 4 * 4])
 
 
 def _decode_header(value: str, encoding: Encoding) -> Decoded:

@@ -40,9 +40,8 @@ QUERY_HINT = "see --query"
 WAL_MODE = 2  # the version that a database with a write-ahead log needs, byte 19 of the file
 # by dialect: the statement after which a transaction cannot write; others are rolled back only
 READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
-READ_ONLY["sqlite"] = "pragma query_only = on"
 SQLITE_SCHEMES = ("sqlite", "sqlite+pysqlite")  # URLs of files that are read like a file
-FILE_DIALECTS = ("sqlite", "duckdb")  # whose drivers create a file that does not exist
+MEMORY = ":memory:"  # a database of DuckDB without a file
 Row = Sequence[Any]
 
 # texts, quoted names and comments of a query, which may hold any character
@@ -303,15 +302,12 @@ def _create_engine(url: str) -> Any:
             "--query of a database at a URL", library="SQLAlchemy", extra="sql"
         ) from None
     engine = sqlalchemy.create_engine(url)
-    if engine.dialect.name in FILE_DIALECTS and (file := engine.url.database) not in (
-        None,
-        "",
-        ":memory:",
-    ):
-        if not os.path.exists(file):
+    if engine.dialect.name == "duckdb":  # whose driver makes a file that does not exist
+        file = engine.url.database or MEMORY
+        if file != MEMORY and not os.path.exists(file):
             raise _no_file(hide_credentials(url))
-        if engine.dialect.name == "duckdb":
-            engine = sqlalchemy.create_engine(url, connect_args={"read_only": True})
+        is_read_only = file != MEMORY
+        return sqlalchemy.create_engine(url, connect_args={"read_only": is_read_only})
     return engine
 
 

@@ -425,23 +425,6 @@ def open_seekable(url: str) -> IO[bytes]:
         return file
 
 
-def has_ranges(url: str) -> bool:
-    """Return whether the file at a URL can be read from any byte on; an HTTP server is asked."""
-    with _resolve(url) as (system, path, is_http):
-        if not is_http:
-            return True
-        from fsspec.asyn import sync
-
-        async def ask() -> bool:
-            session = await system.set_session()
-            async with session.get(
-                system.encode_url(path), headers={"Range": "bytes=1-1"}
-            ) as answer:
-                return bool(answer.status == 206)
-
-        return bool(sync(system.loop, ask))
-
-
 def is_folder(url: str) -> bool:
     """Return whether a URL names a folder; HTTP has no folders.
 

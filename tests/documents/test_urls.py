@@ -8,12 +8,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.request import Request, urlopen
 
 import fsspec
 import pytest
 
-from nbtext.documents.source import count_lines, number_lines, open_shard
+from nbtext.documents.source import open_shard
 from nbtext.documents.streams import hide_credentials
 from nbtext.errors import InputError, MissingExtra
 
@@ -89,8 +88,8 @@ def test_http(
     server: str,
     name: str,
 ) -> None:
-    """A file from a server has the documents that it has on the disk, and ids that say where; in
-    ranges, too.
+    """A file from a server has the documents that it has on the disk, and ids that say where; it is
+    one shard.
     """
     url = f"http://{server}/{name}?token=secret#x"
     here = read(folder / name)
@@ -102,22 +101,8 @@ def test_http(
     ]
     assert source.size == (folder / name).stat().st_size
     assert not source.is_live
-    shards = source.shards(1000)
-    numbers = [count_lines(shard, source.settings) for shard in shards]
-    parts = [open_shard(shard, source.settings) for shard in number_lines(shards, numbers)]
-    assert [row for part in parts for row in rows(part.batches())] == there
-
-
-def test_ranges_are_asked_for_where_they_are_answered(
-    opened: Callable[..., Any], server: str
-) -> None:
-    """A file is cut where the server answers ranges, and is one shard elsewhere."""
-    url = f"http://{server}/x.jsonl"
-    with urlopen(Request(url, headers={"Range": "bytes=1-1"})) as answer:
-        n_expected = -(-len(LINES) // 1000) if answer.status == 206 else 1
-    shards = opened(url).shards(1000)
-    assert len(shards) == n_expected
-    assert (shards[0].byte_range is None) == (n_expected == 1)
+    (shard,) = source.shards(1000)
+    assert rows(open_shard(shard, source.settings).batches()) == there
 
 
 def test_a_password_is_used_and_never_said(

@@ -342,7 +342,6 @@ def _packed() -> Iterator[tuple[str, bytes]]:
     mixed = b"Content-Type: multipart/mixed; boundary=b\n\n"
     page = b"Content-Type: text/html\n\n"
     base64 = b"Content-Transfer-Encoding: base64\n\n"
-    uu = b"Content-Transfer-Encoding: x-uuencode\n\nbegin 644 a\n"
     many = {
         "colons.eml": (b"", b":\n"),
         "headers.eml": (b"", b"Subject: a\n"),
@@ -363,7 +362,6 @@ def _packed() -> Iterator[tuple[str, bytes]]:
         "tags.html": (b"", b"<p>ab"),
         "base64.eml": (base64, b"YQ==\n"),
         "broken.eml": (base64, b"YQ=\n-"),
-        "uu.eml": (uu, b"!a\n"),
         "lists.jsonl": (b'{"text": "a", "x": [', b"[],"),
         "objects.jsonl": (b"", b"{}\n"),
         "bad.jsonl": (b"", b"x\n"),
