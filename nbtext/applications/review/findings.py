@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from nbtext.applications.review import label_noise
 from nbtext.applications.review.settings import FINDINGS
-from nbtext.applications.review.text_kind import describe_non_text
 from nbtext.bayes.class_statistics import LabelSets, count_label_sets
 from nbtext.bayes.conformal import (
     QUANTILE,
@@ -24,6 +23,7 @@ from nbtext.bayes.conformal import (
     typicality,
 )
 from nbtext.documents.batch import Batch
+from nbtext.documents.text_kind import describe_non_text
 from nbtext.features.csr import Floats, Integers, select_class
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.matrix_counter import require_counts
