@@ -157,32 +157,6 @@ def add_by_fold(matrix: CheckedMatrix, factors: Floats, folds: Numbers, sums: Fl
     raises  ValueError: the arrays do not fit together
     """
 
-def log_count_ratios(
-    matrix: CheckedMatrix,
-    rows: Numbers,
-    totals: Floats,
-    absent: Floats,
-    *,
-    factor: float,
-    pseudo_count: float,
-    offset: float,
-) -> Floats:
-    """Return the log-count ratios (n_features,) of a class.
-
-    Parameters
-    ----------
-    rows : (n,), those of the class
-    totals : (n_features,), sums of the values' magnitudes, times a factor for each row, over the
-    rows of all classes
-    absent : (n_features,), the ratio, without offset, of a feature that no row of the class holds
-    factor : of the rows of the class
-    offset : log(|q| / |p|)
-
-    Raises
-    ------
-    ValueError : the arrays do not fit together
-    """
-
 def fit_binary(
     matrix: CheckedMatrix,
     strengths: Floats,

@@ -18,7 +18,6 @@ from libc.string cimport memcmp, memcpy, memset, strrchr
 import os
 from collections.abc import Sequence
 from importlib import import_module
-from itertools import permutations
 
 
 @cython.final

@@ -507,7 +507,7 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     """
     if settings.view:
         return cast(Counter, ViewCounter(settings, vocabulary))
-    if why := _why_plain(settings) if HAS_KERNEL else f"the compiled kernel is {WHY_PLAIN}":
+    if why := why_plain(settings) if HAS_KERNEL else f"the compiled kernel is {WHY_PLAIN}":
         warn_if_missing()
         with _logging:
             _log_plain(settings, why)
@@ -529,14 +529,7 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     return cast(Counter, compiled)
 
 
-def is_compilable(settings: FeatureSettings) -> bool:
-    """Return whether the kernel can count these features: its own tokens, and no field prefix that
-    begins another.
-    """
-    return not _why_plain(settings)
-
-
-def _why_plain(settings: FeatureSettings) -> str:
+def why_plain(settings: FeatureSettings) -> str:
     """Return why the kernel cannot count these features; "" if it can."""
     if has_own_pattern(settings):
         return f"the kernel supports the default --token-pattern and {MARKS_PATTERN} only"

@@ -257,7 +257,7 @@ class Spill:
             file.close()
 
 
-class Part(NamedTuple):
+class CounterRuns(NamedTuple):
     """Runs of one counter: its feature j is column columns[j] (below 0: removed), and its class k
     is classes[k].
     """
@@ -270,7 +270,7 @@ class Part(NamedTuple):
 class StoredDocuments:
     """All documents of a corpus, in runs."""
 
-    def __init__(self, spill: Spill, parts: Sequence[Part]) -> None:
+    def __init__(self, spill: Spill, parts: Sequence[CounterRuns]) -> None:
         self.spill = spill
         self._parts = tuple(parts)
 
@@ -280,7 +280,9 @@ class StoredDocuments:
     ) -> StoredDocuments:
         """Store sorted documents in memory."""
         same = np.arange(max(n_features, n_classes), dtype=np.int32)
-        return cls(spill, [Part((spill.store(documents),), same[:n_features], same[:n_classes])])
+        return cls(
+            spill, [CounterRuns((spill.store(documents),), same[:n_features], same[:n_classes])]
+        )
 
     def __len__(self) -> int:
         return sum(len(run.sizes) for part in self._parts for run in part.runs)
@@ -295,7 +297,10 @@ class StoredDocuments:
         columns = np.append(columns, np.int32(-1))  # of features that were removed before
         return StoredDocuments(
             self.spill,
-            [Part(runs, columns[mine], classes[of_mine]) for runs, mine, of_mine in self._parts],
+            [
+                CounterRuns(runs, columns[mine], classes[of_mine])
+                for runs, mine, of_mine in self._parts
+            ],
         )
 
     def restrict(self, columns: NDArray[np.int64], n_features: int) -> StoredDocuments:
@@ -341,7 +346,7 @@ class Blocks:
     def __init__(
         self,
         spill: Spill,
-        runs: list[tuple[Run, Part]],
+        runs: list[tuple[Run, CounterRuns]],
         hashes: NDArray[np.uint64],
         classes: NDArray[np.int32],
         owners: NDArray[np.int32],

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, number_of
-from nbtext.features.analyzer import refuse_long_texts
 from nbtext.features.counting import ClassCounter, Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.formulas import TERM_FREQUENCIES
@@ -25,15 +23,15 @@ from nbtext.settings import convert_parameters
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Documents = Iterable[str] | Iterable[Sequence[str]] | Iterable[Batch]
+Documents = Iterable[str] | Iterable[Sequence[str]]
 AT_ONCE = 1024  # texts that are counted together
 
 
 class Vectorizer:
     """Fits the features to a corpus, and transforms documents to a sparse matrix.
 
-    Documents are texts, or tuples of texts if `fields` names their parts, or batches of a reader.
-    A scikit-learn transformer; the settings' fields are its parameters.
+    Documents are texts, or tuples of texts if `fields` names their parts. A scikit-learn
+    transformer; the settings' fields are its parameters.
 
     settings    the analyzer, the selection and the weighting; `options` replace single fields of it
     features_   Vocabulary after fit: the feature of each column; None if features are hashed
@@ -77,20 +75,20 @@ class Vectorizer:
     def fit_transform(self, raw_documents: Documents, y: Sequence[Any] | None = None) -> csr_array:
         """Fit features and weighting to documents, and return their matrix.
 
-        y        the labels, which only `select` uses; None: those of the batches
+        y        the labels, which only `select` uses
         returns  (n_documents, n_features), int32 for counts and ones, else float64; indices sorted
                  within a row
-        raises   InputError: there is no document, one cannot be read, or a label is missing;
+        raises   InputError: there is no document, one is not text, or labels are missing;
                  ModelError: there is no feature; SettingsError
         """
         self.settings.check_hash_bits()
         features = self._given_vocabulary()
         counting = counter(self.settings, features)
-        rows, labels = _count_documents(counting, raw_documents, self.settings)
+        rows = _count_documents(counting, raw_documents)
         self.n_too_long_ = counting.take_too_long()
         if len(rows) == 0:
             raise InputError("no documents to train on")
-        classes = self._classes(list(y) if y is not None else labels, len(rows))
+        classes = self._classes(y, len(rows))
         if self.settings.hash_bits is None:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())
         frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
@@ -110,13 +108,12 @@ class Vectorizer:
 
         Hashed features, and a given vocabulary, need no fit unless there is an idf.
 
-        raises  ModelError: the vectorizer is not fitted; InputError: a document cannot be read
+        raises  ModelError: the vectorizer is not fitted; InputError: a document is not text
         """
         self._require_fit()
         if self._counter is None:
             self._counter = counter(self.settings, self.features_)
-        rows, _ = _count_documents(self._counter, raw_documents, self.settings)
-        return self._matrix(rows)
+        return self._matrix(_count_documents(self._counter, raw_documents))
 
     @property
     def n_features(self) -> int:
@@ -175,19 +172,19 @@ class Vectorizer:
             self.settings, np.zeros(0, dtype=np.int64), n_documents=0
         )
 
-    def _classes(self, labels: list[Any], n_documents: int) -> NDArray[np.int32]:
+    def _classes(self, y: Sequence[Any] | None, n_documents: int) -> NDArray[np.int32]:
         """Return the class of each document; 0 for all of them if no feature is selected by
         class.
         """
         if self.settings.select is None:
             return np.zeros(n_documents, dtype=np.int32)
+        if y is None:
+            raise InputError("select needs the label of each document", hint="give y")
+        labels = list(y)
         if len(labels) != n_documents:
             raise InputError(
                 f"{number_of(len(labels), 'label')} for {number_of(n_documents, 'document')}"
             )
-        if None in labels:
-            what = f"document {labels.index(None) + 1} has no label"
-            raise InputError(what, hint="--select needs the label of each document")
         return np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
 
     def _select_features(
@@ -216,37 +213,15 @@ class Vectorizer:
         return matrix
 
 
-def _count_documents(
-    counting: Counter, raw_documents: Documents, settings: FeatureSettings
-) -> tuple[DocumentCounts, list[str | None]]:
-    """Return the rows of all documents, and the labels of batches."""
-    parts: list[DocumentCounts] = []
-    labels: list[str | None] = []
-    for columns, batch_labels in _columns(raw_documents, settings):
-        parts.append(counting.rows(columns))
-        labels += batch_labels
-    return concatenate(parts), labels
-
-
-def _columns(
-    raw_documents: Documents, settings: FeatureSettings
-) -> Iterator[tuple[Sequence[Sequence[str]], list[str | None]]]:
-    """Yield documents as columns of texts, some at a time, with their labels."""
+def _count_documents(counting: Counter, raw_documents: Documents) -> DocumentCounts:
+    """Return the rows of all documents."""
     if isinstance(raw_documents, str | bytes):
         raise InputError("expected a list of texts, found one text")
-    documents: Iterable[Any] = (
-        [raw_documents] if isinstance(raw_documents, Batch) else raw_documents
-    )
-    for are_batches, run in groupby(documents, lambda document: isinstance(document, Batch)):
-        if not are_batches:
-            while texts := list(map(_texts, islice(run, AT_ONCE))):
-                yield [list(column) for column in zip(*texts, strict=True)], [None] * len(texts)
-            continue
-        for batch in run:
-            refuse_long_texts(batch, settings)
-            for row in batch.problems:
-                raise batch.refusal(row)
-            yield batch.columns, batch.labels
+    parts: list[DocumentCounts] = []
+    documents = map(_texts, raw_documents)
+    while texts := list(islice(documents, AT_ONCE)):
+        parts.append(counting.rows([list(column) for column in zip(*texts, strict=True)]))
+    return concatenate(parts)
 
 
 def _texts(document: object) -> Sequence[str]:

@@ -32,18 +32,18 @@ def describe_unmatched(settings: FeatureSettings, keywords: Iterable[str] = ()) 
         found["stop_words"] = _describe(settings.stop_words, _finder(words))
     if settings.vocabulary:
         names = [name + VIEW_END for name in settings.view] or [""]
-        views = {name: _finder(own) for name, own in zip(names, settings.of_views, strict=True)}
-        fields = tuple(f"{name}:" for name in settings.fields) or ("",)
+        fields = [f"{name}:" for name in settings.fields] or [""]
+        finders = {
+            view + field: _finder(own)
+            for view, own in zip(names, settings.of_views, strict=True)
+            for field in fields
+        }
 
         def find_cause(entry: str) -> str:
-            view = next((name for name in views if entry.startswith(name)), None)
-            if view is None:
-                return f"a feature begins with the name of its view, such as {names[0]}"
-            feature = entry.removeprefix(view)
-            field = next((name for name in fields if feature.startswith(name)), None)
-            if field is None:
-                return f"a feature begins with the name of its field, such as {fields[0]}"
-            return views[view](feature.removeprefix(field))
+            prefix = next((name for name in finders if entry.startswith(name)), None)
+            if prefix is None:
+                return f"a feature begins with {' or '.join(finders)}"
+            return finders[prefix](entry.removeprefix(prefix))
 
         found["vocabulary"] = _describe(settings.vocabulary, find_cause)
     given = tuple(keywords)

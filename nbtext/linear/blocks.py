@@ -32,7 +32,6 @@ from nbtext.features.weighting import Weighting
 from nbtext.linear.data import (
     CompactMatrix,
     Floats,
-    LinearModel,
     SolverSettings,
     check_finite,
     order_features,
@@ -88,10 +87,6 @@ class BlockedData:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def make_problem(self, model: LinearModel, settings: LinearSettings, *, jobs: int) -> OneVsRest:
-        problem: OneVsRest = globals()[model.blocked](self, settings, jobs=jobs)
-        return problem
-
     def load(
         self, number: int, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
@@ -101,7 +96,7 @@ class BlockedData:
         return documents.indptr, documents.indices, np.asarray(weights, dtype=np.float64)
 
 
-class Block(NamedTuple):
+class MappedBlock(NamedTuple):
     """The documents of a block, whose arrays are mapped from files.
 
     matrix          the shared features
@@ -314,7 +309,7 @@ class BlockedOneVsRest(OneVsRest):
             self._entries.release(block)
         return own.squares.astype(np.float64)
 
-    def _make_block(self, number: int) -> Block:
+    def _make_block(self, number: int) -> MappedBlock:
         from nbtext._kernel import CheckedMatrix
 
         documents = self._documents(number)
@@ -330,7 +325,7 @@ class BlockedOneVsRest(OneVsRest):
         self._entries.release(number)
         self._state.release(number)
         classes = self._blocked.classes[documents].copy()
-        return Block(
+        return MappedBlock(
             number,
             documents,
             matrix,
@@ -342,7 +337,7 @@ class BlockedOneVsRest(OneVsRest):
             waits,
         )
 
-    def _load(self, order: Iterable[int] | None = None) -> Iterator[Block]:
+    def _load(self, order: Iterable[int] | None = None) -> Iterator[MappedBlock]:
         """Yield the blocks, in an order if it matters; one is in memory."""
         for number in range(self._n_blocks) if order is None else order:
             for file in (self._entries, self._state):
@@ -520,7 +515,7 @@ class BlockedOneVsRest(OneVsRest):
         order = np.random.default_rng((solver.seed, n_visits)).permutation(self._n_blocks)
         for block in self._load(order.tolist()):
 
-            def visit(own: list[Fit], block: Block = block) -> None:
+            def visit(own: list[Fit], block: MappedBlock = block) -> None:
                 for fit in own:
                     C = fit.stage.C
                     tolerance = fit.stage.tolerance
@@ -636,3 +631,7 @@ class BlockedNbSvm(BlockedOneVsRest):
         self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors
     ) -> Floats:
         return np.asarray((signs * log_shares(magnitudes, factors.pseudo_count) + offset) ** 2)
+
+
+# the problems of documents in blocks, by model
+BLOCKED = {"svm": BlockedOneVsRest, "nbsvm": BlockedNbSvm}

@@ -17,6 +17,7 @@ from nbtext.bayes.newton import dot
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
+from nbtext.kernel import HAS_KERNEL
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -87,8 +88,7 @@ class LinearModel:
     """One linear model. `event_models.LINEAR_MODELS` registers them by name.
 
     problem  makes a Problem of TrainingData, LinearSettings and the number of threads
-    blocked  the name of the class of its problem of documents in blocks, in nbtext.linear.blocks;
-             empty: there is none
+    is_blocked  whether it has a problem of documents in blocks, `blocks.BLOCKED`
     has_sets  whether it is a OneVsRest, which documents with several labels need
     options  fields of ModelSettings that this model takes, but not every model
     searched  candidates of a model search: the names of a feature set and a weighting, and C
@@ -97,7 +97,7 @@ class LinearModel:
     """
 
     problem: Callable[..., Any]
-    blocked: str = ""
+    is_blocked: bool = False
     has_sets: bool = False
     options: tuple[str, ...] = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()
@@ -326,6 +326,32 @@ class CompactMatrix:
         """Yield parts of the features of one document, AT_ONCE of them."""
         for first in range(0, len(self.single_rows), AT_ONCE):
             yield slice(first, min(first + AT_ONCE, len(self.single_rows)))
+
+    @cached_property
+    def checked(self) -> Any:
+        """The shared features as the compiled functions take them."""
+        from nbtext._kernel import CheckedMatrix
+
+        return CheckedMatrix(self.indptr, self.features, self.values, len(self.columns))
+
+    def sum_magnitudes(self, weights: Floats, groups: NDArray[np.integer], n_groups: int) -> Floats:
+        """Return the sum of the magnitudes of each shared feature's values, times the weight of the
+        document, in each group of documents, (n_groups, n_shared).
+
+        groups  (n_documents,); documents below 0 are in no group
+        """
+        sums = np.zeros((n_groups, len(self.columns)))
+        if HAS_KERNEL:
+            from nbtext._kernel import add_by_fold
+
+            add_by_fold(self.checked, weights, groups.astype(np.int32), sums)
+            return sums
+        lengths = np.diff(self.indptr)
+        for group in range(n_groups):
+            shares = np.repeat(weights * (groups == group), lengths)
+            magnitudes = np.abs(self.values) * shares
+            sums[group] = np.bincount(self.features, magnitudes, len(self.columns))
+        return sums
 
     @cached_property
     def squares(self) -> NDArray[np.float32]:

@@ -28,7 +28,7 @@ from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, 
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
-from nbtext.linear.blocks import BlockedData
+from nbtext.linear.blocks import BLOCKED, BlockedData
 from nbtext.linear.data import (
     LinearModel,
     Problem,
@@ -36,7 +36,7 @@ from nbtext.linear.data import (
     TrainingData,
     make_rough,
 )
-from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
+from nbtext.linear.one_vs_rest import LabelWeights, OneVsRest
 from nbtext.linear.stacking import Stack
 
 DEFAULT_C = 1.0  # if there are too few documents to select it
@@ -99,7 +99,7 @@ def learn(
     has_folds = len(held_out.documents) > 0 and is_judged
     problem: Problem
     if isinstance(data, BlockedData):
-        problem = data.make_problem(model, settings, jobs=jobs)
+        problem = BLOCKED[settings.model](data, settings, jobs=jobs)
     else:
         problem = model.problem(data, settings, jobs=jobs)
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
@@ -340,7 +340,7 @@ def learn_labels(
     scores = (
         np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
     )
-    weights: list[ClassWeights] = []
+    weights: list[LabelWeights] = []
     is_converged = True
     for chunk in chunks:
         solver = SolverSettings(C, seed=settings.seed)

@@ -54,7 +54,7 @@ MAX_PROBABILITIES = 1 << 20  # documents times classes whose probabilities are i
 MAX_WEIGHTS = 1 << 22
 
 
-class Solution(NamedTuple):
+class Minimum(NamedTuple):
     """A minimum, or where the solver stopped.
 
     parameters    (n_columns, n_classes), of which the last row are the intercepts
@@ -101,11 +101,11 @@ class LogisticRegression:
         single = csr_array((self._lengths, (rows, np.arange(len(rows)))), shape=(n, len(rows)))
         self._matrix: csr_array = hstack((shared, single, np.ones((n, 1))), format="csr")
 
-    def solve(self, solver: SolverSettings, start: Solution | None = None) -> Solution:
+    def solve(self, solver: SolverSettings, start: Minimum | None = None) -> Minimum:
         """Solve for all documents, in one thread, because the classes are solved jointly."""
         return self._solve(np.ones(len(self._data), dtype=bool), solver, start)
 
-    def scorer(self, solution: Solution) -> LinearScorer:
+    def scorer(self, solution: Minimum) -> LinearScorer:
         """Return a scorer of log P(label | document) up to a constant for each document.
 
         Of two labels the first has score 0.
@@ -132,7 +132,7 @@ class LogisticRegression:
         )
 
     def score_folds(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution
+        self, folds: NDArray[np.int32], solver: SolverSettings, start: Minimum
     ) -> Floats:
         """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
         other folds.
@@ -153,8 +153,8 @@ class LogisticRegression:
         return scores - scores[:, :1] if self._data.n_classes == 2 else scores
 
     def _solve(
-        self, is_fitted: NDArray[np.bool_], solver: SolverSettings, start: Solution | None
-    ) -> Solution:
+        self, is_fitted: NDArray[np.bool_], solver: SolverSettings, start: Minimum | None
+    ) -> Minimum:
         """Minimize the objective over some documents: the parameters, and one block of
         probabilities, are in memory.
 
@@ -197,8 +197,8 @@ class LogisticRegression:
         if start is not None:
             begin = np.where(squares[:, None] > 0, start.parameters, 0.0)
         curvature = is_regularized + squares[:, None] / 4
-        return Solution(
-            *minimize(
+        return Minimum(
+            *descend(
                 objective,
                 begin,
                 curvature,
@@ -208,7 +208,7 @@ class LogisticRegression:
         )
 
 
-def minimize(
+def descend(
     objective: Objective,
     start: Floats,
     curvature: Floats,

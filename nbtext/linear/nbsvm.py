@@ -34,7 +34,6 @@ class Ratios(Factors):
     vectors of length 1. Once to twice that is best for both (20 Newsgroups, IMDB, polarity 2.0).
     All sums are of magnitudes times the class weight of the document.
 
-    matrix        the compact matrix as the compiled functions take it
     constant      the place of the intercept's feature, which no sum contains and whose factor is 1;
                   None: there is none
     totals        (n_shared,), sum of each feature's values
@@ -49,7 +48,6 @@ class Ratios(Factors):
                   offset
     """
 
-    matrix: Any
     constant: int | None
     totals: Floats
     absent: Floats
@@ -59,19 +57,14 @@ class Ratios(Factors):
     pseudo_count: float
 
     def of_shared(self, own_class: int) -> Floats:
-        from nbtext._kernel import log_count_ratios as ratios_of_rows
-
-        documents = self.data.members[own_class]
-        weights = self.data.class_weights
-        ratios: Floats = ratios_of_rows(
-            self.matrix,
-            documents[self.is_fitted[documents]],
-            self.totals,
-            self.absent,
-            factor=1.0 if weights is None else float(weights[own_class]),
-            pseudo_count=self.pseudo_count,
-            offset=self._offset(own_class),
-        )
+        data = self.data
+        is_counted = self.is_fitted & data.is_of(own_class)
+        own = self.compact.sum_magnitudes(data.document_weights, is_counted - 1, 1)[0]
+        ratios = np.where(self.totals > 0, self.absent, 0)
+        held = np.flatnonzero(own)
+        rest = np.maximum(self.totals[held] - own[held], 0)
+        ratios[held] = np.log((own[held] + self.pseudo_count) / (rest + self.pseudo_count))
+        ratios[self.totals > 0] += self._offset(own_class)
         if self.constant is not None:
             ratios[self.constant] = 1.0
         return ratios
@@ -85,22 +78,6 @@ class Ratios(Factors):
 
     def single_squares(self, own_class: int) -> Floats:
         return sum_single_squares(self.squares, self.data.signs(own_class), self._offset(own_class))
-
-    def of_all(self, own_class: int, data: TrainingData) -> Floats:
-        is_own = data.is_of(own_class)
-        lengths = np.diff(data.indptr)
-        magnitudes = np.abs(data.values)
-        own, rest = (
-            np.bincount(
-                data.indices, magnitudes * np.repeat(factors, lengths), data.n_features
-            ).astype(np.float64)
-            for factors in (
-                data.document_weights * (self.is_fitted & each) for each in (is_own, ~is_own)
-            )
-        )
-        if self.constant is None:
-            return log_count_ratios(own, rest, pseudo_count=self.pseudo_count)
-        return np.append(log_count_ratios(own[:-1], rest[:-1], pseudo_count=self.pseudo_count), 1.0)
 
     def _offset(self, own_class: int) -> float:
         """Return log(|q| / |p|) of a class, for p and q of `log_count_ratios`."""
@@ -194,7 +171,8 @@ class NbSvm(OneVsRest):
         data = self._data
         compact = self._compact
         weights = self._data.document_weights
-        present, by_fold = self._sum_magnitudes(folds)
+        present, places = np.unique(folds, return_inverse=True)
+        by_fold = compact.sum_magnitudes(weights, places, len(present))
         rows = compact.single_rows
         values = compact.single_values
         lengths = np.diff(data.indptr)
@@ -221,7 +199,6 @@ class NbSvm(OneVsRest):
                 compact,
                 is_fitted,
                 squares,
-                self._matrix,
                 self._constant,
                 totals,
                 absent,
@@ -251,7 +228,7 @@ class NbSvm(OneVsRest):
 # on titles of 20 Newsgroups, both by character n-grams.
 NBSVM = LinearModel(
     problem=NbSvm,
-    blocked="BlockedNbSvm",
+    is_blocked=True,
     has_sets=True,
     options=("C", "loss"),
     searched=(

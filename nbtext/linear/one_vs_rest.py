@@ -48,7 +48,7 @@ FAR_MARGIN = 1.5  # a document beyond it rarely gets a dual variable when others
 NO_SCORES = np.zeros(0)
 
 
-class ClassWeights(NamedTuple):
+class LabelWeights(NamedTuple):
     """The weights of a class.
 
     columns, values  (n,), of the features whose weight is not 0, ascending
@@ -71,7 +71,7 @@ class ClassSolution(NamedTuple):
 
     documents: NDArray[np.int32]
     dual: Floats
-    weights: ClassWeights | None
+    weights: LabelWeights | None
     is_converged: bool
 
 
@@ -81,7 +81,7 @@ class Solution(NamedTuple):
     classes: dict[int, ClassSolution]
     is_converged: bool
 
-    def weights(self) -> list[ClassWeights]:
+    def weights(self) -> list[LabelWeights]:
         """Return the weights of all classes.
 
         raises  ValueError: the fit was rough, so it has none
@@ -121,11 +121,17 @@ class Factors:
         """Return Σ (x f)² over the features of one document, (n_documents,)."""
         return self.squares
 
-    def of_all(self, own_class: int, data: TrainingData) -> Floats:
-        """Return the factors (n_features,) of all features; `data` has the intercept's feature, and
-        no factors.
+    def of_all(self, own_class: int, n_features: int) -> Floats:
+        """Return the factors (n_features,) of all features, with the intercept's; 0 of those that
+        no document holds.
         """
-        return np.ones(data.n_features)
+        compact = self.compact
+        factors = np.zeros(n_features)
+        factors[compact.columns] = self.of_shared(own_class)
+        factors[compact.single_columns] = self.of_single(
+            own_class, np.arange(len(compact.single_rows))
+        )
+        return factors
 
 
 class OneVsRest:
@@ -186,35 +192,10 @@ class OneVsRest:
         return int(np.flatnonzero(self._compact.columns == self._n_features - 1)[0])
 
     @cached_property
-    def _matrix(self) -> Any:
-        """The compact matrix as the compiled functions take it; None without them."""
-        if not HAS_KERNEL:
-            return None
-        from nbtext._kernel import CheckedMatrix
-
-        compact = self._compact
-        return CheckedMatrix(compact.indptr, compact.features, compact.values, len(compact.columns))
-
-    @cached_property
     def _all(self) -> Factors:
         """The factors in the problems of all documents."""
         folds = np.full(len(self._data), NEVER_HELD_OUT, dtype=np.int32)
         return next(iter(self._make_factors(folds, [NO_FOLD])))
-
-    def _sum_magnitudes(self, folds: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
-        """Return the folds, and the sums of each shared feature's magnitudes in them, (n_folds,
-        n_shared).
-
-        Documents count with their class weights. Without the kernel the sums are 0, because nothing
-        needs them.
-        """
-        numbers, places = np.unique(folds, return_inverse=True)
-        sums = np.zeros((len(numbers), len(self._compact.columns)))
-        if HAS_KERNEL:
-            from nbtext._kernel import add_by_fold
-
-            add_by_fold(self._matrix, self._data.document_weights, places.astype(np.int32), sums)
-        return numbers, sums
 
     def solve(
         self,
@@ -300,11 +281,11 @@ class OneVsRest:
         weights = solution.weights()
         for own_class, each in solution.classes.items():
             solution.classes[own_class] = each._replace(weights=None)
-        for name in ("_compact", "_matrix", "_all"):
+        for name in ("_compact", "_all"):
             self.__dict__.pop(name, None)  # which are made again if they are needed
         return self.compile(weights)
 
-    def compile(self, weights: list[ClassWeights]) -> LinearScorer:
+    def compile(self, weights: list[LabelWeights]) -> LinearScorer:
         """Return the scorer of the weights of all classes, in ascending order; the list is empty
         then.
         """
@@ -341,7 +322,7 @@ class OneVsRest:
         weights, dual, is_converged = minimize_binary(
             self._all_data,
             self._strengths(own_class, factors),
-            factors.of_all(own_class, self._all_data) ** 2,
+            factors.of_all(own_class, self._n_features) ** 2,
             solver,
             begin,
             is_logistic=self._is_logistic,
@@ -394,7 +375,7 @@ class OneVsRest:
         for stage in stages:
             is_last = stage is stages[-1]
             gap, _, shared = fit_binary(
-                self._matrix,
+                self._compact.checked,
                 stage.C * strengths,
                 scales,
                 diagonal,
@@ -444,7 +425,7 @@ class OneVsRest:
 
     def _make_weights(
         self, own_class: int, weights: Floats, max_weights: int | None, min_weight: float = 0.0
-    ) -> ClassWeights:
+    ) -> LabelWeights:
         """Return the weights that are not 0, at most `max_weights`; see
         `SolverSettings.min_weight`.
 
@@ -460,10 +441,10 @@ class OneVsRest:
                 columns[np.argsort(-np.abs(own[columns]), kind="stable")[:max_weights]]
             )
         bias = float(weights[n_features]) if self._has_intercept else 0.0
-        return ClassWeights(own_class, bias, columns, weights[columns])
+        return LabelWeights(own_class, bias, columns, weights[columns])
 
 
-def compile_weights(weights: list[ClassWeights], n_features: int, n_classes: int) -> LinearScorer:
+def compile_weights(weights: list[LabelWeights], n_features: int, n_classes: int) -> LinearScorer:
     """Return the scorer of the weights of classes, in ascending order; the list is empty then."""
     bias = np.zeros(n_classes)
     widths = np.zeros(n_features, dtype=np.int64)
@@ -608,7 +589,7 @@ def continuation(settings: SolverSettings, mean_square: float) -> Iterator[Solve
 
 SVM = LinearModel(
     problem=OneVsRest,
-    blocked="BlockedOneVsRest",
+    is_blocked=True,
     has_sets=True,
     searched=(("words", "log-tfidf", 1.0),),
 )

@@ -45,32 +45,6 @@ def add_by_fold(CheckedMatrix matrix, factors, folds, sums):
                 totals[row_folds[row], matrix.features[entry]] += row_factors[row] * fabs(matrix.values[entry])
 
 
-def log_count_ratios(CheckedMatrix matrix, rows, totals, absent, *, factor, pseudo_count, offset):
-    """Return the log-count ratios of a class; `_kernel.pyi` has the documentation."""
-    cdef const int32_t[::1] own_rows = rows
-    cdef const double[::1] total = totals, zero = absent
-    if len(rows) and not 0 <= rows.min() <= rows.max() < len(matrix):
-        raise ValueError("the rows are not rows of the CSR matrix")
-    if not len(totals) == len(absent) == matrix.n_features:
-        raise ValueError("there must be a total and a ratio for each feature")
-    ratios = np.zeros(matrix.n_features)
-    cdef double[::1] ratio = ratios
-    cdef int64_t place, entry, feature
-    cdef double own, rest, a = pseudo_count, shift = offset, weight = factor
-    with nogil:
-        for place in range(own_rows.shape[0]):
-            for entry in range(matrix.indptr[own_rows[place]], matrix.indptr[own_rows[place] + 1]):
-                ratio[matrix.features[entry]] += weight * fabs(matrix.values[entry])
-        for feature in range(ratio.shape[0]):
-            own = ratio[feature]
-            if own > 0:
-                rest = max(total[feature] - own, 0)
-                ratio[feature] = log((own + a) / (rest + a)) + shift
-            elif total[feature] > 0:
-                ratio[feature] = zero[feature] + shift
-    return ratios
-
-
 def fit_binary(
     CheckedMatrix matrix, strengths, scales, diagonal, dual, margins, scores, *,
     is_logistic, tolerance, max_iter, seed, is_rough=False

@@ -40,7 +40,7 @@ from nbtext.linear.data import (
     sum_columns,
 )
 from nbtext.linear.nbsvm import NbSvm
-from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest, compile_weights
+from nbtext.linear.one_vs_rest import LabelWeights, OneVsRest, compile_weights
 from nbtext.parallel import return_memory
 
 # inverse document frequencies
@@ -61,7 +61,7 @@ C_OF_CHARACTERS = 0.5
 MIN_SHARE = 0.1
 
 
-class View(NamedTuple):
+class PartColumns(NamedTuple):
     """Columns of a view, (n_features,), all of them or those of single words, and the documents
     over them.
     """
@@ -76,7 +76,7 @@ class Fitted(NamedTuple):
     """A part, its view, and of a linear part a rough solution, from which the solver continues."""
 
     part: Part
-    view: View
+    view: PartColumns
     start: Any = None
 
 
@@ -140,7 +140,7 @@ class Stack:
         alone = Part(name, "nbsvm", C=1.0, idf=SMOOTH, is_of_words=has_words)
         return [Part(name, "nbsvm", C=1.0), svm, *([] if self._data.views else [alone])]
 
-    def _make_problem(self, part: Part, view: View) -> OneVsRest:
+    def _make_problem(self, part: Part, view: PartColumns) -> OneVsRest:
         return_memory()  # of the parts before
         data = replace(view.data, factors=view.idf) if part.idf == SMOOTH else view.data
         return LINEAR_PARTS[part.model](data, self._settings, jobs=self._jobs)
@@ -203,7 +203,7 @@ class Stack:
             found.append(scores)
         return np.array(found)
 
-    def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:
+    def _choose_bayes(self, view: PartColumns, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:
         """Return the Naive Bayes model of a view with the highest leave-one-out accuracy, and its
         scores.
 
@@ -274,14 +274,14 @@ class Stack:
                 places, own = parts.pop()
                 total[places] += own
             used = np.flatnonzero(total).astype(np.int32)
-            joined.append(ClassWeights(own_class, float(bias[own_class]), used, total[used]))
+            joined.append(LabelWeights(own_class, float(bias[own_class]), used, total[used]))
         bounds = None if len(defaults) == 1 else np.array(self._bounds, dtype=np.int64)
         scorer = compile_weights(joined, data.n_features, data.n_classes)
         return replace(scorer, default=defaults.ravel(), bounds=bounds)
 
     def _solve(
         self, fitted: Fitted, solution: StackedSolution
-    ) -> tuple[Floats | float, list[ClassWeights]]:
+    ) -> tuple[Floats | float, list[LabelWeights]]:
         """Return the weights of a part: those that all features of its view have by default, and
         the others.
         """
@@ -295,7 +295,7 @@ class Stack:
         return 0.0, solved.weights()
 
 
-def _make_view(data: TrainingData, name: str, columns: NDArray[np.int32]) -> View:
+def _make_view(data: TrainingData, name: str, columns: NDArray[np.int32]) -> PartColumns:
     n_features = len(columns)
     if n_features < data.n_features:
         own = _documents(data).restrict(columns.astype(np.int64), data.n_features)
@@ -306,7 +306,7 @@ def _make_view(data: TrainingData, name: str, columns: NDArray[np.int32]) -> Vie
     frequencies = sum_columns(data.indices, None, n_features).astype(np.int64)
     idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf=SMOOTH)
     squares = sum_columns(data.indices, data.values, n_features, power=2)
-    return View(
+    return PartColumns(
         name, columns, data, idf * np.sqrt(squares.sum() / (squares @ np.square(idf) or 1.0))
     )
 
@@ -330,14 +330,14 @@ def _scale(smoothing: float, data: TrainingData) -> float:
     return smoothing * float(data.values.mean() if len(data.values) else 1.0)
 
 
-def _split(scorer: LinearScorer) -> list[ClassWeights]:
+def _split(scorer: LinearScorer) -> list[LabelWeights]:
     """Return the weights of each class, without those that all features have by default."""
     features = np.repeat(np.arange(scorer.n_features, dtype=np.int32), np.diff(scorer.indptr))
     order = np.argsort(scorer.classes, kind="stable")
     n_classes = len(scorer.bias)
     parts = np.split(order, np.searchsorted(scorer.classes[order], np.arange(1, n_classes)))
     return [
-        ClassWeights(own_class, float(scorer.bias[own_class]), features[own], scorer.deltas[own])
+        LabelWeights(own_class, float(scorer.bias[own_class]), features[own], scorer.deltas[own])
         for own_class, own in enumerate(parts)
     ]
 

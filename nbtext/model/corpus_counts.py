@@ -26,7 +26,7 @@ from nbtext.features.counting import Counter, align_documents, counter, merge_so
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
 from nbtext.features.matrix_counter import MatrixCounter
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stored_documents import Part, Run, Spill, StoredDocuments
+from nbtext.features.stored_documents import CounterRuns, Run, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.parallel import return_memory
@@ -700,7 +700,7 @@ class CorpusCounter:
         if self._spill is not None and self._spill.is_begun:
             self._reservoir.store()
             stored = StoredDocuments(
-                self._spill, [Part(tuple(self._reservoir.runs), columns, sorted_codes)]
+                self._spill, [CounterRuns(tuple(self._reservoir.runs), columns, sorted_codes)]
             )
         sample = self._reservoir.take_all()
         sample = sample if has_weights else sample.arrange(columns)

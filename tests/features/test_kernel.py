@@ -412,19 +412,6 @@ def test_a_counter_works_on_after_an_error() -> None:
     assert found(counting, [["one two one"]]) == [{"one": 2, "two": 1, "one two": 1, "two one": 1}]
 
 
-def test_a_growing_counter_belongs_to_one_thread() -> None:
-    """Using it while it is in use is an error, not a crash."""
-    counting: Any = None
-
-    def meddle(word: str) -> str:
-        counting.rows([["other words"]])
-        return word
-
-    counting = kernel.Counter(normalize=meddle)
-    with pytest.raises(RuntimeError, match="two threads at once"):
-        counting.rows([["word"]])
-
-
 @pytest.mark.parametrize("normalize", [None, str.title], ids=["as it is", "normalized"])
 @pytest.mark.parametrize("bits", [None, 10])
 def test_threads_share_a_fixed_or_hashed_counter(

@@ -24,13 +24,6 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[N
 @pytest.mark.parametrize(
     ("misuse", "error"),
     [
-        (lambda: kernel.Counter(analyzer="line"), ValueError),
-        (lambda: kernel.Counter(ngrams=(2, 1)), ValueError),
-        (lambda: kernel.Counter(ngrams=(0, 1)), ValueError),
-        (lambda: kernel.Counter(hash_bits=31), ValueError),
-        (lambda: kernel.Counter(hash_bits=8, vocabulary=Vocabulary.from_terms([])), ValueError),
-        (lambda: kernel.Counter(fields=("a", "a")), ValueError),
-        (lambda: kernel.Counter(fields=("a", "a:b")), ValueError),
         (lambda: kernel.Counter().rows([[b"bytes"]]), TypeError),
         (lambda: kernel.Counter().rows([["a"], ["b"]]), ValueError),
         (lambda: kernel.Counter().rows([]), ValueError),

@@ -17,7 +17,6 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 
-from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, NbtextError
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stop_words import ENGLISH
@@ -254,7 +253,7 @@ def test_a_given_vocabulary_is_used_whole(
 
 
 def test_the_columns_that_tell_most_are_kept(counting_kernel: str) -> None:
-    """`select` uses the labels of the argument or of the batches, whatever their type."""
+    """`select` uses the labels, whatever their type."""
     texts = ["call free", "call money", "call me", "call later"]
     expected = ["free", "later", "me", "money"]
     labels = ["spam", "spam", "ham", "ham"]
@@ -264,29 +263,18 @@ def test_the_columns_that_tell_most_are_kept(counting_kernel: str) -> None:
         Vectorizer(select=("mi", 4)).fit(texts, np.array([7, 7, 3, 3])).vocabulary_
         == vectorizer.vocabulary_
     )
-    batches = [
-        Batch(["1", "2"], (texts[:2],), ["spam", "spam"]),
-        Batch(["3", "4"], (texts[2:],), ["ham", "ham"]),
-    ]
-    assert Vectorizer(select=("chi2", 4)).fit(batches).vocabulary_ == vectorizer.vocabulary_
-    with pytest.raises(
-        InputError, match="document 1 has no label; --select needs the label of each document"
-    ):
+    assert Vectorizer(select=("chi2", 4)).fit(texts, labels).vocabulary_ == vectorizer.vocabulary_
+    with pytest.raises(InputError, match="select needs the label of each document; give y"):
         Vectorizer(select=("mi", 4)).fit(texts)
     with pytest.raises(InputError, match="3 labels for 4 documents"):
         Vectorizer(select=("mi", 4)).fit(texts, labels[:3])
 
 
-def test_batches_give_what_their_texts_give(counting_kernel: str) -> None:
-    """One batch, several, or a long stream of texts; fields are kept apart."""
+def test_fields_and_streams(counting_kernel: str) -> None:
+    """A long stream of texts is counted like a list; fields are kept apart."""
     texts = [f"word{i % 7} call me {i}" for i in range(3000)]
-    expected = Vectorizer().fit_transform(texts)
-    batches = [
-        Batch(texts[i : i + 999], (texts[i : i + 999],), [None] * len(texts[i : i + 999]))
-        for i in range(0, 3000, 999)
-    ]
-    assert_same(Vectorizer().fit_transform(iter(batches)), expected)
-    assert_same(Vectorizer().fit_transform(Batch(texts, (texts,), [None] * 3000)), expected)
+    expected = CountVectorizer().fit_transform(texts)
+    assert_same(Vectorizer().fit_transform(iter(texts)), expected)
     apart = Vectorizer(fields=("subject", "body"))
     matrix = apart.fit_transform([("free money", "call"), ("", "free")])
     assert apart.vocabulary_ == {
@@ -296,17 +284,10 @@ def test_batches_give_what_their_texts_give(counting_kernel: str) -> None:
         "subject:money": 3,
     }
     assert matrix.toarray().tolist() == [[1, 0, 1, 1], [0, 1, 0, 0]]
-    batch = Batch(["1", "2"], (["free money", ""], ["call", "free"]), [None, None])
-    assert_same(apart.transform([batch]), matrix)
 
 
 def test_a_document_that_cannot_be_read_is_an_error(counting_kernel: str) -> None:
-    """The first problem of a batch is raised, what is not text is named by its type, nothing is
-    learned of nothing.
-    """
-    problem = InputError("no JSON", where="mail.jsonl:2")
-    with pytest.raises(InputError, match=r"mail\.jsonl:2: no JSON"):
-        Vectorizer().fit([Batch(["1", "2"], (["a", ""],), [None, None], {1: problem})])
+    """What is not text is named by its type, nothing is learned of nothing."""
     with pytest.raises(InputError, match="a document is bytes, not text"):
         Vectorizer().fit([b"free"])  # type: ignore[list-item]
     with pytest.raises(InputError, match="a document is float, not text"):

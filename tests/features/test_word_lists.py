@@ -112,8 +112,8 @@ def test_causes() -> None:
     assert "it has no feature" in cause("the", stop_words=("the",))
     assert "its features are run" in cause("running", stem="english")
     assert "it has no feature" in cause("a", analyzer="char", ngrams=(2, 3))
-    assert "name of its view" in cause("red", view=("char:2", "word:1"))
-    assert "name of its field" in cause("red", fields=("title", "body"))
+    assert "a feature begins with char:2= or word:1=" in cause("red", view=("char:2", "word:1"))
+    assert "a feature begins with title: or body:" in cause("red", fields=("title", "body"))
     assert (
         describe_unmatched(FeatureSettings(vocabulary=("title:red",), fields=("title", "body")))
         == {}

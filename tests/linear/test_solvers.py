@@ -358,15 +358,6 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
             _kernel.add_by_fold(matrix, factors, folds, by_fold)
     _kernel.add_by_fold(matrix, one, row - 1, sums)
     assert not sums.any()  # a row of no fold is not added
-    scalars = {"factor": 1.0, "pseudo_count": 1.0, "offset": 0.0}
-    for rows, totals, absent, says in (
-        (row + 1, sums[0], sums[0], "rows of the CSR matrix"),
-        (row - 1, sums[0], sums[0], "rows of the CSR matrix"),
-        (row, np.zeros(4), sums[0], "a total and a ratio"),
-        (row, sums[0], np.zeros(6), "a total and a ratio"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            _kernel.log_count_ratios(matrix, rows, totals, absent, **scalars)
 
 
 @needs_kernel

@@ -24,21 +24,6 @@ cdef class ThreadMemory:
 
 
 @cython.final
-cdef class Turn:
-    """Lets one thread at a time modify the words, n-grams and sums of a counter; an error for another one."""
-
-    cdef bint is_taken
-
-    def __enter__(self):
-        if self.is_taken:
-            raise RuntimeError("a counter is used by two threads at once")
-        self.is_taken = True
-
-    def __exit__(self, *error):
-        self.is_taken = False
-
-
-@cython.final
 cdef class Texts:
     """The texts of a batch, kept alive to be read without the GIL; ASCII texts of a Column are read where they are."""
 
@@ -86,7 +71,6 @@ cdef class Counter:
         object fixed  # the vocabulary that was given
         Pool pool  # of sums by class
         bint is_descending  # whether the next batch is counted from its last class on: then fewer sums change their class
-        Turn turn
         list memories  # ThreadMemory that no thread uses
         size_t n_too_long  # tokens ignored since the last take_too_long
         object order  # uint32, by column: node of the feature; None if not computed
@@ -100,15 +84,9 @@ cdef class Counter:
         cdef Analysis* a = &self.analysis
         if self.memories is not None:
             raise RuntimeError("a counter is made only once")
-        if analyzer not in ANALYZERS:
-            raise ValueError(f"no analyzer: {analyzer!r}")
-        self.memories, self.turn = [], Turn()
+        self.memories = []
         a.analyzer, a.has_marks = ANALYZERS[analyzer], marks
         a.shortest, a.longest = ngrams
-        if not 1 <= a.shortest <= a.longest:
-            raise ValueError(f"no n-grams: {ngrams!r}")
-        if hash_bits is not None and not (1 <= hash_bits <= 30 and vocabulary is None):
-            raise ValueError(f"no hashing: {hash_bits!r} bits")
         a.lowercase = lowercase
         a.joins_words = a.analyzer == WORDS and a.longest > 1
         self.normalize = normalize if a.analyzer == WORDS else None
@@ -132,10 +110,6 @@ cdef class Counter:
         cdef Prefix* prefixes
         cdef size_t i
         names = [f"{name}:".encode("utf-8", "surrogatepass") for name in fields]
-        if any(one.startswith(other) for one, other in permutations(names, 2)):
-            raise ValueError(f"names of fields that begin each other: {fields!r}")
-        if len(names) > MAX_FIELDS:
-            raise ValueError(f"{len(names)} fields")
         a.has_names = bool(names)
         self.names = names or [b""]
         a.n_fields = len(self.names)
@@ -148,79 +122,6 @@ cdef class Counter:
 
     def rows(self, columns):
         """Count the features of each document."""
-        if not self.analysis.is_growing:
-            return self.count_rows(columns)
-        with self.turn:
-            return self.count_rows(columns)
-
-    def count(self, columns, classes, keep_below, groups=None):
-        """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
-        with self.turn:
-            return self.count_by_class(columns, classes, keep_below, groups)
-
-    def vocabulary(self):
-        """Return the features so far, sorted, and the final column of each provisional one."""
-        if self.fixed is not None:
-            return self.fixed, np.arange(len(self.fixed), dtype=np.int32)
-        if self.analysis.n_buckets:
-            return vocabularies.Vocabulary(np.empty(0, np.uint8), np.zeros(1, np.int64)), np.arange(self.analysis.n_buckets, dtype=np.int32)
-        with self.turn:
-            return self.list_vocabulary()
-
-    def class_counts(self):
-        """Return the sums that `count` has added up, by final column."""
-        with self.turn:
-            return self.list_class_counts()
-
-    def take_too_long(self):
-        """Return the number of tokens ignored since the last call because they are too long."""
-        taken, self.n_too_long = self.n_too_long, 0
-        return taken
-
-    def scores(self, columns, weighting, scorer):
-        """Weight and score each document without building a matrix; for a fixed or hashed counter."""
-        cdef Weights weights = self.weights_of(scorer)
-        cdef const double[::1] idf_view
-        cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
-        idf = weighting.idf
-        if document_weighting.tf == LOG:
-            fill_logarithms()
-        if self.analysis.is_growing:
-            raise ValueError("a growing vocabulary has no columns to score")
-        if weights.scorer.n_features != self.n_columns() or (idf is not None and <size_t> len(idf) != self.n_columns()):
-            raise ValueError(f"the scorer has {weights.scorer.n_features} features, the vocabulary {self.n_columns()}")
-        if idf is not None and len(idf):
-            idf_view = idf
-            document_weighting.idf = &idf_view[0]
-        return self.score_texts(columns, weights, document_weighting)
-
-    cdef Weights weights_of(self, scorer):
-        """Return the arrays of a scorer, prepared once for all batches."""
-        cdef Weights weights = self.weights
-        if weights is None or weights.source is not scorer:
-            weights = Weights(scorer)
-            weights.expand()
-            self.weights = weights
-        return weights
-
-    cdef size_t n_columns(self):
-        return len(self.fixed) if self.fixed is not None else self.analysis.n_buckets
-
-    cdef ThreadMemory take_memory(self):
-        cdef ThreadMemory memory = self.memories.pop() if self.memories else ThreadMemory()
-        memory.scratch.n_done = 0
-        return memory
-
-    cdef int give_back(self, ThreadMemory memory) except -1:
-        """Keep working memory for the next batch."""
-        cdef Scratch* s = &memory.scratch
-        self.n_too_long += s.n_too_long
-        s.n_too_long = 0
-        if s.letters.size + s.marks.size + s.entries.size + s.indices.size < MAX_KEPT_BYTES:
-            self.memories.append(memory)
-        return 0
-
-    cdef count_rows(self, columns):
         cdef Analysis* a = &self.analysis
         cdef Texts texts = Texts(self, columns)
         cdef ThreadMemory memory = self.take_memory()
@@ -240,7 +141,8 @@ cdef class Counter:
         self.give_back(memory)
         return document_counts.DocumentCounts.from_texts(indptr, indices, counts, n_tokens)
 
-    cdef count_by_class(self, columns, classes, keep_below, groups):
+    def count(self, columns, classes, keep_below, groups=None):
+        """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
         cdef Analysis* a = &self.analysis
         cdef Texts texts = Texts(self, columns)
         cdef ThreadMemory memory = self.take_memory()
@@ -277,57 +179,16 @@ cdef class Counter:
             *rows, classes[documents], hashes[back], groups[documents] if groups is not None else None
         )
 
-    cdef score_texts(self, columns, Weights weights, DocumentWeighting document_weighting):
-        cdef Analysis* a = &self.analysis
-        cdef Texts texts = Texts(self, columns)
-        cdef ThreadMemory memory = self.take_memory()
-        cdef Scratch* s = &memory.scratch
-        cdef size_t document, n_classes = weights.scorer.n_classes, n_documents = texts.n_documents
-        cdef bint is_sound_scorer = True
-        scores = np.empty((n_documents, n_classes), dtype=np.float64)
-        n_tokens, n_known = np.empty(n_documents, dtype=np.int64), np.empty(n_documents, dtype=np.int64)
-        cdef double[:, ::1] scores_view = scores
-        cdef int64_t[::1] lengths = n_tokens, known = n_known
-        with nogil:
-            for document in range(n_documents):
-                read_document(a, s, texts.first(), n_documents, document)
-                weight_document(a, s, &document_weighting)
-                lengths[document], known[document] = s.n_tokens, s.n_features
-                is_sound_scorer &= add_scores(
-                    &weights.scorer, <const int32_t*> s.indices.data, <const double*> s.values.data, s.n_entries,
-                    &scores_view[document, 0],
-                )
-        if not is_sound_scorer:
-            raise ValueError("the arrays of the scorer do not fit each other")
-        self.give_back(memory)
-        return scores, n_tokens, n_known
+    def vocabulary(self):
+        """Return the features so far, sorted, and the final column of each provisional one."""
+        if self.fixed is not None:
+            return self.fixed, np.arange(len(self.fixed), dtype=np.int32)
+        if self.analysis.n_buckets:
+            return vocabularies.Vocabulary(np.empty(0, np.uint8), np.zeros(1, np.int64)), np.arange(self.analysis.n_buckets, dtype=np.int32)
+        return self.list_vocabulary()
 
-    cdef list_vocabulary(self):
-        cdef Analysis* a = &self.analysis
-        cdef Listing listing
-        cdef list fields = sorted(range(a.n_fields), key=self.names.__getitem__)
-        cdef size_t field
-        release(&a.tree.slots)  # made again when the vocabulary grows
-        memset(&listing, 0, sizeof(listing))
-        try:
-            with nogil:
-                list_words(&listing, &a.tree, &a.words)
-                list_children(&listing, &a.tree, a.n_fields)
-                reserve_zeros(&listing.offsets, 1, sizeof(int64_t))
-            for field in fields:
-                with nogil:
-                    list_field(&listing, a, field)
-            release_all([&listing.words, &listing.starts, &listing.children, &listing.first_child, NULL])
-            self.order, self.n_ordered = take_array(&listing.order, listing.count, np.uint32), a.tree.count
-            offsets = take_array(&listing.offsets, listing.count + 1, np.int64)
-            blob = take_array(&listing.letters, offsets[listing.count], np.uint8)
-            columns = np.full(self.n_ordered, -1, dtype=np.int32)
-            columns[self.order] = np.arange(listing.count, dtype=np.int32)
-            return vocabularies.Vocabulary(blob, offsets), columns
-        finally:
-            free_listing(&listing)
-
-    cdef list_class_counts(self):
+    def class_counts(self):
+        """Return the sums that `count` has added up, by final column."""
         cdef Analysis* a = &self.analysis
         cdef size_t n_columns, n_sums
         cdef uint32_t[::1] columns
@@ -353,6 +214,101 @@ cdef class Counter:
         if not a.is_growing:
             self.order = None
         return document_counts.ClassCounts(indptr, classes[:n_sums], documents[:n_sums], occurrences[:n_sums])
+
+    def take_too_long(self):
+        """Return the number of tokens ignored since the last call because they are too long."""
+        taken, self.n_too_long = self.n_too_long, 0
+        return taken
+
+    def scores(self, columns, weighting, scorer):
+        """Weight and score each document without building a matrix; for a fixed or hashed counter."""
+        cdef Weights weights = self.weights_of(scorer)
+        cdef const double[::1] idf_view
+        cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
+        idf = weighting.idf
+        if document_weighting.tf == LOG:
+            fill_logarithms()
+        if self.analysis.is_growing:
+            raise ValueError("a growing vocabulary has no columns to score")
+        if weights.scorer.n_features != self.n_columns() or (idf is not None and <size_t> len(idf) != self.n_columns()):
+            raise ValueError(f"the scorer has {weights.scorer.n_features} features, the vocabulary {self.n_columns()}")
+        if idf is not None and len(idf):
+            idf_view = idf
+            document_weighting.idf = &idf_view[0]
+        cdef Analysis* a = &self.analysis
+        cdef Texts texts = Texts(self, columns)
+        cdef ThreadMemory memory = self.take_memory()
+        cdef Scratch* s = &memory.scratch
+        cdef size_t document, n_classes = weights.scorer.n_classes, n_documents = texts.n_documents
+        cdef bint is_sound_scorer = True
+        scores = np.empty((n_documents, n_classes), dtype=np.float64)
+        n_tokens, n_known = np.empty(n_documents, dtype=np.int64), np.empty(n_documents, dtype=np.int64)
+        cdef double[:, ::1] scores_view = scores
+        cdef int64_t[::1] lengths = n_tokens, known = n_known
+        with nogil:
+            for document in range(n_documents):
+                read_document(a, s, texts.first(), n_documents, document)
+                weight_document(a, s, &document_weighting)
+                lengths[document], known[document] = s.n_tokens, s.n_features
+                is_sound_scorer &= add_scores(
+                    &weights.scorer, <const int32_t*> s.indices.data, <const double*> s.values.data, s.n_entries,
+                    &scores_view[document, 0],
+                )
+        if not is_sound_scorer:
+            raise ValueError("the arrays of the scorer do not fit each other")
+        self.give_back(memory)
+        return scores, n_tokens, n_known
+
+    cdef Weights weights_of(self, scorer):
+        """Return the arrays of a scorer, prepared once for all batches."""
+        cdef Weights weights = self.weights
+        if weights is None or weights.source is not scorer:
+            weights = Weights(scorer)
+            weights.expand()
+            self.weights = weights
+        return weights
+
+    cdef size_t n_columns(self):
+        return len(self.fixed) if self.fixed is not None else self.analysis.n_buckets
+
+    cdef ThreadMemory take_memory(self):
+        cdef ThreadMemory memory = self.memories.pop() if self.memories else ThreadMemory()
+        memory.scratch.n_done = 0
+        return memory
+
+    cdef int give_back(self, ThreadMemory memory) except -1:
+        """Keep working memory for the next batch."""
+        cdef Scratch* s = &memory.scratch
+        self.n_too_long += s.n_too_long
+        s.n_too_long = 0
+        if s.letters.size + s.marks.size + s.entries.size + s.indices.size < MAX_KEPT_BYTES:
+            self.memories.append(memory)
+        return 0
+
+    cdef list_vocabulary(self):
+        cdef Analysis* a = &self.analysis
+        cdef Listing listing
+        cdef list fields = sorted(range(a.n_fields), key=self.names.__getitem__)
+        cdef size_t field
+        release(&a.tree.slots)  # made again when the vocabulary grows
+        memset(&listing, 0, sizeof(listing))
+        try:
+            with nogil:
+                list_words(&listing, &a.tree, &a.words)
+                list_children(&listing, &a.tree, a.n_fields)
+                reserve_zeros(&listing.offsets, 1, sizeof(int64_t))
+            for field in fields:
+                with nogil:
+                    list_field(&listing, a, field)
+            release_all([&listing.words, &listing.starts, &listing.children, &listing.first_child, NULL])
+            self.order, self.n_ordered = take_array(&listing.order, listing.count, np.uint32), a.tree.count
+            offsets = take_array(&listing.offsets, listing.count + 1, np.int64)
+            blob = take_array(&listing.letters, offsets[listing.count], np.uint8)
+            columns = np.full(self.n_ordered, -1, dtype=np.int32)
+            columns[self.order] = np.arange(listing.count, dtype=np.int32)
+            return vocabularies.Vocabulary(blob, offsets), columns
+        finally:
+            free_listing(&listing)
 
 
 def prepare_tables():

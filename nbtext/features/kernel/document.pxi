@@ -36,7 +36,6 @@ cdef struct Scratch:  # the working memory of one thread: the text and the count
     size_t n_features
     Buffer places  # uint32_t, by feature: index of its entry + 1, or 0
     size_t n_places
-    Buffer seen  # a bit for each column, 0 between documents
     Buffer entries  # uint64_t, in order of first occurrence
     Buffer spare  # uint64_t, for sorting
     Buffer values  # double, weights of the entries
@@ -54,7 +53,7 @@ cdef struct Scratch:  # the working memory of one thread: the text and the count
 
 cdef inline void free_scratch(Scratch* s) noexcept nogil:
     release_all([
-        &s.letters, &s.marks, &s.ends, &s.sequence, &s.nodes, &s.joined, &s.named, &s.features, &s.places, &s.seen, &s.entries,
+        &s.letters, &s.marks, &s.ends, &s.sequence, &s.nodes, &s.joined, &s.named, &s.features, &s.places, &s.entries,
         &s.spare, &s.values, &s.indices, &s.counts, NULL,
     ])
     free_words(&s.raw)
@@ -194,49 +193,19 @@ cdef inline uint64_t add_to_class(Analysis* a, Scratch* s, Pool* pool, uint32_t 
     return add_features(pool, &a.tree, nodes, s.n_features, group + 1)
 
 
-cdef inline int list_columns(Analysis* a, Scratch* s) except -1 nogil:
-    """Write the columns of the features of a fixed vocabulary to `indices`, each once, in order of first occurrence.
-
-    Binary counts need no more. One bit for each column usually fits into the L1 cache; `places` (4 bytes for each) does not.
-    """
-    cdef const uint32_t* features = <const uint32_t*> s.features.data
-    cdef uint64_t* seen
-    cdef uint32_t* columns
-    cdef uint64_t bits, bit
-    cdef size_t i, n_columns = 0
-    replace_nodes_by_columns(a, s)
-    reserve_zeros(&s.seen, a.n_columns // 64 + 1, sizeof(uint64_t))
-    reserve(&s.indices, s.n_features + 1, sizeof(int32_t))
-    seen, columns = <uint64_t*> s.seen.data, <uint32_t*> s.indices.data
-    for i in range(s.n_features):
-        # without a branch, because new words cannot be predicted
-        bits, bit = seen[features[i] >> 6], <uint64_t> 1 << (features[i] & 63)
-        seen[features[i] >> 6] = bits | bit
-        columns[n_columns] = features[i]
-        n_columns += bits & bit == 0
-    for i in range(n_columns):
-        seen[columns[i] >> 6] = 0
-    s.n_entries = n_columns
-    return 0
-
-
 cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting* weighting) except -1 nogil:
     """Write the columns and weights of the current document to `indices` and `values`."""
     cdef const uint64_t* entries
     cdef int32_t* indices
     cdef double* values
     cdef size_t i
-    if weighting.tf == BINARY and a.n_buckets == 0:
-        list_columns(a, s)
-    else:
-        count_document(a, s)
-        reserve(&s.indices, s.n_entries, sizeof(int32_t))
-        entries, indices = <const uint64_t*> s.entries.data, <int32_t*> s.indices.data
-        for i in range(s.n_entries):
-            indices[i] = <int32_t> feature_of(entries[i])
+    count_document(a, s)
+    reserve(&s.indices, s.n_entries, sizeof(int32_t))
     reserve(&s.values, s.n_entries, sizeof(double))
-    indices, values = <int32_t*> s.indices.data, <double*> s.values.data
-    set_frequencies(values, <const uint64_t*> s.entries.data, s.n_entries, weighting.tf)
+    entries, indices, values = <const uint64_t*> s.entries.data, <int32_t*> s.indices.data, <double*> s.values.data
+    for i in range(s.n_entries):
+        indices[i] = <int32_t> feature_of(entries[i])
+    set_frequencies(values, entries, s.n_entries, weighting.tf)
     if weighting.idf != NULL:
         for i in range(s.n_entries):
             values[i] *= weighting.idf[indices[i]]

@@ -17,7 +17,6 @@ cdef extern from *:
 
 cdef enum:
     MAX_NODES = 0x7FFFFFFF  # columns are int32
-    MAX_FIELDS = 0x10000
     TOKEN_BATCH = 256  # tokens looked up together: slots are prefetched while other keys are computed
 
 cdef struct Node:  # 32 bytes: half a cache line
