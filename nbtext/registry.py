@@ -51,16 +51,18 @@ class Added(NamedTuple):
 class Application(NamedTuple):
     """What an application adds.
 
-    package   the name of its package, `__package__`
-    commands  its commands, by name
-    options   its options, by the command that has them
-    methods   places of functions that methods of `TextClassifier` call, by the names of these
+    package    the name of its package, `__package__`
+    commands   its commands, by name
+    options    its options, by the command that has them
+    methods    places of functions that methods of `TextClassifier` call, by the names of these
+    exporters  places of the formats that `nbtext export` has, by the values of its `--to`
     """
 
     package: str
     commands: Mapping[str, CommandLine] = {}
     options: Mapping[str, Added] = {}
     methods: Mapping[str, str] = {}
+    exporters: Mapping[str, str] = {}
 
     def load(self, place: str) -> Any:
         """Import what a place names."""

@@ -113,12 +113,13 @@ class TextClassifier:
 
     @classmethod
     def from_sklearn(cls, pipeline: Any) -> TextClassifier:
-        """Return the classifier that is equivalent to a scikit-learn pipeline of Naive Bayes; see
-        nbtext.export.
-        """
-        from nbtext.export.sklearn_pipeline import from_sklearn
+        """Return the classifier that equals to a fitted scikit-learn pipeline of Naive Bayes.
 
-        return cls.from_model(from_sklearn(pipeline))
+        Its steps are CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then
+        MultinomialNB, BernoulliNB or ComplementNB; ModelError if they have an option that nbtext
+        does not support. nbtext does not load pickles, which can execute any code.
+        """
+        return cls.from_model(load_method("from_sklearn")(pipeline))
 
     def to_sklearn(self) -> Pipeline:
         """Return the fitted scikit-learn pipeline with the labels and probabilities of this model
@@ -129,9 +130,8 @@ class TextClassifier:
         does, such as one of several labels. A pipeline counts words of any length, nbtext those of
         at most 65,535 bytes.
         """
-        from nbtext.export.sklearn_pipeline import to_sklearn
-
-        return to_sklearn(self.fitted_)
+        convert: Callable[[FittedModel], Pipeline] = load_method("to_sklearn")
+        return convert(self.fitted_)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TextClassifier:

@@ -1,8 +1,10 @@
 """The core works without any application, and with those of other packages."""
 
 import json
+import math
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +18,11 @@ from nbtext.registry import own_applications
 TOP = Path(__file__).parents[1]
 EXAMPLE = TOP / ".github" / "examples" / "package"
 LETTERS = TOP / "corpora" / "letters"
+SCORES = """
+SELECT label, bias + (
+  SELECT sum(weight) FROM weights WHERE label = labels.label AND feature IN ('loud', 'noise')
+) FROM labels
+"""
 NAMES = [each.package.rpartition(".")[2] for each in own_applications()]
 
 
@@ -133,6 +140,22 @@ def test_a_command_of_another_package(installed: Path, tmp_path: Path) -> None:
     refused = both.run("labels", LETTERS / "train" / "trash" / "001.txt")
     assert refused.returncode == 1
     assert refused.stderr.count("\n") == 1
+
+
+def test_an_exporter_of_another_package(installed: Path, tmp_path: Path) -> None:
+    """It is helped and chosen by its suffix, and a query computes the probabilities."""
+    both = Installation((TOP, installed), tmp_path)
+    both.ok("train", LETTERS / "train", "--no-calibrate", "-q", "-o", "m.joblib")
+    assert "sql: Statements" in both.ok("export", "--help")
+    both.ok("export", "m.joblib", "-o", "m.sql")
+    (tmp_path / "t.txt").write_text("loud noise\n")
+    (record,) = json.loads(both.ok("predict", "t.txt", "-m", "m.joblib", "--to", "json"))
+    database = sqlite3.connect(":memory:")
+    database.executescript((tmp_path / "m.sql").read_text())
+    found = dict(database.execute(SCORES))
+    database.close()
+    total = sum(map(math.exp, found.values()))
+    assert record["probability"] == pytest.approx(math.exp(found[record["label"]]) / total)
 
 
 def test_a_command_that_another_one_has(installed: Path, tmp_path: Path) -> None:

@@ -33,7 +33,6 @@ LAYERS = (  # a layer may import the layers before it
     "bayes",
     "linear",
     "model",
-    "export",
     "artifact",
     "evaluation",
     "text_classifier",
@@ -54,7 +53,7 @@ LIBRARY_LAYERS = {  # the layers that may import a library
     "starlette": {"applications"},
     "uvicorn": {"applications"},
     "prometheus_client": {"applications"},
-    "sklearn": {"export", "text_classifier"},
+    "sklearn": {"applications", "text_classifier"},
     "pandas": set(),
     "polars": set(),
     "numpy": set(LAYERS) - {"cli"},
@@ -85,10 +84,11 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 281_098
+MAX_CORE_TOKENS = 275_268
 MAX_APPLICATION_TOKENS = {
     "compare": 6_958,
     "diff": 1_985,
+    "export": 5_955,
     "label": 9_955,
     "prevalence": 5_953,
     "review": 11_450,
@@ -96,8 +96,8 @@ MAX_APPLICATION_TOKENS = {
     "serve": 11_495,
     "unlabeled": 4_014,
 }
-MAX_CYTHON_TOKENS = 40_269
-MAX_TEST_TOKENS = 509_575
+MAX_CYTHON_TOKENS = 39_721
+MAX_TEST_TOKENS = 509_371
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -41,9 +41,6 @@ COMMANDS = {
         "merge": "Merge models into one, as if trained on the documents of all of them.",
         "calibrate": "Refit smoothing and calibration of a model on labeled documents.",
     },
-    "Use elsewhere": {
-        "export": "Export a model for other programs: C, JavaScript, spreadsheets.",
-    },
 }
 # the module of a command, if it has another name
 MODULES = dict.fromkeys(COMMANDS["Change a model"], "growth")

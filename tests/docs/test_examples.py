@@ -27,11 +27,6 @@ TESTS = {
     "weighting": ["tests/features/test_bm25.py", "tests/features/test_weighting.py"],
     "metric": ["tests/cli/test_matthews.py"],
     "option": ["tests/linear/test_intercept_scale.py", "tests/linear/test_svm.py"],
-    "exporter": [
-        "tests/export/test_sql.py",
-        "tests/export/test_formats.py::test_what_a_format_cannot_hold",
-        "tests/cli/test_export.py",
-    ],
     "task": ["tests/model/test_tree.py"],
 }
 CHOSEN = {
@@ -40,7 +35,6 @@ CHOSEN = {
     "weighting": "",
     "metric": "",
     "option": "",
-    "exporter": "",
     "task": "",
 }  # of all that these files test
 
@@ -54,7 +48,6 @@ def tree(tmp_path: Path) -> Path:
         "tests/bayes",
         "tests/cli",
         "tests/documents",
-        "tests/export",
         "tests/features",
         "tests/linear",
         "tests/model",

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from kills import TOP
 
+from nbtext.applications.export.command import EXPORTERS
 from nbtext.artifact import storage
-from nbtext.export.formats import EXPORTERS
 
 sys.path.insert(0, str(TOP / "tests" / "artifact"))
 import stored

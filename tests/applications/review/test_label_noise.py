@@ -161,24 +161,6 @@ def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatc
     assert [len(part.documents) for part in corpus.split(2)] == [2, 4, 1]
 
 
-def test_work_for_many_labels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The calibrations are fitted to few documents if there are many labels."""
-    documents, classes, n_features = made_corpus(12, 600)
-    given, is_flipped = flip(classes, 0.1, 12)
-    sizes = []
-    calibrate = label_noise.calibrate_with_noise
-
-    def fit(corpus: Any) -> Any:
-        sizes.append(len(corpus.documents) * corpus.statistics.n_classes)
-        return calibrate(corpus)
-
-    monkeypatch.setattr(label_noise, "calibrate_with_noise", fit)
-    monkeypatch.setattr(label_noise, "CALIBRATION_SCORES", 2400)
-    noise = estimate_label_noise(replace(documents, classes=given), n_features, 12)
-    assert max(sizes) <= 2400
-    assert average_precision(noise, given, is_flipped) > 0.95
-
-
 def test_posteriors_without_a_common_label() -> None:
     """If two models exclude each other's labels, there is no geometric mean, and the arithmetic one
     remains.

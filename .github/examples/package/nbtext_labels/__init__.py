@@ -1,4 +1,4 @@
-"""Adds `nbtext labels` to nbtext: the labels of a model."""
+"""Adds `nbtext labels` and `nbtext export --to sql` to nbtext."""
 
 from nbtext.registry import Application, CommandLine
 
@@ -11,4 +11,5 @@ APPLICATION = Application(
             "command:labels",
         )
     },
+    exporters={"sql": "sql:SQL"},
 )

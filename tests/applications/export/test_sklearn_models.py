@@ -13,7 +13,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from nbtext import save_model
-from nbtext.export import from_sklearn
+from nbtext.applications.export.sklearn_pipeline import from_sklearn
 
 TEXTS = [
     "the bins were not emptied",

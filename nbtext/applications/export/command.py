@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from nbtext.applications.export.exporter import load_exporters
 from nbtext.cli import options, running
 from nbtext.cli.command import MODEL_FORMAT as MODEL
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import SettingsError
-from nbtext.export.formats import EXPORTERS, format_of
-from nbtext.output import escape_formulas
+from nbtext.errors import ModelError, SettingsError
+from nbtext.output import atomic_output, escape_formulas
 from nbtext.records import dataclass
 from nbtext.settings import Needs, part, refuse, setting
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nbtext.model.fitted_model import FittedModel
+
+EXPORTERS = load_exporters()
 SUFFIXES = ", ".join(
     (*(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes), f".{MODEL}")
 )
@@ -47,7 +55,7 @@ class Export:
     Export,
     common="-m --to -o --max-model-bytes",
     example="nbtext export letters.joblib -o letters.mjs",
-    notes="".join(f"{exporter.name}: {exporter.summary}\n\n" for exporter in EXPORTERS.values())
+    notes="".join(f"{name}: {each.summary}\n\n" for name, each in EXPORTERS.items())
     + f"{MODEL}: A smaller model for nbtext; needs --max-model-bytes.\n\n"
     + "Memory holds the model and the weights of all features for all labels (js and c: only weights that differ from "
     "the default weight of the label).",
@@ -65,10 +73,11 @@ def export(given: Export) -> None:
     For scikit-learn, TextClassifier.to_sklearn() returns a fitted pipeline in Python.
     """
     from nbtext.artifact.model import load_model, save_model
-    from nbtext.export import formats
 
     output = given.output or "-"
-    chosen = given.to or (MODEL if output.lower().endswith(f".{MODEL}") else format_of(output))
+    suffixes = {name: each.suffixes for name, each in EXPORTERS.items()} | {MODEL: (f".{MODEL}",)}
+    implied = (name for name, own in suffixes.items() if output.lower().endswith(own))
+    chosen = given.to or next(implied, None)
     if chosen is None:
         what = "is needed, because the suffix of -o does not name a format"
         raise SettingsError(
@@ -112,4 +121,26 @@ def export(given: Export) -> None:
     if chosen == MODEL:
         save_model(trained, target)
     else:
-        formats.export(trained.fitted, chosen, target, escape=escape)
+        _write(trained.fitted, chosen, target, escape)
+
+
+def _write(
+    model: FittedModel, name: str, path: str, escape: Callable[[bytes], bytes] | None
+) -> None:
+    """Write a model in a format, completely or not at all.
+
+    escape  applied to each part of the file
+    """
+    exporter = EXPORTERS[name]
+    if not model.task.is_exclusive:
+        if model.model_settings.is_linear:
+            what = "linear models of several labels cannot be exported"
+            raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
+        if not exporter.has_several_labels:
+            able = [each for each, other in EXPORTERS.items() if other.has_several_labels]
+            what = f"a multi-label model cannot be exported as {name}"
+            raise ModelError(what, hint=f"export it as {', '.join(able)}")
+    exporter.check(model)
+    with atomic_output(path) as file:
+        for part in exporter.write(model):
+            file.write(escape(part) if escape is not None else part)

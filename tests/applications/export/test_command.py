@@ -1,13 +1,11 @@
 """`nbtext export`: models for other programs, as the command is typed."""
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbtext.export.formats import EXPORTERS
+from nbtext.applications.export.command import EXPORTERS
 
 
 @pytest.mark.parametrize("form", EXPORTERS)
@@ -17,23 +15,6 @@ def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form
         assert nbtext("export", model, "--to", form, "-o", target).err == ""
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert nbtext("export", model, "--to", form).out.encode() == (tmp_path / "one").read_bytes()
-
-
-def test_what_is_written(nbtext: Any, model: str) -> None:
-    """A table of all features and labels, and JSON."""
-    rows = list(csv.reader(io.StringIO(nbtext("export", model, "--to", "csv").out)))
-    assert rows[0] == [
-        "kind",
-        "feature",
-        "idf",
-        "noise",
-        "parking",
-        "permits",
-        "streets",
-        "taxes",
-        "trash",
-    ]
-    assert {len(row) for row in rows} == {9}
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:

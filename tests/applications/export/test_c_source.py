@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from demo_models import KINDS, ODD_TEXTS, documents, export
 
+from nbtext.applications.export.c_source import C_SOURCE
 from nbtext.documents.batch import Batch
 from nbtext.errors import AssumptionWarning, ModelError
-from nbtext.export.c_source import C_SOURCE
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier

@@ -14,8 +14,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.applications.export import exporter
 from nbtext.errors import ModelError
-from nbtext.export import exporter
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import FittedModel, View
@@ -144,7 +144,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         yield _format_table(kind, f"{name}[]", map(str, places.tolist()))
     yield _format_table("View ", "views[]", _list_views(views))
     yield _unicode_tables()
-    yield files("nbtext.export").joinpath("classify.c").read_bytes()
+    yield files(__package__).joinpath("classify.c").read_bytes()
 
 
 def _list_views(views: Iterable[tuple[View, Vocabulary]]) -> Iterator[str]:
@@ -219,7 +219,6 @@ def _unicode_tables() -> bytes:
 
 
 C_SOURCE = exporter.Exporter(
-    "c",
     (".c",),
     "A C99 file without dependencies. As a program, it classifies each line "
     "of its input; in your own program, it provides the function nbtext_classify.",

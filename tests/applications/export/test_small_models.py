@@ -44,7 +44,9 @@ def test_javascript(node: str, smaller: TextClassifier, texts: list[str], tmp_pa
     ]
     np.testing.assert_allclose(found, smaller.predict_proba(texts), rtol=0, atol=1e-9)
     save_model(smaller, tmp_path / "model")
-    n_code = Path(__file__).parents[2].joinpath("nbtext/export/classify.js").stat().st_size
+    n_code = (
+        Path(__file__).parents[3].joinpath("nbtext/applications/export/classify.js").stat().st_size
+    )
     assert (tmp_path / "model.mjs").stat().st_size - n_code < 1.2 * (
         tmp_path / "model"
     ).stat().st_size

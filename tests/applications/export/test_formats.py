@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from demo_models import export, exported
 
+from nbtext.applications.export import exporter
+from nbtext.applications.export.command import EXPORTERS
+from nbtext.applications.export.exporter import check_dense
+from nbtext.applications.export.javascript import javascript
+from nbtext.applications.export.table import table
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
-from nbtext.export import exporter
-from nbtext.export.exporter import check_dense
-from nbtext.export.formats import EXPORTERS, javascript, table
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.fitted_model import FittedModel

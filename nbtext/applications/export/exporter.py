@@ -1,5 +1,5 @@
-"""The record of an export format, checks of what a format supports, and the parameters of
-probabilities.
+"""The record of an export format, the formats of all applications, checks of what a format
+supports, and the parameters of probabilities.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtext.bayes.calibration import TemperatureScaling
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, NbtextError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
 from nbtext.features.formulas import format_formula
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
 from nbtext.model.task import OneLabel
+from nbtext.registry import list_applications
 
 MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
@@ -24,7 +25,6 @@ MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weig
 class Exporter:
     """A format for other programs.
 
-    name      The value of `--to`.
     suffixes  File suffixes, by which `-o` selects the format.
     summary   One sentence of help.
     check     Raises ModelError if the format does not support a model.
@@ -33,12 +33,28 @@ class Exporter:
                         labels.
     """
 
-    name: str
     suffixes: tuple[str, ...]
     summary: str
     check: Callable[[FittedModel], None]
     write: Callable[[FittedModel], Iterator[bytes]]
     has_several_labels: bool = False
+
+
+def load_exporters() -> dict[str, Exporter]:
+    """Import the formats of all applications, by the values of `--to`.
+
+    Raises
+    ------
+    NbtextError
+        Two formats have the same name.
+    """
+    found: dict[str, Exporter] = {}
+    for application in list_applications():
+        for name, place in application.exporters.items():
+            if name in found:
+                raise NbtextError(f"{application.package}: there is another exporter {name!r}")
+            found[name] = application.load(place)
+    return found
 
 
 def named_features(model: FittedModel) -> Vocabulary:

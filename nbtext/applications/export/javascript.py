@@ -1,15 +1,13 @@
-"""The registry of export formats, with those of a few lines: JavaScript and CSV."""
+"""Export a model as an ECMAScript module: its numbers, followed by classify.js."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 import unicodedata
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise, takewhile
@@ -17,23 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from nbtext.errors import ModelError
-from nbtext.export.c_source import C_SOURCE
-from nbtext.export.exporter import (
+from nbtext.applications.export.exporter import (
     Exporter,
     check_analyzer,
-    check_dense,
     format_weight,
-    named_features,
     named_views,
     probability_parameters,
     several_labels_parameters,
 )
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.model.fitted_model import FittedModel
-from nbtext.output import atomic_output
 
-CSV_ROWS = 4096  # written at once
 UNPACKING = b"""const bytes = Uint8Array.from(atob("PACKED"), (letter) => letter.charCodeAt(0));
 const json = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
 export const model = JSON.parse(await new Response(json).text());
@@ -111,7 +103,7 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         for view in model.views
     )
     yield f"const weigh = [{formulas}];\n".encode("ascii")
-    yield files("nbtext.export").joinpath("classify.js").read_bytes()
+    yield files(__package__).joinpath("classify.js").read_bytes()
 
 
 def _shorten(features: Sequence[str]) -> Iterator[str]:
@@ -139,96 +131,9 @@ def _combining_characters() -> str:
 
 
 JAVASCRIPT = Exporter(
-    "js",
     (".js", ".mjs"),
     "A JavaScript module without dependencies: classify(text) returns labels and probabilities.",
     check_analyzer,
     javascript,
     has_several_labels=True,
 )
-
-
-def table(model: FittedModel) -> Iterator[bytes]:
-    """Yield CSV with the columns `kind`, `feature`, `idf`, and one for each label.
-
-    The row of kind `bias` has the score of an empty document, prior included. The row of kind
-    `log_prior`, of Naive Bayes models only, has the prior alone. Each row of kind `weight` has the
-    name of a feature, its idf (1 without idf), and its weights. The score of a document is the bias
-    plus the weights times its counts, weighted by the model's tf, idf and norm. Numbers have all
-    digits.
-    """
-    features = named_features(model)
-    scorer = model.scorer
-    idf = model.weighting.list_idf(len(features))
-    yield _lines(
-        [["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]]
-    )
-    if not model.model_settings.is_linear:
-        yield _lines([["log_prior", "", 1.0, *model.log_prior.tolist()]])
-    terms = features.terms
-    weights = scorer.weights().T
-    for start in range(0, len(terms), CSV_ROWS):
-        block = slice(start, start + CSV_ROWS)
-        rows = zip(terms[block], idf[block].tolist(), weights[block].tolist(), strict=True)
-        yield _lines([["weight", term, factor, *own] for term, factor, own in rows])
-
-
-def _lines(rows: list[list[str | float]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode("utf-8", "backslashreplace")
-
-
-CSV = Exporter(
-    "csv", (".csv",), "A row for each feature with its weight for each label.", check_dense, table
-)
-
-EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT)}
-
-
-def format_of(path: str) -> str | None:
-    """Return the name of the format with the suffix of a path; None if no format has it."""
-    return next(
-        (
-            exporter.name
-            for exporter in EXPORTERS.values()
-            if path.lower().endswith(exporter.suffixes)
-        ),
-        None,
-    )
-
-
-def export(
-    model: FittedModel, name: str, path: str, *, escape: Callable[[bytes], bytes] | None = None
-) -> None:
-    """Write a trained model in the format of this name, completely or not at all.
-
-    Parameters
-    ----------
-    name : str
-        A key of EXPORTERS.
-    path : str
-        The path of the file; "-" is standard output.
-    escape : Callable[[bytes], bytes], optional
-        Applied to each part of the file.
-
-    Raises
-    ------
-    ModelError
-        The format cannot hold the model.
-    OutputError
-        The file cannot be written.
-    """
-    exporter = EXPORTERS[name]
-    if not model.task.is_exclusive:
-        if model.model_settings.is_linear:
-            what = "linear models of several labels cannot be exported"
-            raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
-        able = [each.name for each in EXPORTERS.values() if each.has_several_labels]
-        if name not in able:
-            what = f"a multi-label model cannot be exported as {name}"
-            raise ModelError(what, hint=f"export it as {', '.join(able)}")
-    exporter.check(model)
-    with atomic_output(path) as file:
-        for part in exporter.write(model):
-            file.write(escape(part) if escape is not None else part)

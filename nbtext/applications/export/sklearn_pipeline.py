@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.applications.export.exporter import check_dense, named_features
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import ModelError
-from nbtext.export.exporter import check_dense, named_features
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings

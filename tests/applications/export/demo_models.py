@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nbtext.cli.export import export as command
+from nbtext.applications.export.command import export as command
 from nbtext.text_classifier import TextClassifier
 
-LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
+LETTERS = Path(__file__).parents[3] / "corpora" / "letters"
 ODD_TEXTS = [
     "",
     "!",
