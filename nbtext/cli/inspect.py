@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
-from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import is_matrix
 from nbtext.model.settings import CRITERIA
 from nbtext.records import dataclass
 from nbtext.settings import setting
-
-if TYPE_CHECKING:
-    from nbtext.model.inspection import Names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,22 +38,15 @@ class Inspect:
         metavar="WORD",
         is_repeated=True,
     )
-    words_from: str | None = setting(
-        None,
-        "Documents in which to look up the words of hashed features, because the model does not store words. "
-        "The options of the group Input are for these documents.",
-        file="source",
-    )
     result: options.ResultSettings = options.result()
-    input: InputSettings = options.unlabeled_input()
-    run: options.RunSettings = options.run("jobs")
+    run: options.RunSettings = options.debug_only()
 
 
 @command(
     Inspect,
     common="-m --features --by --label --word -o --to",
     example="nbtext inspect letters.joblib --features 10 --word parking",
-    notes="Memory holds the model and one number for each feature; with --words-from, also the words of SOURCE.",
+    notes="Memory holds the model and one number for each feature.",
 )
 def inspect(given: Inspect) -> None:
     """Show the settings and the most important features of a model.
@@ -73,7 +60,7 @@ def inspect(given: Inspect) -> None:
     chosen = running.result_format(given.result)
     if is_matrix(given.model):
         because = "the file is a matrix, not a model"
-        refuse_settings(Inspect, InputSettings, because=because, but=("model",))
+        refuse_settings(Inspect, because=because, but=("model",))
         from nbtext.features.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
@@ -83,29 +70,13 @@ def inspect(given: Inspect) -> None:
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as inspect_model
-    from nbtext.model.inspection import invert_hashes
 
     trained = load_model(given.model)
-    if given.words_from is None:
-        but = ("label",)  # which is one of the model
-        refuse_settings(
-            InputSettings, because="there are no documents of --words-from to read", but=but
-        )
-    names: Names | None = None
-    if given.words_from is not None:
-        trained_on = trained.fitted.input
-        paths = (given.words_from,)
-        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (
-            source,
-            on_batch,
-        ):
-            names = invert_hashes(trained, source, on_batch=on_batch)
     found = inspect_model(
         trained,
         n_features=given.features,
         by=given.by,
         labels=given.label,
         words=given.word,
-        names=names,
     )
     running.write_result(inspection_result(found), given.result, chosen)

@@ -5,7 +5,7 @@ label.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,23 +19,18 @@ from nbtext.bayes.diagnostics import Part, Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import ClassWeights
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.errors import ModelError, SettingsError, number_of
-from nbtext.features.analyzer import Analyzer, refuse_long_texts
-from nbtext.features.counting import counter
+from nbtext.errors import ModelError, number_of
+from nbtext.features.analyzer import Analyzer
 from nbtext.features.csr import Floats, Integers, select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary
-from nbtext.model.source_counting import OnBatch, check_fields, read_batches
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
-    from nbtext.documents.source import Source
     from nbtext.features.matrix import Matrix
-
-Names = Mapping[int, str]  # of hashed columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +52,8 @@ class FeatureView:
 class Inspector:
     """Computes the weights and counts of a trained model's features, one class at a time."""
 
-    def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
+    def __init__(self, model: TrainedModel) -> None:
         self._model = model
-        self._names = names or {}
         self.labels = model.fitted.labels
         self._scorer = model.fitted.scorer
         self.statistics = used_statistics(model)
@@ -74,13 +68,9 @@ class Inspector:
         self._sums = self._weights.sums()
 
     def name(self, column: int) -> str:
-        """Return the feature of a column; of a hashed column its number, and its words if they are
-        known.
-        """
+        """Return the feature of a column; of a hashed column its number."""
         features = self._model.fitted.vocabulary
-        return (
-            features.term(column) if features is not None else self._names.get(column, f"#{column}")
-        )
+        return f"#{column}" if features is None else features.term(column)
 
     def log_odds(self, k: int) -> Floats:
         """Return each feature's weight in a class minus the mean of its weights in the other
@@ -267,47 +257,6 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
     return counts.statistics.restrict(counts.vocabulary.columns_of(features.terms).astype(np.int64))
 
 
-MAX_WORDS = 3  # in the name of a hashed column
-
-
-def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
-    """Return names of hashed columns: for each column that a source uses, its number and its most
-    frequent words.
-
-    A model does not store the words of hashed columns, because that would take the memory that
-    hashing saves. Any texts can name columns, because the hash of a word is fixed. The training
-    texts name all columns of the model.
-
-    raises  SettingsError: the model's features are not hashed
-    """
-    settings = model.fitted.feature_settings
-    if settings.hash_bits is None:
-        what = "the features of the model are not hashed"
-        raise SettingsError(what, where="words_from", hint="leave out this option")
-    check_fields(settings.fields, source.field_names)
-    counting = counter(replace(settings, hash_bits=None))
-    for batch in read_batches(source, on_batch):
-        batch.check_texts("--words-from")
-        refuse_long_texts(batch, settings)
-        counting.count(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
-    vocabulary, _ = counting.vocabulary()
-    by_column: dict[int, list[tuple[int, str]]] = {}
-    columns = buckets(vocabulary.terms, settings.hash_bits).tolist()
-    occurrences = counting.class_counts().occurrences
-    for column, term, number in zip(columns, vocabulary.terms, occurrences.tolist(), strict=True):
-        by_column.setdefault(column, []).append((-number, term))
-    return {
-        column: name_column(column, [term for _, term in sorted(words)])
-        for column, words in by_column.items()
-    }
-
-
-def name_column(column: int, words: list[str]) -> str:
-    """Return the name of a hashed column: its number, and its first words."""
-    shown = [*words[:MAX_WORDS], *("…" for _ in words[MAX_WORDS : MAX_WORDS + 1])]
-    return f"#{column} {', '.join(shown)}" if words else f"#{column}"
-
-
 HALF = 0.5  # added to each count, so that none is zero (Haldane and Anscombe's correction)
 
 
@@ -447,7 +396,6 @@ def inspect(
     by: str | None = None,
     labels: Sequence[str] = (),
     words: Sequence[str] = (),
-    names: Names | None = None,
 ) -> Inspection:
     """Return a summary of a trained model.
 
@@ -462,8 +410,6 @@ def inspect(
         The labels to show; empty: all.
     words
         Words to look up.
-    names
-        Names of hashed features, from `invert_hashes`.
 
     Raises
     ------
@@ -472,7 +418,7 @@ def inspect(
     """
     has_z = model.load_counts is not None and not model.fitted.model_settings.is_linear
     by = by or ("z" if has_z else "log-odds")
-    inspector = Inspector(model, names)
+    inspector = Inspector(model)
     fitted = model.fitted
     settings = fitted.model_settings
     scorer = fitted.scorer
@@ -524,7 +470,7 @@ def inspect(
         unlabeled=fitted.unlabeled,
         approximate=fitted.approximate,
         settings=changed_settings(model),
-        has_names=fitted.feature_settings.hash_bits is None or names is not None,
+        has_names=fitted.feature_settings.hash_bits is None,
         by=by,
         labels=tuple(views),
         hyperplane=_hyperplane(inspector, model, by, n_features),

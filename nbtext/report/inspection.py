@@ -168,7 +168,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if not inspection.has_names:
         yield (
             "words",
-            "not stored, because features are hashed; --words-from SOURCE looks them up in texts",
+            "not stored, because features are hashed; nbtext explain shows those of a document",
         )
 
 

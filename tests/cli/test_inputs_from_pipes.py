@@ -52,7 +52,6 @@ CASES = {  # of each command: options and arguments, each with the whole command
     "inspect": {
         "model": "inspect {m}",
         "--model-file": "inspect -m {m}",
-        "--words-from": "inspect hashed --words-from {d.csv}",
     },
     "explain": {"sources": "explain {d.csv} -m m", "--model-file": "explain d.csv -m {m}"},
     "compare": {

@@ -159,7 +159,6 @@ WRONG = """
 2 inspect matrix.npz --word red => --word: does not apply: the file is a matrix, not a model
 2 inspect matrix.npz --label x => --label: does not apply: the file is a matrix, not a model
 2 inspect matrix.npz --by z => --by: does not apply: the file is a matrix, not a model
-2 inspect matrix.npz --words-from texts.tsv => --words-from: does not apply: the file is a matrix, not a model
 2 train letters/train --C 3 -o m => --C: does not apply: auto does not use it; leave out this option
 2 train letters/train --model logistic --loss logistic -o m =>
     --loss: does not apply: logistic does not use it; leave out this option

@@ -17,10 +17,9 @@ from nbtext.documents.batch import join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
-from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.inspection import Inspection, Inspector, inspect_matrix, invert_hashes
+from nbtext.model.inspection import Inspection, Inspector, inspect_matrix
 from nbtext.model.inspection import inspect as inspect_model
 from nbtext.model.matrices import vectorize_source
 from nbtext.model.settings import CRITERIA
@@ -132,32 +131,6 @@ def test_hashed_features() -> None:
     assert word.feature is not None
     assert word.feature.startswith("#")
     assert word.classes[0][1].occurrences == 5
-
-
-def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
-    """Each column is named by the words that are hashed to it, the most frequent first; two columns
-    hold five words.
-    """
-    classifier = TextClassifier(hash_bits=1, smoothing=1.0).fit(*CHINA)
-    (tmp_path / "texts.txt").write_text("\n".join(CHINA[0]))
-    source = open_source([str(tmp_path / "texts.txt")], InputSettings())
-    names = invert_hashes(classifier.model_, source)
-    # by falling frequency, then the alphabet
-    words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]
-    for column in (0, 1):
-        own = [
-            word for word, place in zip(words, buckets(words, 1), strict=True) if place == column
-        ]
-        assert names[column] == f"#{column} " + ", ".join(own[:3]) + (", …" if len(own) > 3 else "")
-    shown = {
-        feature.feature
-        for label in inspect(classifier, by="frequency", names=names).labels
-        for feature in label.features
-    }
-    assert shown == set(names.values())
-    source = open_source([str(tmp_path / "texts.txt")], InputSettings())
-    with pytest.raises(SettingsError, match="are not hashed"):
-        invert_hashes(TextClassifier().fit(*CHINA).model_, source)
 
 
 def test_a_label_that_is_unknown() -> None:
