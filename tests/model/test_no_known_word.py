@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 from nbtext import TextClassifier
 
@@ -31,37 +30,6 @@ def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
         )
         rows.append((text, label))
     return rows
-
-
-@pytest.mark.parametrize(
-    ("options", "theirs", "most"),
-    [
-        ({"model": "multinomial", "smoothing": 1.0}, MultinomialNB(alpha=1.0), 9),
-        ({"model": "complement", "smoothing": 1.0}, ComplementNB(alpha=1.0), 9),
-        ({"model": "bernoulli", "smoothing": 1.0}, BernoulliNB(alpha=1.0), 1),
-        (
-            {"model": "categorical", "values": 3, "smoothing": 1.0},
-            CategoricalNB(alpha=1.0, min_categories=3),
-            2,
-        ),
-        ({"model": "gaussian", "smoothing": 0.5}, GaussianNB(var_smoothing=0.5), 9),
-    ],
-)
-def test_it_gets_the_probabilities_of_scikit_learn(
-    options: dict[str, Any], theirs: Any, most: int
-) -> None:
-    """Before calibration: those of an empty row, in which some models count what is absent. A count
-    above `most` is `most`.
-    """
-    rows = make_texts(24)
-    texts = [text for text, _ in rows]
-    labels = [label for _, label in rows]
-    classifier = TextClassifier(**options, calibrate=False).fit(texts, labels)
-    vectorizer = CountVectorizer()
-    theirs.fit(np.minimum(vectorizer.fit_transform(texts).toarray(), most), labels)
-    empty = theirs.predict_log_proba(vectorizer.transform(["zzz"]).toarray())
-    for found in (classifier.predict_log_proba(["zzz"]), classifier.predict_log_proba([""])):
-        np.testing.assert_allclose(found, empty, atol=1e-12)
 
 
 def test_an_empty_row_of_a_matrix() -> None:
