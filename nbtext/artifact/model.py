@@ -117,9 +117,6 @@ def write_model(model: TrainedModel) -> Record:
             None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
         )
         empty = None if empty is None else dict(sorted(empty.items()))
-        # as of most models: it is not written twice
-        is_same = counts.vocabulary is fitted.vocabulary
-        counts = replace(counts, vocabulary=None) if is_same else counts
         kept = replace(
             counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty
         ).drop_unused_sets()
@@ -127,10 +124,7 @@ def write_model(model: TrainedModel) -> Record:
             DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
         )
         stored = {name: value for name, value in write_counts(kept).items() if name not in derived}
-        if is_same:
-            vocabularies = [view["vocabulary"] for view in record["views"]]
-            stored["vocabulary"] = vocabularies if names else vocabularies[0]
-        elif names and counts.vocabulary is not None:
+        if names and counts.vocabulary is not None:
             stored["vocabulary"] = list(map(write, split_views(counts.vocabulary, names)))
         record["counts"] = stored
     if fitted.scorer.scales is not None:
