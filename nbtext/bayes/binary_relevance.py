@@ -45,9 +45,8 @@ Comparison of Event Models for Naive Bayes Text Classification, 1998.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,11 +54,9 @@ from numpy.typing import NDArray
 
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets
-from nbtext.bayes.event_model import LeftOut
-from nbtext.bayes.leave_one_out import LeftOutDocuments, count_hapaxes
+from nbtext.bayes.leave_one_out import LeftOutDocuments
 from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.documents.blocks import cut
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
@@ -206,10 +203,8 @@ def contrast_labels(scores: Floats) -> Floats:
 
 left_out_products = choose_version(plain.left_out_products)
 
-MAX_CELLS = 1 << 16  # documents times labels that are scored at once
-# pairs of a document's feature and a label that has it, at once; None: the kernel needs no memory
-# for them
-MAX_ENTRIES = None if HAS_KERNEL else 1 << 18
+# documents times labels that are scored at once; the plain version takes more memory for each
+MAX_CELLS = 1 << (16 if HAS_KERNEL else 12)
 LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 
 
@@ -277,12 +272,14 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     sets        the label sets of the documents
     n_hapax     (n_documents,), tokens of each document whose features no other document has: they
                 are out of vocabulary. None: the vocabulary does not depend on the documents
+    start       the number of its first content, if it is a block of these documents
     """
 
     counts: LabelCounts
     documents: DocumentCounts
     sets: LabelSets
     n_hapax: NDArray[Any] | None
+    start: int = 0
 
     def drop_last_content(self) -> RelevanceLeaveOneOut:
         """Return a sample without its last group of duplicates, which may be incomplete."""
@@ -299,69 +296,40 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         sets = self.sets.take(self.documents.classes)
         return sets.entry_sets, sets.classes
 
-    @cached_property
+    @property
+    def blocks(self) -> Iterator[RelevanceLeaveOneOut]:
+        """Parts whose scores fit into memory, one after the other."""
+        size = max(1, MAX_CELLS // self.statistics.n_classes)
+        start = 0
+        for block in self.split(size):
+            yield replace(block, start=start)
+            start += int(block.contents[-1]) + 1
+
+    @LazyProperty
     def n_known(self) -> Floats:
         """The sum of the counts of each content, without features that no other document has."""
         counts = self.left_out.documents.totals
         if self.n_hapax is None:
             return counts
-        hapaxes = count_hapaxes(self.statistics, self.documents).tokens
-        return np.asarray(counts - hapaxes[self.examples])
+        return np.asarray(counts - self.left_out.count_unseen(self.statistics.document_frequencies))
 
-    @cached_property
+    @LazyProperty
     def lengths(self) -> Floats:
         """The tokens of each content, without features that no other document has."""
         lengths = self.left_out.documents.lengths
         return lengths if self.n_hapax is None else lengths - self.n_hapax[self.examples]
 
-    def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
+    def scores_of(self, smoothing: Smoothing) -> Callable[[RelevanceLeaveOneOut], RelevanceScores]:
         """Return the function that scores a block of this corpus."""
         alpha = smoothing.alpha
         scorer = None if alpha is None else self.counts.contrast_scorer(alpha)
 
-        def score(block: LeftOutBlock) -> RelevanceScores:
+        def score(block: RelevanceLeaveOneOut) -> RelevanceScores:
             priors = block.priors
             contrast = None if scorer is None or alpha is None else block.contrast(scorer, alpha)
             return RelevanceScores(block.ratios(smoothing.mu) + priors, contrast, priors)
 
         return score
-
-    @property
-    def blocks(self) -> Iterator[LeftOutBlock]:
-        """The contents in blocks whose scores fit into memory, one after the other."""
-        n = len(self.left_out)
-        n_labels = self.statistics.n_classes
-        n_blocks = -(-n // max(1, MAX_CELLS // n_labels))
-        size = -(-n // max(1, n_blocks))  # equal sizes, for threads
-        ends: Any = range(n)
-        if MAX_ENTRIES is not None:
-            documents = self.left_out.documents
-            ends = running_sums(np.diff(self.statistics.indptr)[documents.indices])[
-                documents.indptr[1:]
-            ]
-        for start, stop in cut(ends, size, MAX_ENTRIES or math.inf):
-            yield LeftOutBlock(self, start, stop)
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOutBlock:
-    """The contents of a corpus from `start` up to `stop`, which are left out. It keeps what all
-    smoothings need.
-    """
-
-    corpus: RelevanceLeaveOneOut
-    start: int
-    stop: int
-
-    @LazyProperty
-    def left_out(self) -> LeftOut:
-        """The contents, and their labels."""
-        return self.corpus.left_out.slice(self.start, self.stop)
-
-    @LazyProperty
-    def known(self) -> Floats:
-        """The part of `n_known` that belongs to this block."""
-        return self.corpus.n_known[self.start : self.stop]
 
     @LazyProperty
     def own(self) -> tuple[NDArray[np.int64], Floats]:
@@ -369,7 +337,7 @@ class LeftOutBlock:
         copies.
         """
         pairs = self.left_out.pairs
-        indptr, classes, occurrences = self.corpus.counts.entries
+        indptr, classes, occurrences = self.counts.entries
         places = pairs.locate(indptr, classes)
         left = occurrences[places] - self.left_out.copies[pairs.entry_documents] * pairs.counts
         return places, _check_counted(left)
@@ -377,30 +345,28 @@ class LeftOutBlock:
     @LazyProperty
     def positives(self) -> Floats:
         """The number of documents of each content that have each label, (n_rows, n_labels)."""
-        return -self._subtract(
-            np.zeros(self.corpus.statistics.n_classes), np.ones(self.stop - self.start)
-        )
+        return -self._subtract(np.zeros(self.statistics.n_classes), np.ones(len(self.left_out)))
 
     @LazyProperty
     def priors(self) -> Floats:
         """π of each content and label, (n_rows, n_labels)."""
-        n = self.corpus.statistics.n_documents - self.left_out.all_copies.astype(np.float64)
-        n_k = self._subtract(self.corpus.statistics.class_documents, np.ones(len(n)))
+        n = self.statistics.n_documents - self.left_out.all_copies.astype(np.float64)
+        n_k = self._subtract(self.statistics.class_documents, np.ones(len(n)))
         return np.asarray(prior_log_odds(n_k, n[:, None]))
 
     def ratios(self, mu: float) -> Floats:
         """Return A − π of each content and label, (n_rows, n_labels)."""
-        corpus = self.corpus
         left_out = self.left_out
         places, own = self.own
         left = self._left
         part = left_out.documents
-        T = corpus.counts.n_tokens - left_out.all_copies * part.totals
-        T_k = self._subtract(corpus.statistics.class_occurrences, part.totals)
+        T = self.counts.n_tokens - left_out.all_copies * part.totals
+        tokens = self.statistics.class_occurrences
+        T_k = self._subtract(tokens, part.totals)
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
         # a factor is at most (1 + T / μ)²
         limits = np.maximum(LARGEST * np.log(2) / (2 * np.log1p(T / mu) + 1e-9), 1).astype(np.int64)
-        indptr, classes, _ = corpus.counts.entries
+        indptr, classes, _ = self.counts.entries
         products, exponents = left_out_products(
             (part.indptr, part.indices, part.counts),
             (
@@ -409,15 +375,15 @@ class LeftOutBlock:
                 discount(own),
                 pseudo_tokens(T_k[left_out.rows, left_out.classes], mu),
             ),
-            (indptr, classes, corpus.counts.discounted),
-            pseudo_tokens(corpus.statistics.class_occurrences, mu),
+            (indptr, classes, self.counts.discounted),
+            pseudo_tokens(tokens, mu),
             (left, shares),
             T,
             limits,
         )
         mantissas, shifts = np.frexp(products)
         scores = np.log(mantissas) + (exponents + shifts) * np.log(2)
-        scores += self.known[:, None] * log_absent(T[:, None], T_k, mu)
+        scores += self.n_known[:, None] * log_absent(T[:, None], T_k, mu)
         return np.asarray(scores)
 
     def contrast(self, scorer: LinearScorer, alpha: float) -> Floats:
@@ -425,20 +391,18 @@ class LeftOutBlock:
 
         scorer  of S, with nothing left out
         """
-        corpus = self.corpus
         left_out = self.left_out
         _, left = self.own
         part = left_out.documents
         pairs = left_out.pairs
         scores = scorer.scores(part.indptr, part.indices, part.counts)
-        scores -= (part.totals - self.known)[:, None] * scorer.default
-        totals = (
-            corpus.statistics.class_occurrences[left_out.classes] - left_out.copies * pairs.totals
-        )
-        default = np.log(alpha / (totals + alpha * corpus.statistics.n_features))
+        scores -= (part.totals - self.n_known)[:, None] * scorer.default
+        tokens = self.statistics.class_occurrences[left_out.classes]
+        totals = tokens - left_out.copies * pairs.totals
+        default = np.log(alpha / (totals + alpha * self.statistics.n_features))
         logs = pairs.sum_entries(pairs.counts * np.log(left / alpha + 1))
         return contrast_labels(
-            left_out.replace_own(scores, logs + self.known[left_out.rows] * default)
+            left_out.replace_own(scores, logs + self.n_known[left_out.rows] * default)
         )
 
     @LazyProperty
@@ -447,7 +411,7 @@ class LeftOutBlock:
         part = self.left_out.documents
         copies = self.left_out.all_copies
         return _check_counted(
-            self.corpus.counts.totals[part.indices] - copies[part.entry_documents] * part.counts
+            self.counts.totals[part.indices] - copies[part.entry_documents] * part.counts
         )
 
     def _subtract(self, values: NDArray[Any], lengths: Floats) -> NDArray[Any]:

@@ -241,9 +241,7 @@ class ClassStatistics:
         once.
         """
         totals = self.totals and replace(self.totals, occurrences=self.totals.documents)
-        binary = replace(self, occurrences=self.documents, totals=totals)
-        binary.__dict__["document_frequencies"] = self.document_frequencies  # cached, as in `slice`
-        return binary
+        return replace(self, occurrences=self.documents, totals=totals)
 
     def scale(self, factors: NDArray[np.float64]) -> ClassStatistics:
         """Return the statistics with occurrences multiplied by a factor for each feature, shape
@@ -283,17 +281,16 @@ class ClassStatistics:
         """
         if (start, stop) == (0, None):
             return self
-        slices: dict[tuple[int, int | None], ClassStatistics] = self.__dict__.setdefault(
-            "_slices", {}
-        )
-        if (start, stop) not in slices:
+        if (start, stop) not in self._slices:
             indptr = self.indptr[start : None if stop is None else stop + 1]
-            found = self._select(
-                slice(start, stop), indptr - indptr[0], slice(indptr[0], indptr[-1])
-            )
-            slices[start, stop] = found
-            found.__dict__["document_frequencies"] = self.document_frequencies[start:stop]
-        return slices[start, stop]
+            entries = slice(indptr[0], indptr[-1])
+            found = self._select(slice(start, stop), indptr - indptr[0], entries)
+            self._slices[start, stop] = found
+        return self._slices[start, stop]
+
+    @cached_property
+    def _slices(self) -> dict[tuple[int, int | None], ClassStatistics]:
+        return {}
 
     def align(
         self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
@@ -544,21 +541,34 @@ def _total(statistics: ClassStatistics) -> int:
     return max(*sums, int(statistics.n_documents), statistics.n_occurrences if exact else 0)
 
 
+def _weigh_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
+    """Return numbers in proportion to the prior probability of each class, (..., n_classes)."""
+    if isinstance(prior, WeightedPrior):
+        return np.asarray(class_documents * np.array(prior.weights), dtype=np.float64)
+    if prior == "empirical":
+        return class_documents.astype(np.float64)
+    n_classes = class_documents.shape[-1]
+    weights = np.ones(n_classes) if prior == "uniform" else np.array(prior, dtype=np.float64)
+    is_sound = (weights >= SMALLEST_PRIOR) & (weights <= LARGEST_PRIOR)
+    if len(weights) != n_classes or not is_sound.all():
+        raise SettingsError(
+            f"{n_classes} numbers from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g} are needed, one for each "
+            f"label in sorted order; found {list_some(f'{weight:g}' for weight in weights)}",
+            where="prior",
+        )
+    return np.broadcast_to(weights, class_documents.shape)
+
+
 def log_priors(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
     """Return the log priors of several corpora with the same classes, (n_corpora, n_classes).
 
     class_documents  (n_corpora, n_classes); of a class without documents, the prior may be −∞
     prior            see `log_prior`
     """
-    if prior != "empirical" and not isinstance(prior, WeightedPrior):
-        return np.tile(
-            log_prior(np.ones(class_documents.shape[1]), prior), (len(class_documents), 1)
-        )
-    weights = class_documents * (
-        np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(weights) - np.log(weights.sum(axis=1, keepdims=True)))
+    weights = _weigh_prior(class_documents, prior)
+    sums = weights.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(weights) - np.log(np.maximum(sums, SMALLEST_PRIOR)))
 
 
 def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
@@ -570,24 +580,10 @@ def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64
     raises           SettingsError: the weights do not fit the classes; ModelError: a class has no
                      document
     """
-    if prior == "uniform":
-        weights = np.ones(len(class_documents))
-    elif prior == "empirical" or isinstance(prior, WeightedPrior):
-        weights = class_documents * (
-            np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0
+    weights = _weigh_prior(class_documents, prior)
+    if (weights <= 0).any():
+        raise ModelError(
+            "a class has no document",
+            hint="add a document to it, remove the class, or use --prior uniform",
         )
-        if (weights <= 0).any():
-            raise ModelError(
-                "a class has no document",
-                hint="add a document to it, remove the class, or use --prior uniform",
-            )
-    else:
-        weights = np.array(prior, dtype=np.float64)
-        is_sound = (weights >= SMALLEST_PRIOR) & (weights <= LARGEST_PRIOR)
-        if len(weights) != len(class_documents) or not is_sound.all():
-            raise SettingsError(
-                f"{len(class_documents)} numbers from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g} are needed, one for each "
-                f"label in sorted order; found {list_some(f'{weight:g}' for weight in weights)}",
-                where="prior",
-            )
     return np.asarray(np.log(weights) - np.log(weights.sum()))

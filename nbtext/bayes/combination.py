@@ -167,16 +167,6 @@ def _weigh_unseen(
     )
 
 
-def _count_unseen(statistics: ClassStatistics, left_out: LeftOut) -> Floats:
-    """Return the tokens of each document whose features no remaining document has, (n,)."""
-    documents = left_out.documents
-    is_unseen = (
-        statistics.document_frequencies[documents.indices]
-        == left_out.all_copies[documents.entry_documents]
-    )
-    return np.asarray(documents.sum_entries(documents.counts * is_unseen))
-
-
 def _split(statistics: ClassStatistics, left_out: LeftOut, places: Places) -> Iterator[View]:
     """Yield the statistics, the left-out documents and the parts of each view."""
     if len(places) == 1:
@@ -237,7 +227,7 @@ def weigh_unseen(
         total = np.zeros((len(block), statistics.n_classes))
         number = np.zeros(len(block))
         for own, rows, parts in _split(statistics, block, places):
-            n_unseen = _count_unseen(own, rows)
+            n_unseen = rows.count_unseen(own.document_frequencies)
             number += n_unseen
             for part in parts:
                 total += (part.weight * n_unseen)[:, None] * _weigh_unseen(
@@ -313,7 +303,7 @@ def _score_known(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
     for own, rows, parts in _split(corpus.statistics, left_out, places):
         n_unseen = np.zeros((len(rows), 1))
         if corpus.n_hapax is not None:
-            n_unseen = _count_unseen(own, rows)[:, None]
+            n_unseen = rows.count_unseen(own.document_frequencies)[:, None]
         for part in parts:
             scores = _score(part, own, rows, factor)
             found.append(

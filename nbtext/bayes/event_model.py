@@ -96,6 +96,16 @@ class LeftOut:
         )
         return np.asarray(found)
 
+    def count_unseen(self, frequencies: NDArray[np.int64]) -> Floats:
+        """Return the sum of the counts of features that no remaining document has, (n,).
+
+        frequencies  (n_features,), documents of the corpus that have each feature
+        """
+        documents = self.documents
+        copies = self.all_copies[documents.entry_documents]
+        is_unseen = (copies > 0) & (frequencies[documents.indices] == copies)
+        return np.asarray(documents.sum_entries(documents.counts * is_unseen))
+
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
         """Return the scores (n, n_classes) with those of the pairs replaced."""
         replaced = scores.copy()

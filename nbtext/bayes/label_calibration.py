@@ -43,7 +43,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import (
-    LeftOutBlock,
     RelevanceLeaveOneOut,
     RelevanceScores,
     Smoothing,
@@ -375,11 +374,11 @@ def keep_cells(
 
 def collect_cells(
     corpus: RelevanceLeaveOneOut,
-    score: Callable[[LeftOutBlock], RelevanceScores],
+    score: Callable[[RelevanceLeaveOneOut], RelevanceScores],
     fit: Combination,
     *,
     improbable: float = IMPROBABLE,
-    blocks: Sequence[LeftOutBlock] | None = None,
+    blocks: Sequence[RelevanceLeaveOneOut] | None = None,
     jobs: int = 1,
 ) -> Cells:
     """Return the leave-one-out scores of the documents of a corpus.
@@ -391,10 +390,10 @@ def collect_cells(
     jobs        number of threads; the result does not depend on it
     """
 
-    def collect(block: LeftOutBlock) -> tuple[NDArray[Any], ...]:
+    def collect(block: RelevanceLeaveOneOut) -> tuple[NDArray[Any], ...]:
         scores = score(block)
         positives = block.positives
-        log_odds = log_odds_of(fit, scores, corpus.lengths[block.start : block.stop])
+        log_odds = log_odds_of(fit, scores, block.lengths)
         rows, labels, weights = keep_cells(log_odds, positives > 0, block.start, improbable)
         columns = [
             positives[rows, labels],
@@ -403,10 +402,12 @@ def collect_cells(
         ]
         if scores.contrast is not None:
             columns.append(scores.contrast[rows, labels] + scores.priors[rows, labels])
-        return (rows + block.start, labels, *columns)
+        return (block.lengths, rows + block.start, labels, *columns)
 
     parts = parallel_map(collect, blocks or corpus.blocks, jobs=jobs)
-    contents, labels, positives, documents, *scores = map(np.concatenate, zip(*parts, strict=True))
+    lengths, contents, labels, positives, documents, *scores = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
     return Cells(
         contents,
         labels,
@@ -414,7 +415,7 @@ def collect_cells(
         documents,
         tuple(scores),
         corpus.counts.priors,
-        corpus.lengths,
+        lengths,
         corpus.statistics.class_documents,
         len(corpus.documents),
     )
@@ -588,7 +589,7 @@ def select_multilabel(
     n_labels = corpus.statistics.n_classes
     n_duplicates = count_repeated(corpus.documents)
     corpus = corpus.first(MAX_SCORES // max(1, n_labels))
-    if len(corpus.left_out) < 2 or n_labels == 0:
+    if corpus.contents.max(initial=0) < 1 or n_labels == 0:
         return default_multilabel_fit(n_labels)
     smoothing, start = _search(corpus, jobs)
     by_label = optimize == MACRO_F1
@@ -655,11 +656,12 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
         jobs=jobs,
     )
 
-    def take(score: Callable[[LeftOutBlock], Floats]) -> Floats:
+    def take(score: Callable[[RelevanceLeaveOneOut], Floats]) -> Floats:
         """Return the scores of the cells, with π, from those of whole blocks."""
 
-        def of_block(block: LeftOutBlock) -> Floats:
-            own = slice(*np.searchsorted(cells.contents, (block.start, block.stop)))
+        def of_block(block: RelevanceLeaveOneOut) -> Floats:
+            stop = block.start + len(block.left_out)
+            own = slice(*np.searchsorted(cells.contents, (block.start, stop)))
             scores = score(block) + block.priors
             return scores[cells.contents[own] - block.start, cells.labels[own]]
 

@@ -12,19 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from functools import partial
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import (
-    ClassStatistics,
-    Prior,
-    WeightedPrior,
-    log_prior,
-    log_priors,
-)
+from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import entry_rows, run_starts
@@ -36,7 +30,7 @@ from nbtext.features.document_counts import (
     number_contents,
 )
 from nbtext.parallel import parallel_calls
-from nbtext.records import dataclass
+from nbtext.records import LazyProperty, dataclass
 
 AT_ONCE = 4096  # rows that one thread scores at once
 # the same where the kernel does not score them, and there are several arrays on the way
@@ -75,12 +69,12 @@ class LeftOutDocuments:
         """Whether each document is part of the corpus, (n_documents,)."""
         return np.ones(len(self.documents), dtype=bool) if self.is_new is None else ~self.is_new
 
-    @cached_property
+    @LazyProperty
     def contents(self) -> NDArray[np.int64]:
         """A number for the content of each document, (n_documents,)."""
         return number_contents(self.documents)
 
-    @cached_property
+    @LazyProperty
     def rows(self) -> NDArray[np.int64]:
         """The row of each document in `left_out`, (n_documents,); those of new documents are not of
         the corpus.
@@ -92,7 +86,7 @@ class LeftOutDocuments:
             else np.unique(2 * contents + self.is_new, return_inverse=True)[1]
         )
 
-    @cached_property
+    @LazyProperty
     def examples(self) -> NDArray[np.int64]:
         """The first document of each row, (n_rows,)."""
         return np.unique(self.rows, return_index=True)[1]
@@ -102,7 +96,7 @@ class LeftOutDocuments:
         """Whether the rows are the documents: no two of them are left out together."""
         return np.array_equal(self.rows, np.arange(len(self.documents)))
 
-    @cached_property
+    @LazyProperty
     def left_out(self) -> LeftOut:
         """What is left out; nothing in the rows of new documents."""
         n_classes = max(1, self.statistics.n_classes)
@@ -119,7 +113,7 @@ class LeftOutDocuments:
             np.diff(np.append(starts, len(keys))),
         )
 
-    @cached_property
+    @LazyProperty
     def copies(self) -> NDArray[np.int64]:
         """The number of documents of the corpus with the content of each document, (n_documents,);
         0 for a new one.
@@ -153,13 +147,7 @@ class LeftOutDocuments:
         """Return only the documents from `start` up to `stop`, whose counts are not copied; see
         `take`.
         """
-        selected = self._select(slice(start, stop), self.documents.slice(start, stop))
-        if "left_out" in self.__dict__ and start < stop:
-            rows = self.rows[start:stop]
-            first = int(rows.min())
-            last = int(rows.max()) + 1
-            selected.__dict__.update(rows=rows - first, left_out=self.left_out.slice(first, last))
-        return selected
+        return self._select(slice(start, stop), self.documents.slice(start, stop))
 
     def _select(self, rows: Any, documents: DocumentCounts) -> Self:
         columns = {name: getattr(self, name) for name in self.COLUMNS}
@@ -202,13 +190,11 @@ class LeaveOneOut(LeftOutDocuments):
                 and its duplicates; None: the vocabulary is hashed or given, so no feature is out of
                 vocabulary
     is_new      (n_documents,), which documents are not part of the corpus; None: none
-    n_hapax_features  (n_documents,), number of these features in each document; None: counted if it
-                      is needed
     empty       (n_classes,), documents of each class of the corpus without a token; None: those
                 among the documents
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "n_hapax_features")
+    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new")
 
     statistics: ClassStatistics
     documents: DocumentCounts
@@ -217,7 +203,6 @@ class LeaveOneOut(LeftOutDocuments):
     prior: Prior
     jobs: int = 1
     is_new: NDArray[np.bool_] | None = None
-    n_hapax_features: NDArray[Any] | None = None
     empty: NDArray[Any] | None = None
 
     @property
@@ -283,7 +268,6 @@ class LeaveOneOut(LeftOutDocuments):
         """
         statistics = self.statistics
         left_out = self.left_out
-        prior = self.prior
         counted = self.model.leave_one_out_counts
         is_whole = statistics.occurrences.dtype.kind == "i"
         is_compiled = (
@@ -297,24 +281,7 @@ class LeaveOneOut(LeftOutDocuments):
             scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)
         else:
             scores = np.stack([self._score_by_scorer(parts, smoothing) for smoothing in smoothings])
-        scores += log_prior(statistics.class_documents, prior)
-        if prior == "empirical" or isinstance(prior, WeightedPrior):
-            weights = (
-                np.array(prior.weights)
-                if isinstance(prior, WeightedPrior)
-                else np.ones(statistics.n_classes)
-            )
-            rows = left_out.rows
-            own = left_out.classes
-            n = weights @ statistics.class_documents
-            of_class = statistics.class_documents[own]
-            gone = np.bincount(
-                rows, weights=left_out.copies * weights[own], minlength=len(left_out)
-            )
-            with np.errstate(divide="ignore"):  # a class that loses all of its documents has log 0
-                scores += np.log(n / np.maximum(weights.min(), n - gone))[:, None]
-                scores[:, rows, own] += np.log((of_class - left_out.copies) / of_class)
-        return self._spread(scores)
+        return self._spread(scores) + self.log_priors()
 
     def _score_by_scorer(self, parts: Sequence[LeftOut], smoothing: float) -> Floats:
         """Return leave-one-out scores without the prior, computed from the scores of the model of
@@ -377,59 +344,41 @@ class LeaveOneOut(LeftOutDocuments):
         known[rows] = np.where(is_prior, priors, known[rows])
         return known
 
-    @cached_property
+    @LazyProperty
     def _hapax_counts(self) -> NDArray[Any]:
         """What the features that `n_hapax` counts amount to in the counts or weights of each
         document.
         """
-        assert self.n_hapax is not None  # else nothing is ignored
-        if self.documents.token_lengths is None and not self.model.is_of_counts:
-            return self.n_hapax
-        if not self.documents.is_counted:
-            return count_hapaxes(self.statistics, self.documents, self.is_new).tokens
-        if self.n_hapax_features is not None:  # binary counts, and values: each feature counts once
-            return self.n_hapax_features
-        return count_hapaxes(self.statistics, self.documents, self.is_new).features
-
-
-class Hapaxes(NamedTuple):
-    """The features that occur only in a document and its duplicates.
-
-    tokens    (n_documents,), the sum of their counts (or weights) in each document
-    features  (n_documents,), their number in each document
-    """
-
-    tokens: Floats
-    features: Floats
+        left_out = self.left_out
+        if self.model.is_of_counts:  # each value of a feature counts once
+            left_out = replace(left_out, documents=left_out.documents.binarize())
+        return left_out.count_unseen(self.statistics.document_frequencies)[self.rows]
 
 
 def count_hapaxes(
     statistics: ClassStatistics, documents: DocumentCounts, is_new: NDArray[np.bool_] | None = None
-) -> Hapaxes:
-    """Count the features that occur only in a document and its duplicates.
+) -> Floats:
+    """Return the sum of the counts (or weights) of the features that occur only in each document
+    and its duplicates, (n_documents,).
 
     is_new  (n_documents,), which documents are not part of the statistics; they have none; None:
             all are part of them
     """
     if is_new is not None:
-        hapaxes = Hapaxes(np.zeros(len(documents)), np.zeros(len(documents)))
-        for target, found in zip(
-            hapaxes, count_hapaxes(statistics, documents.filter(~is_new)), strict=True
-        ):
-            target[~is_new] = found
-        return hapaxes
+        found = np.zeros(len(documents))
+        found[~is_new] = count_hapaxes(statistics, documents.filter(~is_new))
+        return found
     copies = count_copies(documents)
     maximum = copies[np.diff(documents.indptr) > 0].max(initial=0)
     frequencies = statistics.document_frequencies
     entries = np.flatnonzero((frequencies <= maximum)[documents.indices])
     owners = entry_rows(np.searchsorted(entries, documents.indptr))
     is_hapax = frequencies[documents.indices[entries]] == copies[owners]
-    entries = entries[is_hapax]
-    owners = owners[is_hapax]
-    tokens = np.bincount(
-        owners, weights=documents.counts[entries], minlength=len(documents)
+    return np.bincount(
+        owners[is_hapax],
+        weights=documents.counts[entries[is_hapax]],
+        minlength=len(documents),
     ).astype(np.float64)
-    return Hapaxes(tokens, np.bincount(owners, minlength=len(documents)).astype(np.float64))
 
 
 class ScoredCorpus:
@@ -534,21 +483,18 @@ def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, i
         np.full(len(classes), EMPTY_HASH, dtype=np.uint64),
         token_lengths=None if documents.token_lengths is None else zeros,
     )
-    n_hapax, n_features = (
-        None if each is None else zeros for each in (corpus.n_hapax, corpus.n_hapax_features)
-    )
-    found = replace(corpus, documents=represented, n_hapax=n_hapax, n_hapax_features=n_features)
+    n_hapax = None if corpus.n_hapax is None else zeros
+    found = replace(corpus, documents=represented, n_hapax=n_hapax)
     return found, int(numbers[~is_judged].sum())
 
 
 def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
     """Return the documents of both parts of a corpus; the hashes of the second part are larger."""
-    columns = ((one.n_hapax, other.n_hapax), (one.n_hapax_features, other.n_hapax_features))
-    n_hapax, n_features = (
-        None if a is None or b is None else np.concatenate((a, b)) for a, b in columns
-    )
+    n_hapax = None
+    if one.n_hapax is not None and other.n_hapax is not None:
+        n_hapax = np.concatenate((one.n_hapax, other.n_hapax))
     documents = concatenate([replace(part.documents, groups=None) for part in (one, other)])
-    return replace(one, documents=documents, n_hapax=n_hapax, n_hapax_features=n_features)
+    return replace(one, documents=documents, n_hapax=n_hapax)
 
 
 def score_first(

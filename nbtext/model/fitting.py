@@ -48,8 +48,6 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
 
-Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see Fitting.unseen
-
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
@@ -75,18 +73,16 @@ class Fitting:
         return self.is_model_selected or self.settings.model == COMBINED
 
     @cached_property
-    def unseen(self) -> Unseen:
-        """How many tokens, and features, of each retained document are out of vocabulary without
-        it.
+    def unseen(self) -> Floats | None:
+        """How many tokens of each retained document are out of vocabulary without it, (n_sampled,).
 
-        Both have the shape (n_sampled,). Duplicates are left out together with a document. They are
-        None if the vocabulary does not depend on the documents: it is hashed, given, or of a
-        matrix.
+        Duplicates are left out together with a document. None if the vocabulary does not depend on
+        the documents: it is hashed, given, or of a matrix.
         """
         counts = self.counts
         is_fixed = counts.vocabulary is None or self.features.vocabulary is not None
         if is_fixed or counts.weighting is not None:
-            return None, None
+            return None
         return count_hapaxes(counts.statistics, counts.sample, self.is_new)
 
     @cached_property
@@ -159,19 +155,17 @@ class Fitting:
     ) -> LeaveOneOut:
         """Return the documents that an event model leaves out, of weighted counts."""
         counts = self.counts
-        n_hapax, n_features_hapax = self.unseen
         n_empty = None
         if counts.empty is not None:
             empty = [counts.empty.get(each, 0) for each in counts.sets]
             n_empty = np.array(empty, dtype=np.int64)
         return LeaveOneOut(
             *weighted,
-            n_hapax,
+            self.unseen,
             settings.event_model,
             settings.prior_of(counts.labels),
             self.jobs,
             self.is_new,
-            n_features_hapax,
             n_empty,
         )
 
@@ -350,7 +344,7 @@ def _fit_several_labels(given: Fitting, fit: MultilabelFit | None) -> FittedMode
     statistics, sample = counts.weigh(weighting)
     if fit is None:
         sets = LabelSets.of(counts.sets, counts.labels)
-        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, given.unseen[0])
+        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, given.unseen)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=given.settings.optimize, jobs=given.jobs)
     smoothing = fit.smoothing or DEFAULT
@@ -370,7 +364,7 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
     labels = counts.labels
     statistics = counts.statistics
     sample, weighting = counts.weigh_documents(given.features)
-    n_hapax, _ = given.unseen
+    n_hapax = given.unseen
     # tokens that models of other folds know; see `LeaveOneOut.n_known`
     n_known = sample.lengths if n_hapax is None else sample.lengths - n_hapax
     weights = settings.class_weights_of(labels, statistics.class_documents.tolist())

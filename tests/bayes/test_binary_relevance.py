@@ -29,12 +29,12 @@ MATRICES = st.lists(
     ),
     min_size=1,
     max_size=9,
-)
+).map(sorted)
 
 
 def corpus_of(matrix: list[tuple[list[int], tuple[int, ...]]]) -> tuple[DocumentCounts, LabelSets]:
-    """The documents of some rows of counts, with hashes that are equal for equal rows, and their
-    label sets.
+    """The documents of some rows of counts, with hashes that are equal for equal rows, in the order
+    of the rows, and their label sets.
     """
     rows = np.array([row for row, _ in matrix], dtype=np.int32).reshape(-1, N_FEATURES)
     sets = sorted({labels for _, labels in matrix})

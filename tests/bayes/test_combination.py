@@ -112,7 +112,7 @@ def test_words_of_the_left_out_document_alone_are_ignored(
     statistics = statistics_of(*corpus)
     documents = sample_of(counts, classes)
     model = in_two_views(counts, n_first)
-    n_hapax = count_hapaxes(statistics, documents).tokens
+    n_hapax = count_hapaxes(statistics, documents)
     if factor != 1:
         documents = documents.weigh(documents.counts * factor)
         statistics = replace(statistics, occurrences=statistics.occurrences * factor)

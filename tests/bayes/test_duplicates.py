@@ -148,7 +148,7 @@ def test_features_of_one_group_are_out_of_vocabulary(
     counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
     classes = documents.classes.astype(np.int64)
     statistics = read_by(name, counts, classes, n_classes)
-    hapaxes = count_hapaxes(statistics, documents).tokens
+    hapaxes = count_hapaxes(statistics, documents)
     factors = np.ones(counts.shape[1])
     if weight is not None and name in (
         "multinomial",
@@ -267,9 +267,7 @@ def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None
     documents = with_content_hashes(counts, classes)
     statistics = count_classes(documents, counts.shape[1], n_classes)
     unseen = count_hapaxes(statistics, documents)
-    left_out = LeaveOneOut(
-        statistics, documents, unseen.tokens, MODELS[name], "empirical", jobs, None, unseen.features
-    )
+    left_out = LeaveOneOut(statistics, documents, unseen, MODELS[name], "empirical", jobs)
     scored = ScoredCorpus(left_out)
     expected = left_out.scores(0.1, 1.0)
     asked: list[LeaveOneOut] = []
@@ -288,8 +286,3 @@ def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None
                     known, left_out.ignore_hapaxes(all_scores, smoothing)[: len(known)]
                 )
     assert sum(len(each.documents) for each in asked) == 2 * len(documents)
-    binary = replace(left_out, documents=documents.binarize(), statistics=statistics.binarize())
-    alone = replace(binary, n_hapax_features=None)
-    np.testing.assert_array_equal(
-        *(each.ignore_hapaxes(expected[1], 1.0) for each in (binary, alone))
-    )

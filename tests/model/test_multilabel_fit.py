@@ -107,7 +107,7 @@ def test_the_plain_version_fits_the_same_model(documents: Documents, optimize: s
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(binary_relevance, "left_out_products", plain.left_out_products)
-        patch.setattr(binary_relevance, "MAX_ENTRIES", 3)  # the plain version takes small blocks
+        patch.setattr(binary_relevance, "MAX_CELLS", 3)  # the plain version takes small blocks
         uncompiled = train(documents, optimize=optimize)
     assert numbers_of(fit_of(compiled.fitted)) == numbers_of(fit_of(uncompiled.fitted))
     texts = [text for text, _ in documents]

@@ -114,7 +114,7 @@ def estimate_label_noise(
     order = documents.order(documents.classes)
     documents = documents.take(order)
     statistics = count_classes(documents, n_features, n_classes)
-    n_hapax = count_hapaxes(statistics, documents).tokens if is_vocabulary else None
+    n_hapax = count_hapaxes(statistics, documents) if is_vocabulary else None
     binary = replace(documents.binarize(), groups=np.arange(len(documents)))
     models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
     binarized = statistics.binarize()
@@ -323,7 +323,7 @@ def estimate_pair_noise(
     order = documents.order(documents.classes)
     documents = documents.take(order)
     statistics = count_label_sets(documents, sets, n_features=n_features, n_labels=n_labels)
-    n_hapax = count_hapaxes(statistics, documents).tokens if is_vocabulary else None
+    n_hapax = count_hapaxes(statistics, documents) if is_vocabulary else None
     corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), documents, sets, n_hapax)
     if len(corpus.left_out) < 2 or n_labels == 0:
         nothing = np.zeros(0, dtype=np.int64)

@@ -279,9 +279,7 @@ class _Learner:
         smoothing = settings.smoothing
         if smoothing is None:  # the one that leave-one-out selects for the labeled documents alone
             n_hapax = (
-                count_hapaxes(self.statistics, self.sample).tokens
-                if self.is_hapax[0].any()
-                else None
+                count_hapaxes(self.statistics, self.sample) if self.is_hapax[0].any() else None
             )
             left_out = LeaveOneOut(
                 self.statistics,
