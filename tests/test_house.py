@@ -91,7 +91,7 @@ MAX_APPLICATION_TOKENS = {
     "export": 5_955,
     "label": 9_955,
     "prevalence": 5_953,
-    "review": 11_446,
+    "review": 11_017,
     "sample": 1_252,
     "serve": 11_495,
     "unlabeled": 4_012,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from nbtext.applications.review.settings import FINDINGS, Review
+from nbtext.applications.review.settings import Review
 from nbtext.cli import running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.streams import STANDARD_INPUT
@@ -43,14 +44,14 @@ def review(given: Review) -> None:
     relabel with the new label or all labels.
     """
     from nbtext.applications.review.findings import (
+        ReviewedDocument,
         ReviewReader,
-        TextCollector,
+        find_texts,
         review_corpus,
         weigh_words,
     )
     from nbtext.applications.review.result import review_result, summarize_review
     from nbtext.features.analyzer import Locator
-    from nbtext.model.source_counting import source_features
 
     if given.apply is not None:
         _apply(given, given.apply)
@@ -61,45 +62,38 @@ def review(given: Review) -> None:
     if given.report is not None and any(STANDARD_INPUT in paths for paths in inputs):
         what = "reads SOURCE twice, so SOURCE cannot be standard input"
         raise SettingsError(what, where="--report", hint="name a file instead of -")
-    features = given.features
-    reader: ReviewReader | None = None
+    reader = ReviewReader(given.features, given.run.jobs)
     for paths in inputs:
         with running.open_documents(paths, given.input, given.run) as (source, on_batch):
             if given.report is not None and source.first_matrix() is not None:
                 raise refuse("report", "it shows the texts, and SOURCE is a matrix")
-            if reader is None:
-                features = source_features(source, features)
-                reader = ReviewReader(features, given.run.jobs)
             reader.read(source, on_batch)
-    assert reader is not None  # there is a SOURCE
     corpus = reader.finish()
     if all(document.is_other for document in (*corpus.documents, *corpus.unreadable)):
         raise InputError("SOURCE has no documents to review")
     found = review_corpus(corpus, jobs=given.run.jobs)
-    wanted = given.only or FINDINGS
-    found = replace(
-        found, findings=tuple(each for each in found.findings if each.finding in wanted)
-    )
+    if given.only:
+        kept = tuple(each for each in found.findings if each.finding in given.only)
+        found = replace(found, findings=kept)
     running.say(*summarize_review(found), quiet=given.run.quiet)
     if given.report is not None:  # the texts are read again
         from nbtext.applications.review.review_page import render_review_page, shown_findings
         from nbtext.report.page.rendering import write_page
 
         findings = shown_findings(found)
-        collector = TextCollector(
-            frozenset(document for finding in findings for document in finding.documents)
-        )
+        wanted: dict[str, set[ReviewedDocument]] = {}
+        for document in chain.from_iterable(each.documents for each in findings):
+            wanted.setdefault(document.id, set()).add(document)
+        texts: dict[ReviewedDocument, str] = {}
         run = replace(given.run, quiet=True)
         for paths in inputs:
             with running.open_documents(paths, given.input, run) as (source, _):
                 for batch in source.batches():
-                    collector.add(batch, is_other=paths is not given.sources)
+                    texts.update(find_texts(batch, wanted, is_other=paths is not given.sources))
         weights = list(weigh_words(corpus, findings))
-        locate = Locator(features)
+        locate = Locator(reader.features)
         names = ", ".join(given.sources)
-        page = render_review_page(
-            found, subject=names, texts=collector.texts, weights=weights, locate=locate
-        )
+        page = render_review_page(found, subject=names, texts=texts, weights=weights, locate=locate)
         write_page(given.report, page)
     running.write_result(review_result(found), given.result, chosen)
 
@@ -110,7 +104,6 @@ def _apply(given: Review, decisions: str) -> None:
 
     raises  SettingsError: the output is to have another format
     """
-    from itertools import chain
 
     from nbtext.applications.review.decisions import apply_decisions, list_records, read_decisions
     from nbtext.documents.formats import FORMATS, check_suffix, content_suffix

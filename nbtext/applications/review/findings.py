@@ -5,9 +5,10 @@ not text.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import zip_longest
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, source_features
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -77,6 +78,12 @@ class ReviewedCorpus:
     n_features: int
     vocabulary: Vocabulary | None
 
+    @property
+    def own(self) -> ReviewedCorpus:
+        """The documents of the source that is reviewed, which are the first ones."""
+        own = [document for document in self.documents if not document.is_other]
+        return replace(self, documents=own, counts=self.counts.slice(0, len(own)))
+
 
 def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> ReviewedDocument:
     """Return the id, the place and the labels of a document, and why it is not text."""
@@ -108,34 +115,44 @@ class ReviewReader:
     """
 
     def __init__(self, features: FeatureSettings, jobs: int = 1) -> None:
-        self._task = CountingTask(features, None, is_labeled=False)
+        self.features = features
         self._executor = ThreadExecutor(jobs)
-        self._described: dict[int, list[ReviewedDocument]] = {}  # by the number of their block
+        # by the numbers of their blocks and rows
+        self._read: dict[int, ReviewedDocument] = {}
+        self._unread: dict[int, ReviewedDocument] = {}
         self._parts: list[CorpusCounts] = []
 
     def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
         """Count the documents of a source: first of the one that is reviewed, then of the one that
         is compared.
         """
-        numbered = enumerate(
-            (block.map(_check_counts) for block in source.blocks()), len(self._parts) * MAX_BLOCKS
+        if not self._parts:
+            self.features = source_features(source, self.features)
+        task = CountingTask(self.features, None, is_labeled=False)
+        first = len(self._parts) * MAX_BLOCKS
+        blocks = (
+            block.map(_check_counts).map(partial(self._describe, number))
+            for number, block in enumerate(source.blocks(), first)
         )
-        blocks = (block.map(partial(self._describe, number)) for number, block in numbered)
-        self._parts.append(self._executor.count_blocks(blocks, self._task, on_batch))
+        self._parts.append(self._executor.count_blocks(blocks, task, on_batch))
 
-    def _describe(self, number: int, batch: Batch) -> Batch:
+    def _describe(self, block: int, batch: Batch) -> Batch:
         """Describe the documents of a block; return those that can be read, without labels, in
         groups of one.
         """
-        is_other = number >= MAX_BLOCKS
-        self._described[number] = [
-            describe_document(batch, row, is_other=is_other) for row in range(len(batch))
-        ]
-        readable = [row for row in range(len(batch)) if row not in batch.problems]
+        groups = []
+        for row in range(len(batch)):
+            number = block * MAX_ROWS + row
+            document = describe_document(batch, row, is_other=block >= MAX_BLOCKS)
+            if row in batch.problems:
+                self._unread[number] = document
+            else:
+                self._read[number] = document
+                groups.append(str(number))
         return replace(
             batch.drop(batch.problems),
-            labels=[None] * len(readable),
-            groups=[str(number * MAX_ROWS + row) for row in readable],
+            labels=[None] * len(groups),
+            groups=groups,
             line_numbers=None,
             rows=None,
         )
@@ -143,20 +160,14 @@ class ReviewReader:
     def finish(self) -> ReviewedCorpus:
         """Return all documents that were read, in order."""
         counts = reduce(add, self._parts)
-        numbers = np.array([], dtype=np.int64)
-        if counts.sample.groups is not None:
-            numbers = counts.sample.groups.astype(np.int64)
-        order = np.argsort(numbers)
-        readable = set(numbers.tolist())
-        documents: list[ReviewedDocument] = []
-        unread: list[ReviewedDocument] = []
-        for number in sorted(self._described):
-            for row, document in enumerate(self._described[number]):
-                (documents if number * MAX_ROWS + row in readable else unread).append(document)
-        rows = replace(counts.sample.take(order), groups=None)
-        return ReviewedCorpus(
-            documents, unread, rows, counts.statistics.n_features, counts.vocabulary
+        rows = counts.sample
+        if rows.groups is not None:
+            rows = replace(rows.take(np.argsort(rows.groups.astype(np.int64))), groups=None)
+        read, unread = (
+            [documents[number] for number in sorted(documents)]
+            for documents in (self._read, self._unread)
         )
+        return ReviewedCorpus(read, unread, rows, counts.statistics.n_features, counts.vocabulary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,10 +283,7 @@ def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
     corpus  documents of the source, and of the source that it is compared with, if there is one
     jobs    number of threads
     """
-    is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
-    own = replace(
-        corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own)
-    )
+    own = corpus.own
     pairs = judge_pairs(own) if has_several_labels(own.documents) else None
     given = list(map(single_label, own.documents)) if pairs is None else main_labels(own.documents)
     judgment = judge_by_others(own, given, jobs=jobs)
@@ -342,9 +350,7 @@ def judge_pairs(corpus: ReviewedCorpus) -> label_noise.PairNoise:
     `known_labels`.
     """
     labels = known_labels(corpus.documents)
-    rows, counts, sets = _label_documents(
-        corpus, [document.labels for document in corpus.documents], labels
-    )
+    rows, counts, sets = _label_documents(corpus)
     is_vocabulary = corpus.vocabulary is not None
     noise = label_noise.estimate_pair_noise(
         counts, sets, corpus.n_features, len(labels), is_vocabulary=is_vocabulary
@@ -352,23 +358,20 @@ def judge_pairs(corpus: ReviewedCorpus) -> label_noise.PairNoise:
     return replace(noise, documents=rows[noise.documents])
 
 
-def _label_documents(
-    corpus: ReviewedCorpus, given: Sequence[LabelSet | None], labels: Sequence[str]
-) -> tuple[Integers, DocumentCounts, LabelSets]:
+def _label_documents(corpus: ReviewedCorpus) -> tuple[Integers, DocumentCounts, LabelSets]:
     """Return the rows of the documents whose labels are known, and their counts, whose classes
     number label sets.
-
-    given  (n_documents,), the labels of each document; None: they are not known
     """
     numbers: dict[LabelSet, int] = {}
-    rows = np.array([row for row, each in enumerate(given) if each is not None], dtype=np.int64)
-    own = [tuple(sorted(set(given[row] or ()))) for row in rows.tolist()]
-    classes = np.array([numbers.setdefault(each, len(numbers)) for each in own], dtype=np.int32)
-    return (
-        rows,
-        replace(corpus.counts.take(rows), classes=classes),
-        LabelSets.of(list(numbers), labels),
-    )
+    known = {
+        row: each.labels for row, each in enumerate(corpus.documents) if each.labels is not None
+    }
+    classes = [
+        numbers.setdefault(tuple(sorted(set(labels))), len(numbers)) for labels in known.values()
+    ]
+    rows = np.array(list(known), dtype=np.int64)
+    counts = replace(corpus.counts.take(rows), classes=np.array(classes, dtype=np.int32))
+    return rows, counts, LabelSets.of(list(numbers), known_labels(corpus.documents))
 
 
 def _find_pair_errors(corpus: ReviewedCorpus, noise: label_noise.PairNoise) -> Iterator[Finding]:
@@ -421,17 +424,15 @@ def _find_duplicates(
     """Yield groups of duplicates and near duplicates within the source, and those that the other
     source shares.
     """
-    similarities: dict[int, float] = {}  # the lowest one of each group
-    for (one, _), similarity in zip(near.pairs.tolist(), near.similarities.tolist(), strict=True):
-        group = int(near.groups[one])
-        similarities[group] = min(similarity, similarities.get(group, 1.0))
+    lowest = np.ones(len(near.groups))  # similarity of each group
+    np.minimum.at(lowest, near.groups[near.pairs[:, 0]], near.similarities)
     for rows in _group(near.groups, np.diff(corpus.counts.indptr) > 0):
         by_content: defaultdict[int, list[ReviewedDocument]] = defaultdict(list)
         for row in rows:
             by_content[int(contents[row])].append(corpus.documents[row])
         for copies in by_content.values():
             yield from _describe_copies(copies)
-        certainty = round(similarities.get(int(near.groups[rows[0]]), 1.0), DIGITS)
+        certainty = round(float(lowest[near.groups[rows[0]]]), DIGITS)
         own = [copies[0] for copies in by_content.values() if not copies[0].is_other]
         if len(own) > 1:
             yield Finding(NEAR_DUPLICATE, certainty, tuple(own))
@@ -460,13 +461,9 @@ def _describe_copies(copies: list[ReviewedDocument]) -> Iterator[Finding]:
 def _group(groups: Integers, is_kept: NDArray[np.bool_]) -> Iterator[list[int]]:
     """Yield the rows of each group with at least two of the kept documents, ascending."""
     members: defaultdict[int, list[int]] = defaultdict(list)
-    kept = np.flatnonzero(is_kept)
-    is_shared = (
-        np.bincount(groups[kept], minlength=int(groups.max(initial=0)) + 1)[groups[kept]] > 1
-    )
-    for row in kept[is_shared].tolist():
+    for row in np.flatnonzero(is_kept).tolist():
         members[int(groups[row])].append(row)
-    yield from members.values()
+    yield from (rows for rows in members.values() if len(rows) > 1)
 
 
 def _find_outliers(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
@@ -480,8 +477,8 @@ def _find_outliers(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Findi
 
 def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:
     """Yield documents that are not text, or that could not be read."""
-    sizes = np.append(np.diff(corpus.counts.indptr), np.ones(len(corpus.unreadable)))
-    for document, size in zip((*corpus.documents, *corpus.unreadable), sizes.tolist(), strict=True):
+    sizes = np.diff(corpus.counts.indptr).tolist()
+    for document, size in zip_longest((*corpus.documents, *corpus.unreadable), sizes):
         reason = document.problem or ("no word" if size == 0 else None)
         if reason is not None and not document.is_other:
             yield Finding(NOT_TEXT, 1.0, (document,), reason=reason)
@@ -490,21 +487,18 @@ def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:
 HALF = 0.5  # added to each count, so that no logarithm is infinite
 
 
-class TextCollector:
-    """Collects the texts of some documents in a second pass over their sources; see `OnBatch`."""
+def find_texts(
+    batch: Batch, wanted: Mapping[str, Collection[ReviewedDocument]], *, is_other: bool
+) -> Iterator[tuple[ReviewedDocument, str]]:
+    """Yield the wanted documents of a batch, and their texts.
 
-    def __init__(self, wanted: frozenset[ReviewedDocument]) -> None:
-        self.texts: dict[ReviewedDocument, str] = {}
-        self._wanted = wanted
-        self._ids = {each.id for each in wanted}
-
-    def add(self, batch: Batch, *, is_other: bool) -> None:
-        """Keep the texts of the wanted documents of a batch."""
-        for row, identity in enumerate(batch.ids):
-            if identity in self._ids:
-                document = describe_document(batch, row, is_other=is_other)
-                if document in self._wanted:
-                    self.texts[document] = "\n".join(column[row] for column in batch.columns)
+    wanted  by their ids
+    """
+    for row, identity in enumerate(batch.ids):
+        if identity in wanted:
+            document = describe_document(batch, row, is_other=is_other)
+            if document in wanted[identity]:
+                yield document, "\n".join(column[row] for column in batch.columns)
 
 
 def weigh_words(
@@ -513,71 +507,36 @@ def weigh_words(
     """Yield, for each label error, the log-odds of each word of the document: of the likely label
     against the given one.
 
-    They are ratios of the shares of the documents with the word, without the document itself. With
-    several labels, they compare the documents with the label and those without it. None for other
-    findings, and if features are hashed.
+    They are ratios of the shares of the documents of the source with the word, without the document
+    itself. With several labels, they compare the documents with the label and those without it.
+    None for other findings, and if features are hashed.
     """
-    weigher = _WordWeigher(corpus)
-    for finding in findings:
-        yield (
-            weigher.weigh(finding)
-            if finding.finding == LABEL_ERROR and corpus.vocabulary is not None
-            else None
-        )
+    own = corpus.own
+    labels = known_labels(own.documents)
+    _, labeled, sets = _label_documents(own)
+    known = count_label_sets(labeled, sets, n_features=own.n_features, n_labels=len(labels))
+    totals = known.document_frequencies
+    places = {document: row for row, document in enumerate(own.documents)}
 
-
-class _WordWeigher:
-    def __init__(self, corpus: ReviewedCorpus) -> None:
-        self._places = {document: row for row, document in enumerate(corpus.documents)}
-        self._documents = corpus.counts
-        self._vocabulary = corpus.vocabulary
-        is_several = has_several_labels([each for each in corpus.documents if not each.is_other])
-        documents = [
-            () if is_several and each.is_other else each.labels for each in corpus.documents
-        ]
-        if not is_several:
-            documents = [
-                each if each is not None and len(each) == 1 else None for each in documents
-            ]
-        names = sorted({label for labels in documents for label in labels or ()})
-        self._numbers = {label: number for number, label in enumerate(names)}
-        _, labeled, sets = _label_documents(corpus, documents, names)
-        self._statistics = count_label_sets(
-            labeled, sets, n_features=corpus.n_features, n_labels=len(names)
-        )
-
-    def weigh(self, finding: Finding) -> dict[str, float]:
-        """Return the log-odds of each word of the document of a label error."""
-        row = self._places[finding.documents[0]]
-        columns = self._documents.slice(row, row + 1).indices.astype(np.int64)
-        likely = self._share(finding.likely_label, finding.label, columns, 0)
-        given = self._share(finding.label, finding.likely_label, columns, 1)
-        assert self._vocabulary is not None  # else no word is weighed
-        log_odds = (np.log(likely) - np.log(given)).tolist()
-        return {
-            self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)
-        }
-
-    def _count(self, label: str | None, columns: Integers) -> tuple[Floats, float]:
-        """Return how many documents of a label (None: of all) have each word, and how many
-        documents it has.
+    def share(label: str | None, other: str | None, columns: Integers, n_own: int) -> Floats:
+        """Return the share of the documents of a label, or of those without the other label, with
+        each word, without `n_own` times the document itself.
         """
-        each = self._statistics
-        if not label:
-            return each.document_frequencies[columns].astype(np.float64), float(each.n_documents)
-        number = self._numbers[label]
-        with_word = select_class(each.indptr, each.classes, each.documents, columns, number)
-        return np.asarray(with_word, dtype=np.float64), float(each.class_documents[number])
-
-    def _share(self, label: str | None, other: str | None, columns: Integers, n_own: int) -> Floats:
-        """Return the share of the documents of a label with each word, without `n_own` times the
-        document itself.
-
-        other  if there is no label: the label of which the share of all other documents is returned
-        """
-        with_word, size = self._count(label or other, columns)
+        k = labels.index(label or other or "")
+        with_word = select_class(known.indptr, known.classes, known.documents, columns, k)
+        size = known.class_documents[k]
         if label is None:
-            with_total, total = self._count(None, columns)
-            with_word = with_total - with_word
-            size = total - size
+            with_word = totals[columns] - with_word
+            size = known.n_documents - size
         return np.asarray((with_word - n_own + HALF) / (size - n_own + 2 * HALF))
+
+    for finding in findings:
+        if finding.finding != LABEL_ERROR or own.vocabulary is None:
+            yield None
+            continue
+        row = places[finding.documents[0]]
+        columns = own.counts.slice(row, row + 1).indices.astype(np.int64)
+        likely = share(finding.likely_label, finding.label, columns, 0)
+        given = share(finding.label, finding.likely_label, columns, 1)
+        terms = map(own.vocabulary.term, columns.tolist())
+        yield dict(zip(terms, np.log(likely / given).tolist(), strict=True))
