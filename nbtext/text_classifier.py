@@ -291,12 +291,6 @@ class TextClassifier:
         )
         return self._become(train_on_matrix(matrix, self.model_settings))
 
-    def fit_counts(self, counts: CorpusCounts) -> TextClassifier:
-        """Fit to a corpus that was counted with the parameters of this classifier."""
-        self._refuse_search("they are counted already")
-        sklearn_compat.check_counts(counts, self.feature_settings, self.model_settings)
-        return self._become(train_on_counts(counts, self.feature_settings, self.model_settings))
-
     def partial_fit(
         self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None
     ) -> TextClassifier:

@@ -17,7 +17,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label, name_of, text_of
-from nbtext.errors import InputError, NbtextError, SettingsError, number_of
+from nbtext.errors import InputError, NbtextError, number_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import count_matrix, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
@@ -94,25 +94,6 @@ def refuse_features(features: FeatureSettings, because: str, known: Mapping[str,
         value = getattr(features, field.name)
         if value not in (field.default, known.get(field.name, field.default)):
             raise InputError(f"does not apply: {because}", where=field.name, hint="leave it out")
-
-
-def check_counts(counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings) -> None:
-    """Raise SettingsError if counts cannot have been counted with these settings, as far as they
-    show it.
-    """
-    if (counts.vocabulary is None) != (features.hash_bits is not None):
-        hint = "give the settings that they were counted with"
-        what = (
-            "the counts are of hashed features"
-            if counts.vocabulary is None
-            else "the counts are not hashed"
-        )
-        raise SettingsError(what, where="hash_bits", hint=hint)
-    if settings.keep_sample is not None and settings.keep_sample != counts.sample_size:
-        hint = "count with sample_size=keep_sample, or leave it out"
-        raise SettingsError(
-            "the counts retain another number of documents", where="keep_sample", hint=hint
-        )
 
 
 def label_texts(y: Any) -> tuple[list[str], str]:

@@ -73,7 +73,7 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
-from nbtext.model.training import sample_size
+from nbtext.model.training import sample_size, train_on_counts
 from nbtext.text_classifier import TextClassifier
 
 Options = dict[str, Any]
@@ -405,7 +405,7 @@ def cost_rows() -> list[Row]:
             source, classifier.feature_settings, jobs=os.cpu_count() or 1, sample_size=size
         )
         counted = time.perf_counter()
-        classifier.fit_counts(counts)
+        train_on_counts(counts, classifier.feature_settings, classifier.model_settings)
         shares.append((time.perf_counter() - counted) / (counted - start))
     what = "20 Newsgroups: time to choose and calibrate, as a share of counting"
     return [Row(what, "multinomial", min(shares), threshold=0.5, is_error=True)]

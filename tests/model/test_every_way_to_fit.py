@@ -5,7 +5,7 @@ its name.
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,13 +14,11 @@ import numpy as np
 import pytest
 
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.matrix import save_matrix
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.matrices import vectorize_source
 from nbtext.text_classifier import TextClassifier
 
@@ -103,12 +101,6 @@ def open_texts(folder: Path) -> Source:
     return open_source((str(folder / "texts.jsonl"),), InputSettings())
 
 
-def count(features: FeatureSettings, keep_sample: int | None) -> Any:
-    counter = CorpusCounter(replace(features, fields=()), sample_size=keep_sample)
-    counter.add(Batch(list(map(str, range(len(TEXTS)))), (TEXTS,), list(LABELS)))
-    return counter.finish()
-
-
 def fit_to_matrix(classifier: TextClassifier, folder: Path) -> TextClassifier:
     return classifier.fit_matrix(vectorize_source(open_texts(folder), classifier.feature_settings))
 
@@ -117,9 +109,6 @@ WAYS: dict[str, Callable[[TextClassifier, Path], TextClassifier]] = {
     "partial_fit": lambda classifier, _: classifier.partial_fit(TEXTS, LABELS),
     "fit_source": lambda classifier, folder: classifier.fit_source(open_texts(folder)),
     "fit_matrix": fit_to_matrix,
-    "fit_counts": lambda classifier, _: classifier.fit_counts(
-        count(classifier.feature_settings, classifier.model_settings.keep_sample)
-    ),
 }
 
 
@@ -163,7 +152,7 @@ def test_it_means_the_same(parameters: dict[str, Any], way: str, tmp_path: Path)
     name = next(iter(parameters))
     if isinstance(found, str):
         is_of_texts = parameters.get("model") == "best" or name == "keep_sample"
-        assert isinstance(expected, str) or (is_of_texts and way in ("fit_matrix", "fit_counts"))
+        assert isinstance(expected, str) or (is_of_texts and way == "fit_matrix")
         return
     # which it makes of texts
     has_views = way in ("partial_fit", "fit_source") or parameters != {"model": "combined"}

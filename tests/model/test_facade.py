@@ -159,9 +159,6 @@ WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
     "source": fit_to_source,
     "fields": lambda classifier, folder: fit_to_source(classifier, folder, is_separate=True),
     "matrix": fit_to_matrix,
-    "counts": lambda classifier, _: classifier.fit_counts(
-        TextClassifier().fit(TEXTS, list("aaabbb")).counts_
-    ),
     "partial": lambda classifier, _: classifier.partial_fit(TEXTS * 3, list("aaabbb" * 3)),
     "forget": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).forget(TEXTS[:1], ["a"]),
     "merge": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).merge(

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.evaluator import Evaluator
@@ -13,6 +14,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.source_counting import count_source
 from nbtext.model.source_prediction import predict_source
+from nbtext.model.training import train_on_counts
 from nbtext.text_classifier import TextClassifier
 
 LATIN_1 = InputSettings(encoding="latin-1")
@@ -44,12 +46,12 @@ def test_accuracy_of_each_event_model(
     """Test accuracy over all twenty groups is scikit-learn's, at four smoothings."""
     found = []
     for smoothing in SMOOTHINGS:
-        classifier = TextClassifier(
-            model=model, tf=tf, smoothing=smoothing, calibrate=False
-        ).fit_counts(corpus)
+        features = FeatureSettings(tf=tf)
+        settings = ModelSettings(model=model, smoothing=smoothing, calibrate=False)
+        trained = train_on_counts(corpus, features, settings)
         evaluator = Evaluator()
         source = open_source([str(corpora("20news") / "test")], LATIN_1)
-        for predictions in predict_source(classifier.fitted_, source, jobs=2):
+        for predictions in predict_source(trained.fitted, source, jobs=2):
             evaluator.add(predictions)
         found.append(round(evaluator.evaluation().metrics["accuracy"], 5))
     assert tuple(found) == FIGURES[model, tf]

@@ -21,7 +21,7 @@ from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounter, CorpusCounts
 from nbtext.model.growth import calibrate, forget, merge, refit, update
-from nbtext.model.training import sample_size
+from nbtext.model.training import sample_size, train_on_counts
 
 Documents = list[tuple[str, str]]
 SPLITS = int(os.environ.get("NBTEXT_TEST_SPLITS", "3"))  # of 20 Newsgroups; 200 take half an hour
@@ -356,8 +356,9 @@ def test_newsgroups(news: Documents, seed: int) -> None:
 
 def counted(news: Documents, options: dict[str, Any], rows: Sequence[int]) -> TextClassifier:
     classifier = TextClassifier(**options)
-    size = sample_size(classifier.feature_settings, classifier.model_settings)
-    return classifier.fit_counts(corpus_of_news(news, options, rows, size))
+    features, settings = classifier.feature_settings, classifier.model_settings
+    counts = corpus_of_news(news, options, rows, sample_size(features, settings))
+    return TextClassifier.from_model(train_on_counts(counts, features, settings))
 
 
 def corpus_of_news(

@@ -23,6 +23,7 @@ from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.source_counting import count_source
+from nbtext.model.training import train_on_counts
 from nbtext.report.result import format_result
 from nbtext.text_classifier import TextClassifier
 
@@ -92,7 +93,7 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
     alone = TextClassifier.from_settings(features, model_settings).fit(
         [texts[i] for i in chosen], [labels[i] for i in chosen]
     )
-    ours = TextClassifier.from_settings(features, model_settings).fit_counts(part)
+    ours = TextClassifier.from_model(train_on_counts(part, features, model_settings))
     assert ours.fitted_.vocabulary == alone.fitted_.vocabulary
     np.testing.assert_allclose(
         ours.predict_log_proba(texts), alone.predict_log_proba(texts), atol=1e-12
@@ -117,11 +118,9 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     found = compute_learning_curves(
         corpora[0], curves, features=features, model_settings=[ModelSettings()], test=corpora[1]
     )
-    classifier = TextClassifier().fit_counts(corpora[0])
+    model = train_on_counts(corpora[0], features, ModelSettings())
     evaluator = Evaluator()
-    for predictions in predict_source(
-        classifier.fitted_, open_source([test], InputSettings()), jobs=1
-    ):
+    for predictions in predict_source(model.fitted, open_source([test], InputSettings()), jobs=1):
         evaluator.add(predictions)
     (point,) = found.points
     assert point.mean("accuracy") == evaluator.evaluation().metrics["accuracy"]

@@ -135,10 +135,14 @@ def test_fields_apart() -> None:
     """Where fields are kept apart, each has its own text."""
     classifier = TextClassifier(model="multinomial", fields=("title", "body"))
     from nbtext.model.corpus_counts import CorpusCounter
+    from nbtext.model.training import train_on_counts
 
     builder = CorpusCounter(classifier.feature_settings)
     builder.add(Batch(["1", "2"], (["good news", "bad"], ["text words", "body words"]), ["x", "y"]))
-    classifier.fit_counts(builder.finish())
+    model = train_on_counts(
+        builder.finish(), classifier.feature_settings, classifier.model_settings
+    )
+    classifier = TextClassifier.from_model(model)
     for _, (title, body) in sampled(classifier, 50, length=10):
         assert set(title.split()) <= {"good", "news", "bad"}
         assert set(body.split()) <= {"text", "words", "body"}

@@ -245,25 +245,6 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
     assert processor_seconds(service) - used < 0.5
 
 
-@pytest.mark.exhaustive
-def test_a_slow_pattern_keeps_its_own_model_waiting_only(
-    start: Start, model: Path, slow: Path
-) -> None:
-    """Also more hostile texts than there are threads."""
-    service = start("-m", model, "-m", slow, "--timeout", 3, "-j", 2)
-    with ThreadPoolExecutor(4) as pool:
-        hostile = [
-            pool.submit(service.post, "/v1/predict?model=slow", {"text": "a" * 30})
-            for _ in range(4)
-        ]
-        while b"nbtext_requests_in_progress 4.0" not in service.get("/metrics").body:
-            time.sleep(0.05)
-        for _ in range(10):
-            assert service.post("/v1/predict", {"text": "bins"}).value["label"] == "trash"
-        assert not any(each.done() for each in hostile)
-        assert {each.result().status for each in hostile} == {503}
-
-
 def connect(
     service: Running, path: str, kind: str, head: str, receive_bytes: int = 0
 ) -> socket.socket:

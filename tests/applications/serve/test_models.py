@@ -3,9 +3,10 @@
 import http.client
 import json
 import os
-import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -261,13 +262,8 @@ def test_interrupted(start: Start, model: Path) -> None:
 
 def test_quiet(start: Start, model: Path) -> None:
     """-q says nothing, and logs nothing."""
-    copy = shutil.which("true")
-    assert copy
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    import subprocess
-    import sys
-
     process = subprocess.Popen(
         [sys.executable, "-m", "nbtext", "serve", "-q", "-m", str(model), "--port", str(port)],
         stderr=subprocess.PIPE,

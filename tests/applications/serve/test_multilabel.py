@@ -77,18 +77,14 @@ def test_explanations(start: Callable[..., Any], nbtext: Any, topics: Path) -> N
     texts = ["the cat dog and the soup bread", "of the a", ""]
     predicted = service.post("/v1/predict", texts).value
     found = service.post("/v1/explain?marks=true", texts).value
-    schema = DOCUMENT["components"]["schemas"]
+    components = DOCUMENT["components"]
+    answer = components["schemas"]["Explanation"] | {"additionalProperties": False}
+    validators = pytest.importorskip("openapi_schema_validator")
+    validator = validators.OAS31Validator(answer | {"components": components})
     for each in found:
-        answer = schema["Explanation"] | {
-            "components": DOCUMENT["components"],
-            "additionalProperties": False,
-        }
-        pytest.importorskip("openapi_schema_validator").OAS31Validator(answer).validate(each)
+        validator.validate(each)
         for one in each["explanations"]:
-            pytest.importorskip("openapi_schema_validator").OAS31Validator(
-                schema["Explanation"]
-                | {"components": DOCUMENT["components"], "additionalProperties": False}
-            ).validate(one)
+            validator.validate(one)
             total = sum(word["log_odds"] for word in one["contributions"]) + sum(
                 one["terms"].values()
             )
