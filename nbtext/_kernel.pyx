@@ -36,7 +36,6 @@ cdef class Later:
 np = Later("numpy")
 document_counts, vocabularies = Later("nbtext.features.document_counts"), Later("nbtext.features.vocabulary")
 csr = Later("nbtext.features.csr")
-plain_bayes = Later("nbtext.bayes.plain")
 
 include "features/kernel/memory.pxi"  # compiler built-ins, vectors, growable buffers
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.names import are_offsets
 from nbtext.features.csr import (
     Floats,
     Indices,
@@ -174,47 +173,6 @@ def _log_ratios(
     return logs
 
 
-def check_products(
-    rows: Counted,
-    own: Own,
-    corpus: Shares,
-    mu: Floats,
-    left: tuple[Floats, Floats],
-    totals: Floats,
-    limits: Integers,
-) -> None:
-    """Raise ValueError unless the arguments of `left_out_products` fit each other; the kernel calls
-    it, too.
-    """
-    n_rows = len(rows[0]) - 1
-    n_entries = len(rows[1])
-    if not all(
-        map(are_offsets, (rows[0], own[0], corpus[0]), (n_entries, len(own[3]), len(corpus[1])))
-    ):
-        raise ValueError("the arrays of the rows do not fit each other")
-    if not len(rows[2]) == n_entries == len(left[0]) == len(left[1]) or len(corpus[2]) != len(
-        corpus[1]
-    ):
-        raise ValueError("there must be values for each entry")
-    if not len(own[0]) - 1 == len(totals) == len(limits) == n_rows or limits.min(initial=1) < 1:
-        raise ValueError("there must be labels, a total and a limit for each document")
-    if corpus[1].min(initial=0) < 0 or max(
-        corpus[1].max(initial=-1) + 1, np.diff(corpus[0]).max(initial=0)
-    ) > len(mu):
-        raise ValueError("the classes must be below n_classes")
-    n_own = np.diff(own[0])
-    if n_own.max(initial=0) > len(mu) or not len(own[1]) == len(own[2]) == int(
-        n_own @ np.diff(rows[0])
-    ):
-        raise ValueError("there must be values for each entry of each own class")
-    if (
-        rows[2].min(initial=0) < 0
-        or rows[1].min(initial=0) < 0
-        or rows[1].max(initial=-1) >= len(corpus[0]) - 1
-    ):
-        raise ValueError("a document is not part of the corpus")
-
-
 MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not underflow
 
 
@@ -246,7 +204,6 @@ def left_out_products(
     limits  (n_documents,), the number of factors whose product is surely below 2^500, at least 1
     raises  ValueError: a document is not part of the corpus
     """
-    check_products(rows, own, corpus, mu, left, totals, limits)
     n_rows = len(rows[0]) - 1
     owners = entry_rows(rows[0])
     remaining, shares = left

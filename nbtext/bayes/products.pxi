@@ -158,7 +158,6 @@ def left_out_products(rows, own, corpus, mu, left, totals, limits):
     cdef bint is_part = True
     cdef Factors factors
     cdef OwnEntries own_part
-    plain_bayes.check_products(rows, own, corpus, mu, left, totals, limits)
     products, exponents, memory = np.ones((n_rows, size)), np.zeros((n_rows, size)), np.empty(2 * size)
     cdef double[:, ::1] to_products = products, to_exponents = exponents
     cdef double[::1] to_memory = memory
