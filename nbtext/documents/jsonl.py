@@ -293,16 +293,15 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
         nonlocal first_number
         rows = None
         if settings.keeps_rows:
-            from nbtext.documents.rows import ObjectRows
+            from nbtext.documents.rows import ObjectRows, Row
 
-            numbers = range(first_number, first_number + len(items))
+            numbered = enumerate(items, first_number)
             rows = ObjectRows(
                 "json",
                 stream.path,
                 options.encoding,
-                [item.text for item in items],
-                [*(item.gap for item in items), end],
-                numbers,
+                [Row(number, item.gap, item.text) for number, item in numbered],
+                end,
                 newline="",
                 is_start=first_number == 1,
                 bom=stream.bom,

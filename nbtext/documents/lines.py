@@ -164,23 +164,22 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
     places  the place in the block of the line of each document
     name    of the format
     """
-    from nbtext.documents.rows import ObjectRows, TextRows
+    from nbtext.documents.rows import ObjectRows, Row, TextRows
 
     block = lines.block
     encoding = lines.encoding
     texts = re.findall(r"[^\n]*\n|[^\n]+", encoding.decode_exactly(block.data))
     kind = TextRows if name == "fasttext" else ObjectRows
-    bounds = pairwise([-1, *places, len(texts)])
-    gaps = ["".join(texts[last + 1 : place]) for last, place in bounds]
-    rows = [texts[place] for place in places]
+    rows = [
+        Row(block.first_line + place, "".join(texts[last + 1 : place]), texts[place])
+        for last, place in pairwise([-1, *places])
+    ]
     return kind(
         name,
         lines.origin.removesuffix(":") or STANDARD_INPUT,
         encoding,
-        [text.removesuffix("\n") for text in rows],
-        gaps,
-        [block.first_line + place for place in places],
-        ["\n" * text.endswith("\n") for text in rows],
+        rows,
+        "".join(texts[places[-1] + 1 :] if places else texts),
         is_start=block.first_line == 1,
         bom=lines.bom,
     )

@@ -106,6 +106,24 @@ class Target:
     table: str | None = None
 
 
+class Row(NamedTuple):
+    """A row of a text file as it was read. Invalid bytes are lone surrogates.
+
+    Attributes
+    ----------
+    first_line : int
+        The number of its line, or of the row if the file has no lines.
+    gap : str
+        The text before it: blank lines, or a bracket or comma of an array.
+    text : str
+        Its own text, with its line end, which only the last one of a file may lack.
+    """
+
+    first_line: int
+    gap: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class TextRows:
     """Rows of a text file. These are lines of fastText's format; subclasses have rows of other
@@ -117,16 +135,10 @@ class TextRows:
     path : str
         The file, for errors.
     encoding : Encoding
-    rows : sequence
-        The text of each row without its line end, or its cells. Invalid bytes are lone surrogates.
-    gaps : list of str
-        The text before each row (blank lines, or a bracket or comma of an array), and after the
-        last one.
-    lines : sequence of int
-        The number of the line of each row, or of the row if the file has no lines.
-    ends : sequence of str
-        The line end of each row, which only the last one of a file may lack; empty if the rows are
-        not lines.
+    rows : sequence of Row
+        Of a table, `tables.Record`, which has the cells in addition.
+    tail : str
+        The text after the last row of the file.
     newline : str
         The line end of the file.
     is_start : bool
@@ -139,23 +151,17 @@ class TextRows:
     path: str
     encoding: Encoding
     rows: Sequence[Any]
-    gaps: list[str]
-    lines: Sequence[int]
-    ends: Sequence[str] = ()
+    tail: str
     newline: str = "\n"
     is_start: bool = False
     bom: bytes = b""
 
     def slice(self, start: int, stop: int) -> Self:
         """Return some rows."""
-        is_last = stop >= len(self.rows)
-        gaps = [*self.gaps[start:stop], self.gaps[-1] if is_last else ""]
         return replace(
             self,
             rows=self.rows[start:stop],
-            gaps=gaps,
-            lines=self.lines[start:stop],
-            ends=self.ends[start:stop],
+            tail=self.tail if stop >= len(self.rows) else "",
             is_start=self.is_start and start == 0,
         )
 
@@ -165,7 +171,7 @@ class TextRows:
 
     def write_head(self, changed: ChangedRows) -> str:
         """Return the text before the first row of a file."""
-        return self.gaps[0]
+        return str(self.rows[0].gap) if self.rows else self.tail
 
     def write_row(
         self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings
@@ -177,23 +183,24 @@ class TextRows:
         InputError
             The format cannot hold the label.
         """
-        text: str = self.rows[row]
+        content, end = split_end(self.rows[row].text)
         label = changed.labels.get(row)
         if label is None:
-            return text
+            return content + end
         labels = label if isinstance(label, list) else [label]
         if unfit := [each for each in labels if not each or any(map(str.isspace, each))]:
             what = f"the label {unfit[0]!r} is empty or contains a space, which the fastText format does not allow"
             raise InputError(what, hint=LINES_HINT)
-        content = text.removesuffix("\r")
-        rest = "\r" if text.endswith("\r") else ""
-        content = remove_labels(content)
-        return (
-            " ".join(
-                [*(f"{LABEL_PREFIX}{each}" for each in labels), *([content] if content else [])]
-            )
-            + rest
-        )
+        words = [f"{LABEL_PREFIX}{each}" for each in labels]
+        if rest := remove_labels(content):
+            words.append(rest)
+        return " ".join(words) + end
+
+
+def split_end(text: str) -> tuple[str, str]:
+    """Return the text of a row without its line end, and that."""
+    content = text.removesuffix("\n").removesuffix("\r")
+    return content, text[len(content) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +209,7 @@ class ObjectRows(TextRows):
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the values of an object by key."""
-        found: dict[str, Any] = json.loads(self.encoding.repair(self.rows[row]))
+        found: dict[str, Any] = json.loads(self.encoding.repair(self.rows[row].text))
         return found
 
     def write_row(
@@ -215,7 +222,7 @@ class ObjectRows(TextRows):
         InputError
             An object has one of the keys or equal keys, or the row is not an object.
         """
-        text: str = self.rows[row]
+        text, end = split_end(self.rows[row].text)
         names = _list_keys(text)
         values = {column.name: value for column, value in zip(changed.nested, added, strict=True)}
         if taken := names & values.keys():
@@ -239,14 +246,14 @@ class ObjectRows(TextRows):
                 text = text[:start] + dump(labels[key]) + text[stop:]
             values |= {key: value for key, value in labels.items() if key not in places}
         if not values:
-            return text
+            return text + end
         body = text.rstrip(JSON_BLANKS)[:-1].rstrip(JSON_BLANKS)  # without the closing brace
-        return body + (comma if names else "") + dump(values)[1:-1] + text[len(body) :]
+        return body + (comma if names else "") + dump(values)[1:-1] + text[len(body) :] + end
 
 
 @dataclass(frozen=True, slots=True)
 class TableRows(TextRows):
-    """Rows of a CSV or TSV file, each a list of cells.
+    """Rows of a CSV or TSV file.
 
     Attributes
     ----------
@@ -255,8 +262,6 @@ class TableRows(TextRows):
         The names of the columns of the file; their numbers if it has no header.
     header : str, optional
         The header with its line end and the text before it, if there is one.
-    texts : sequence of str
-        The text of each row, without its line end.
     is_quoted : bool
         Whether all cells are quoted.
     is_escaped : bool
@@ -266,17 +271,14 @@ class TableRows(TextRows):
     separator: str = ","
     names: tuple[str, ...] = ()
     header: str | None = None
-    texts: Sequence[str] = ()
     is_quoted: bool = False
     is_escaped: bool = False
 
-    def slice(self, start: int, stop: int) -> Self:
-        """Return some rows."""
-        return replace(TextRows.slice(self, start, stop), texts=self.texts[start:stop])
-
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the cells of a row by column; by its number if the table has no header."""
-        return dict(zip(self.names, map(self.encoding.repair, self.rows[row]), strict=False))
+        return dict(
+            zip(self.names, map(self.encoding.repair, self.rows[row].columns), strict=False)
+        )
 
     def write_head(self, changed: ChangedRows) -> str:
         """Return the header with the names of columns added, and what is around it.
@@ -286,8 +288,9 @@ class TableRows(TextRows):
         InputError
             There is a column of one of the names.
         """
+        gap = TextRows.write_head(self, changed)
         if self.header is None:
-            return self.gaps[0]
+            return gap
         for column in changed.flat:
             if column.name in self.names:
                 n_before = self.header.rstrip(LINE_ENDS).count("\n")
@@ -295,9 +298,9 @@ class TableRows(TextRows):
                 raise InputError(
                     f"there is a column `{column.name}` already", where=where, hint=PREFIX_HINT
                 )
-        content = self.header.removesuffix("\n").removesuffix("\r")
+        content, end = split_end(self.header)
         names = [self._quote(_printable(column.name)) for column in changed.flat]
-        return self.separator.join([content, *names]) + self.header[len(content) :] + self.gaps[0]
+        return self.separator.join([content, *names]) + end + gap
 
     def write_row(
         self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings
@@ -311,8 +314,8 @@ class TableRows(TextRows):
             The row has more cells than the header, no cell for the label, or the label does not fit
             into one.
         """
-        text = self.texts[row]
-        cells = list(self.rows[row])
+        text, end = split_end(self.rows[row].text)
+        cells = list(self.rows[row].columns)
         width = len(self.names)
         label = changed.labels.get(row)
         if label is not None:
@@ -335,7 +338,7 @@ class TableRows(TextRows):
                 cells[place] = value[0] if isinstance(value, list) else str(value)
             text = self.join(cells)
         if not changed.flat:
-            return text
+            return text + end
         if any(cells[width:]):
             what = f"the row has {len(cells) - width} more columns than the header"
             raise InputError(what, hint="remove its last columns, or give them names")
@@ -345,18 +348,19 @@ class TableRows(TextRows):
         ]
         new = [*[""] * (width - len(cells)), *values]
         quoted = list(map(self._quote, new))
-        if len(cells) > width or self._is_open(row, has_quotes=any('"' in cell for cell in quoted)):
-            return self.join([*cells[:width], *new])
-        return self.separator.join([text, *quoted])
+        has_quotes = any('"' in cell for cell in quoted)
+        if len(cells) > width or self._is_open(text, cells, has_quotes=has_quotes):
+            return self.join([*cells[:width], *new]) + end
+        return self.separator.join([text, *quoted]) + end
 
-    def _is_open(self, row: int, *, has_quotes: bool) -> bool:
+    def _is_open(self, text: str, cells: Sequence[str], *, has_quotes: bool) -> bool:
         """Return whether a cell of a row could be read in another way if more follows, which may
         have quotes.
         """
-        text = self.texts[row]
+        if self.is_escaped and (len(text) - len(text.rstrip("\\"))) % 2 == 1:
+            return True
         pattern = ' +"' if self.format == "csv" and not self.is_escaped else ' *"'
-        has_open_quote = has_quotes and any(re.match(pattern, cell) for cell in self.rows[row])
-        return has_open_quote or (self.is_escaped and (len(text) - len(text.rstrip("\\"))) % 2 == 1)
+        return has_quotes and any(re.match(pattern, cell) for cell in cells)
 
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks
@@ -431,18 +435,15 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
             for row, added in enumerate(values):
                 if each.labels.get(row, "") is None:
                     continue
+                kept = rows.rows[row]
                 try:
                     text = rows.write_row(row, added, each, settings)
                 except InputError as error:
-                    raise error.locate(f"{rows.path}:{rows.lines[row]}") from None
-                end = rows.ends[row] if rows.ends else ""
-                end = rows.newline if end and row in each.labels else end
-                parts.append(
-                    (rows.lines[row], ("" if is_first_row else rows.gaps[row]) + text + end)
-                )
+                    raise error.locate(f"{rows.path}:{kept.first_line}") from None
+                parts.append((kept.first_line, ("" if is_first_row else kept.gap) + text))
                 is_first_row = False
             if rows.rows or not rows.is_start:
-                parts.append((1, rows.gaps[-1]))
+                parts.append((1, rows.tail))
             if any(text for _, text in parts):
                 if not is_ended:
                     parts.insert(0, (1, rows.newline))

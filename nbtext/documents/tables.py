@@ -602,8 +602,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         stream.path,
         encoding,
         [],
-        [],
-        [],
+        "",
         newline=end,
         is_start=True,
         bom=stream.bom,
@@ -618,23 +617,15 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     for (group, n_bytes), (following, _) in pairwise(chain(groups, [([], 0)] * 2)):
         if not group and not rows.is_start:
             return
-        texts = [record.text for record in group]
-        gaps = [record.gap for record in group]
-        gaps.append("" if following else feed.take()[0])
+        tail = "" if following else feed.take()[0]
         if not following and not feed.is_ended:  # the last line was given a line end
-            last = gaps if gaps[-1] else texts
-            if last is texts and not texts:
-                rows = replace(rows, header=(rows.header or "").removesuffix("\n"))
+            if tail:
+                tail = tail.removesuffix("\n")
+            elif group:
+                group[-1] = group[-1]._replace(text=group[-1].text.removesuffix("\n"))
             else:
-                last[-1] = last[-1].removesuffix("\n")
-        kept = replace(
-            rows,
-            rows=[record.columns for record in group],
-            gaps=gaps,
-            lines=[record.first_line for record in group],
-            texts=list(map(_strip_line_end, texts)),
-            ends=[text[len(_strip_line_end(text)) :] for text in texts],
-        )
+                rows = replace(rows, header=(rows.header or "").removesuffix("\n"))
+        kept = replace(rows, rows=group, tail=tail)
         yield Block(partial(parse, group, kept), stream.newly_read(), n_bytes)
         rows = replace(rows, is_start=False)
 

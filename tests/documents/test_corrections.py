@@ -111,7 +111,7 @@ def test_only_the_label_changes(
 @pytest.mark.parametrize(
     ("name", "before", "label", "after"),
     [
-        ("x.csv", 'text,label\n"t","a" \r\n\nu,b', "c", "text,label\nt,c\n\nu,b"),
+        ("x.csv", 'text,label\n"t","a" \r\n\nu,b', "c", "text,label\nt,c\r\n\nu,b"),
         ("x.tsv", 'text\tlabel\n"half\ta', "b", 'text\tlabel\n"""half"\tb'),
         ("x.tsv", 'text\tlabel\n" """\ta\n"\n"\ta', "b", 'text\tlabel\n" """\tb\n"\n"\ta'),
     ],
