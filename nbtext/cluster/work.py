@@ -22,7 +22,7 @@ from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import Shard
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.source import count_lines, forget_line_numbers, open_shard
+from nbtext.documents.source import begin_at_line, count_lines, open_shard
 from nbtext.errors import InputError, ModelError, NbtextError, OutputError, SettingsError
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
@@ -108,7 +108,7 @@ def count_shard(
             report = Report()  # read again, with the line numbers of the whole file
             with report_problems(report):
                 report.result = task.count(
-                    open_shard(forget_line_numbers(shard), input_settings).blocks(), report.add
+                    open_shard(begin_at_line(shard, None), input_settings).blocks(), report.add
                 )
     return report
 

@@ -304,29 +304,26 @@ def is_number(name: str) -> bool:
 def check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split_field is not None:
-        what = f"{path} has no field `{settings.split_field}`"
-        raise SettingsError(
-            what, where=settings.split_option, hint="give JSON lines, a table or mails as SOURCE"
-        )
+        raise _without_fields(path, settings.split_option, f"field `{settings.split_field}`")
     if settings.separate_fields and len(settings.text_field) > 1:
-        what = f"{path} has no fields to keep separate"
-        raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")
-    if not settings.is_label_remembered and settings.label_separator is not None:
-        hint = "give JSON lines, a table or mails as SOURCE"
-        raise SettingsError(f"{path} has no label field", where="--label-separator", hint=hint)
+        raise _without_fields(path, "--separate-fields", "fields to keep separate")
     if not settings.is_label_remembered:
-        check_label_columns(path, settings)
+        if settings.label_separator is not None:
+            raise _without_fields(path, "--label-separator", "label field")
+        check_label_fields(path, settings)
 
 
-def check_label_columns(path: str, settings: InputSettings) -> None:
+def check_label_fields(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need a column for each label, which this file does not
     have.
     """
     if settings.label_fields:
-        hint = "give JSON lines or a table as SOURCE"
-        raise SettingsError(
-            f"{path} has no columns or keys of labels", where="--label-fields", hint=hint
-        )
+        raise _without_fields(path, "--label-fields", "columns or keys of labels")
+
+
+def _without_fields(path: str, option: str, what: str) -> SettingsError:
+    hint = "give JSON lines or a table as SOURCE"
+    return SettingsError(f"{path} has no {what}", where=option, hint=hint)
 
 
 def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:

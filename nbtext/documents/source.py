@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 from typing import Any
 
@@ -22,7 +22,7 @@ from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_i
 from nbtext.documents.decoding import detect_bom, encoding_of
 from nbtext.documents.fields import (
     check_joined,
-    check_label_columns,
+    check_label_fields,
     format_names,
     is_number,
     name_of,
@@ -116,6 +116,12 @@ class Source:
             for shard, size in zip(files, sizes, strict=True)
         )
 
+    def _found_units(self) -> set[str | None]:
+        return {
+            self._units.get(shard.paths[0]) or _unit_of(shard, self.settings)
+            for shard in self._files
+        }
+
     @property
     def input_unit(self) -> str | None:
         """What a document is: "file", "line", "row" or "mail"; None where sources differ, or a
@@ -123,10 +129,7 @@ class Source:
 
         Mails among other files count as files.
         """
-        units = {
-            self._units.get(shard.paths[0]) or _unit_of(shard, self.settings)
-            for shard in self._files
-        }
+        units = self._found_units()
         if units == {"file", "mail"}:
             return "file"
         return units.pop() if len(units) == 1 else None
@@ -134,11 +137,7 @@ class Source:
     @property
     def has_fields(self) -> bool:
         """Whether documents may have fields; files of text, and lines of text, have none."""
-        units = {
-            self._units.get(shard.paths[0]) or _unit_of(shard, self.settings)
-            for shard in self._files
-        }
-        return not units <= {"file", "line"}
+        return not self._found_units() <= {"file", "line"}
 
     @property
     def has_single_labels(self) -> bool:
@@ -154,7 +153,7 @@ class Source:
             self._matrices[path].input if path in self._matrices else None for path in self._paths
         }
         if inputs != {None}:
-            return inputs.pop() or UNKNOWN_INPUT if len(inputs) == 1 else UNKNOWN_INPUT
+            return (inputs.pop() if len(inputs) == 1 else None) or UNKNOWN_INPUT
         unit = self.input_unit
         read = self.settings
         if unit not in ("row", "mail") and not read.separate_fields:
@@ -220,14 +219,15 @@ class Source:
         if self._kept:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
+        changes: list[Callable[[Batch], Batch]] = []
+        if label is not None:
+            changes.append(lambda batch: batch.set_label(label))
+        if self.settings.reads_fields:
+            changes.append(Batch.read_fields)
+        if self.settings.is_filtering:
+            changes.append(lambda batch: batch.filter(self.settings))
         for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
-            block = read if label is None else read.map(lambda batch: batch.set_label(label))
-            block = block.map(Batch.read_fields) if self.settings.reads_fields else block
-            block = (
-                block.map(lambda batch: batch.filter(self.settings))
-                if self.settings.is_filtering
-                else block
-            )
+            block = reduce(Block.map, changes, read)
             yield block if self._kept is None else block.map(partial(self._keep, number))
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
@@ -255,7 +255,7 @@ class Source:
         from nbtext.documents.mail import read_mail_files
 
         settings = settings.of_unit("mail")
-        check_label_columns(name, settings)
+        check_label_fields(name, settings)
         yield from read_mail_files(shard.paths, shard.labels, options.encoding, settings)
 
     def _read_stream(
@@ -280,7 +280,7 @@ class Source:
         if not found.has_fields:
             check_joined(path, settings)
         if found.unit == "mail":
-            check_label_columns(path, settings)
+            check_label_fields(path, settings)
         _check_use(settings, stream.path, found)
         if settings.corrects_rows and found.writer:
             settings = replace(settings, keeps_rows=True)
@@ -689,17 +689,15 @@ def number_lines(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]
     for shard, number in zip(shards, n_lines, strict=True):
         if shard.byte_range is None or shard.byte_range.start == 0:
             first_line = 1
-        numbered.append(_begin_at_line(shard, first_line))
+        numbered.append(begin_at_line(shard, first_line))
         first_line += number
     return numbered
 
 
-def forget_line_numbers(shard: Shard) -> Shard:
-    """Return the same shard; the lines before it are counted when it is read."""
-    return _begin_at_line(shard, None)
-
-
-def _begin_at_line(shard: Shard, first_line: int | None) -> Shard:
+def begin_at_line(shard: Shard, first_line: int | None) -> Shard:
+    """Return the same shard, which begins at a line; None: the lines before it are counted when it
+    is read.
+    """
     if shard.byte_range is None:
         return shard
     return replace(shard, byte_range=shard.byte_range._replace(first_line=first_line))

@@ -180,7 +180,6 @@ def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
     source = opened(tmp_path / "x.txt")
     (batch,) = source.batches()
     assert batch.labels == ["a", ("b", "a"), "c", None]
-    assert batch.list_labels() == [("a",), ("b", "a"), ("c",), None]
     assert batch.columns == (["one", "two", "three ", "none"],)
     assert not source.skipped
 

@@ -16,8 +16,8 @@ from nbtext.documents.source import (
     MAX_SHARD,
     MIN_SHARD,
     Source,
+    begin_at_line,
     count_lines,
-    forget_line_numbers,
     number_lines,
     open_shard,
     suitable_bytes,
@@ -72,7 +72,7 @@ def test_shards_are_the_source(
     shards = source.shards(size)
     n_lines = [count_lines(shard, source.settings) for shard in shards]
     assert read_from(source, number_lines(shards, n_lines), rows) == whole
-    assert read_from(source, [forget_line_numbers(shard) for shard in shards], rows) == whole
+    assert read_from(source, [begin_at_line(shard, None) for shard in shards], rows) == whole
 
 
 def test_a_directory_is_cut_into_files(
@@ -91,7 +91,7 @@ def test_a_directory_is_cut_into_files(
     assert [len(shard.paths) for shard in shards] == [1] * 12
     assert read_from(source, shards, rows) == (rows(source.batches()), [])
     lines = opened(tmp_path, input_format="lines")
-    assert read_from(lines, list(map(forget_line_numbers, lines.shards(4))), rows) == (
+    assert read_from(lines, [begin_at_line(shard, None) for shard in lines.shards(4)], rows) == (
         rows(lines.batches()),
         [],
     )
