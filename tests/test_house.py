@@ -84,20 +84,20 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 273_264
+MAX_CORE_TOKENS = 270_966
 MAX_APPLICATION_TOKENS = {
-    "compare": 6_958,
+    "compare": 6_871,
     "diff": 1_985,
     "export": 5_955,
     "label": 9_955,
     "prevalence": 5_953,
-    "review": 11_017,
+    "review": 10_976,
     "sample": 1_252,
     "serve": 11_495,
     "unlabeled": 4_012,
 }
-MAX_CYTHON_TOKENS = 39_697
-MAX_TEST_TOKENS = 506_165
+MAX_CYTHON_TOKENS = 39_543
+MAX_TEST_TOKENS = 505_039
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -33,8 +33,6 @@ def test_no_input_crashes(n_mutations: int) -> None:
         "artifact",
         "model",
         "matrix",
-        "svmlight",
-        "mtx",
         "jsonl",
         "json",
         "csv",
