@@ -47,26 +47,39 @@ class ModelInput:
 UNKNOWN_INPUT = ModelInput()
 
 
-def read_words(path: str, hint: str = "give a file with one entry per line") -> tuple[str, ...]:
-    """Return the lines of a word list, such as a vocabulary, in order, without empty lines.
+def read_text(path: str, hint: str = "check the path") -> str:
+    """Return the text of a small file of the user, such as a word list or costs, which may be a
+    pipe.
 
-    Spaces are kept, because character n-grams may contain them.
-
-    raises  InputError: the file cannot be read (`hint` says what to give), is not UTF-8, or lists
-            nothing
+    raises  InputError: it cannot be read (`hint` says what to give), or is not UTF-8
     """
     try:
         with open(path, "rb") as file:
             data = file.read()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        raise InputError(
-            getattr(error, "strerror", None) or str(error), where=path, hint=hint
-        ) from None
+        what = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be read: {what}", where=path, hint=hint) from None
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:  # a program or an image, or text in another encoding
+        from nbtext.documents.recognition import HEAD_BYTES, name_binary, recognize
+
+        head = data[:HEAD_BYTES]
+        kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
+        if kind is not None:
+            raise kind.refuse(path) from None
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
+        raise InputError("is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
+
+
+def read_words(path: str, hint: str = "give a file with one entry per line") -> tuple[str, ...]:
+    """Return the lines of a word list, such as a vocabulary, in order, without empty lines.
+
+    Spaces are kept, because character n-grams may contain them.
+
+    raises  InputError: see `read_text`; or it lists nothing
+    """
+    text = read_text(path, hint)
     words = tuple(line for line in text.replace("\r\n", "\n").split("\n") if line)
     if not words:
         raise InputError("the file contains no words", where=path, hint="write one word per line")

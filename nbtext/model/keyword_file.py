@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbtext.documents.batch import check_label
-from nbtext.documents.recognition import HEAD_BYTES, name_binary, recognize
+from nbtext.documents.settings import read_text
 from nbtext.errors import InputError
 
 HINT = 'write TOML (spam = ["free", "prize money"]), or CSV: a label, then its words'
@@ -17,22 +17,7 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
 
     raises  InputError: the file cannot be read, a line is wrong, or there is only one label
     """
-    try:
-        with open(path, "rb") as file:
-            content = file.read()  # once: it may be a pipe
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:  # a program or an image, or text in another encoding
-        head = content[:HEAD_BYTES]
-        kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
-        error = (
-            InputError("is not UTF-8", where=path, hint="save it as UTF-8")
-            if kind is None
-            else kind.refuse(path)
-        )
-        raise error from None
-    except (OSError, ValueError) as error:
-        what = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {what}", where=path, hint="check the path") from None
+    text = read_text(path)
     found = _read_toml(text, path) if path.lower().endswith(".toml") else _read_csv(text, path)
     for label in found:
         check_label(label, where=path)

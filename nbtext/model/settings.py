@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from nbtext.documents.settings import read_text
 from nbtext.errors import InputError, SettingsError, list_some
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, Settings, parse_label_share, setting
@@ -105,22 +106,14 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
 
     from nbtext.documents.tables import separator_of
 
+    text = read_text(path)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read()  # once: it may be a pipe
         first = next(filter(str.strip, io.StringIO(text, newline="")), "")
         separator = separator_of(first, frozenset(), COST_COLUMNS)
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         for columns in rows:
             if any(map(str.strip, columns)):
                 yield rows.line_num, [column.strip() for column in columns]
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror}", where=path, hint="check the path"
-        ) from None
-    except UnicodeDecodeError as error:
-        what = f"cannot be read as UTF-8 text (invalid byte 0x{error.object[error.start]:02x} at byte {error.start})"
-        raise InputError(what, where=path, hint=COST_HINT) from None
     except (csv.Error, ValueError) as error:
         raise InputError(
             f"is not a valid cost file ({error})", where=path, hint=COST_HINT

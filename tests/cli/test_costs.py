@@ -143,7 +143,7 @@ WRONG = [
     (b",spam,1\n", "c:1: the true label is empty"),
     (b"", "c: the file has no cost"),
     (b"true,predicted,cost\n", "c: the file has no cost"),
-    (b"ham\xff,spam,1\n", "c: cannot be read as UTF-8 text (invalid byte 0xff at byte 3)"),
+    (b"ham\xff,spam,1\n", "c:1: is not UTF-8; save it as UTF-8"),
     (b'ham,"spam,1\n', "c: is not a valid cost file"),
 ]
 

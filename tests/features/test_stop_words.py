@@ -60,12 +60,12 @@ def test_a_vocabulary_file_keeps_its_spaces(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     """With the line where it is not UTF-8."""
     path = tmp_path / "words.txt"
-    with pytest.raises(InputError, match=r"words\.txt: No such file or directory"):
+    with pytest.raises(InputError, match=r"words\.txt: cannot be read: No such file"):
         read_stop_words(str(path))
     with pytest.raises(InputError, match="Is a directory"):
         read_words(str(tmp_path))
     path.write_bytes(b"free\nbl\xfc\n")
-    with pytest.raises(InputError, match=r"words\.txt:2: not UTF-8"):
+    with pytest.raises(InputError, match=r"words\.txt:2: is not UTF-8"):
         read_stop_words(str(path))
     path.write_bytes(b"\n")
     with pytest.raises(InputError, match=r"words\.txt: the file contains no words"):
