@@ -26,6 +26,7 @@ LAYERS = (  # a layer may import the layers before it
     "interrupts",
     "kernel",
     "output",
+    "appended_file",
     "settings",
     "parallel",
     "documents",
@@ -84,20 +85,20 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 270_855
+MAX_CORE_TOKENS = 270_845
 MAX_APPLICATION_TOKENS = {
     "compare": 6_871,
     "diff": 1_985,
     "export": 5_955,
-    "label": 9_955,
+    "label": 9_953,
     "prevalence": 5_953,
     "review": 10_976,
     "sample": 1_252,
-    "serve": 11_495,
+    "serve": 11_493,
     "unlabeled": 4_012,
 }
 MAX_CYTHON_TOKENS = 39_543
-MAX_TEST_TOKENS = 505_039
+MAX_TEST_TOKENS = 505_023
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -67,6 +67,11 @@ def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
     return path
 
 
+of_any_format = pytest.mark.parametrize(
+    "suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"]
+)
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
 def test_lists(tmp_path: Path, suffix: str) -> None:
     """A list holds labels, each once, in its order; an empty list is a document without label."""
@@ -74,7 +79,7 @@ def test_lists(tmp_path: Path, suffix: str) -> None:
     assert read_lists(write_rows(tmp_path / f"t{suffix}", columns)) == LABELS
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"])
+@of_any_format
 def test_separator(tmp_path: Path, suffix: str) -> None:
     """A separator divides texts in every format; without one, a text is one label, whatever it
     holds.
@@ -85,7 +90,7 @@ def test_separator(tmp_path: Path, suffix: str) -> None:
     assert read_lists(path) == [("b | a|b|",), None, ("a",), ("c, d",)]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"])
+@of_any_format
 def test_columns(tmp_path: Path, suffix: str) -> None:
     """Columns of 0 and 1, or of booleans, give the labels of their names."""
     columns = {

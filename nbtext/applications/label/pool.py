@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.documents.appended_file import AppendedFile
+from nbtext.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.jsonl import parse_object
 from nbtext.errors import InputError

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from nbtext.appended_file import AppendedFile
 from nbtext.applications.serve.guard import dumps
 from nbtext.applications.serve.models import ServedModel
-from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import name_labels

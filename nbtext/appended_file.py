@@ -74,7 +74,11 @@ class AppendedFile:
         """
         with convert_errors(self.path):
             start = self._size - len(line)
-            if self._is_moved() or start < 0 or _read_end(self._descriptor, start) != line:
+            is_found = start >= 0 and not self._is_moved()
+            if is_found:
+                os.lseek(self._descriptor, start, os.SEEK_SET)
+                is_found = os.read(self._descriptor, len(line) + 1) == line
+            if not is_found:
                 what = "it was changed, moved or deleted by another program"
                 raise OutputError(what, where=self.path, hint=self._hint)
             os.ftruncate(self._descriptor, start)
@@ -146,10 +150,3 @@ def _is_unfinished(line: bytes) -> bool:
     except RecursionError:
         pass
     return False
-
-
-def _read_end(descriptor: int, start: int) -> bytes:
-    """Return all bytes of a file from a place on."""
-    with open(descriptor, "rb", closefd=False) as file:
-        file.seek(start)
-        return file.read()
