@@ -61,13 +61,6 @@ class Placed(NamedTuple):
 Places = tuple[Placed, ...]
 # the statistics, the left-out documents and the parts of one
 View = tuple[ClassStatistics, LeftOut, Sequence[Part]]
-WHOLE: Places = (
-    Placed(
-        0,
-        None,
-        tuple(Part("", name, smoothing, weight=0.5) for name, smoothing in SMOOTHINGS.items()),
-    ),
-)
 
 
 def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
@@ -94,12 +87,16 @@ def combine(
     bounds  (n_views + 1,), of the columns of the views; None: there is only one
     """
     places = place_parts([part for part in parts if part.weight > 0], views, bounds)
-    return replace(
-        COMBINED,
+    return EventModel(
         compile=partial(compile_combination, places=places),
         leave_one_out=partial(leave_out, places=places),
         leave_one_out_counts=partial(leave_out_counts, places=places),
         out_of_vocabulary=partial(weigh_unseen, places=places),
+        prior="uniform",
+        smoothing=1.0,
+        has_pseudo_counts=False,  # not the same in all parts
+        is_generative=False,
+        is_in_nats=False,
     )
 
 
@@ -117,7 +114,7 @@ def place_parts(
 
 
 def compile_combination(
-    statistics: ClassStatistics, *, smoothing: float, places: Places = WHOLE
+    statistics: ClassStatistics, *, smoothing: float, places: Places
 ) -> LinearScorer:
     """Return the scorer of the weighted sum of all parts."""
     n_classes = statistics.n_classes
@@ -189,7 +186,7 @@ def leave_out(
     scores: Floats,
     *,
     smoothing: float,
-    places: Places = WHOLE,
+    places: Places,
 ) -> Floats:
     """Return leave-one-out scores: the weighted sum of those of the parts."""
     total = np.zeros_like(scores)
@@ -204,7 +201,7 @@ def leave_out_counts(
     left_out: LeftOut,
     *,
     smoothings: Sequence[float],
-    places: Places = WHOLE,
+    places: Places,
 ) -> Floats:
     """Return leave-one-out scores for several smoothings, without a scorer."""
     none = np.zeros((len(left_out), statistics.n_classes))
@@ -217,7 +214,7 @@ def leave_out_counts(
 
 
 def weigh_unseen(
-    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Places = WHOLE
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Places
 ) -> Floats:
     """Return the mean weight of those features of each document that no remaining document has, (n,
     n_classes).
@@ -237,17 +234,8 @@ def weigh_unseen(
     return np.concatenate(found)
 
 
-COMBINED = EventModel(
-    compile=compile_combination,
-    leave_one_out=leave_out,
-    leave_one_out_counts=leave_out_counts,
-    out_of_vocabulary=weigh_unseen,
-    prior="uniform",
-    smoothing=1.0,
-    has_pseudo_counts=False,  # not the same in all parts
-    is_generative=False,
-    is_in_nats=False,
-)
+# before the parts are known
+COMBINED = combine(list_parts((), n_classes=3), (), None)
 
 
 def fit_parts(

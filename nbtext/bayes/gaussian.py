@@ -122,8 +122,7 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     Source: scikit-learn 1.9, GaussianNB, on the dense matrix. log p agrees to 1e-9 for counts; for
     weights too, except where a feature has the same fractional weight in all documents of a class.
     """
-    if not isinstance(statistics, Moments):
-        raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
+    assert isinstance(statistics, Moments)  # which compute_moments returns
     n_classes = statistics.n_classes
     n_features = statistics.n_features
     of_class = statistics.classes
@@ -166,8 +165,7 @@ def leave_out(
     squares from its sums of squares, and the number of copies from its documents. Pairs with the
     same number of copies are scored together.
     """
-    if not isinstance(statistics, Moments):
-        raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
+    assert isinstance(statistics, Moments)  # which compute_moments returns
     floor, unit = _floor(statistics, smoothing)
     documents = left_out.pairs
     of_class = statistics.classes

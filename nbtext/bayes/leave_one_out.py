@@ -10,7 +10,7 @@ texts that repeat as they do here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
@@ -129,32 +129,30 @@ class LeftOutDocuments:
         The features of a document that has a duplicate stay in the vocabulary.
         """
         hashes = np.arange(len(self.documents), dtype=np.uint64)
-        columns = {name: getattr(self, name) for name in self.COLUMNS}
-        kept = {
-            name: None if column is None else column * (self.copies <= 1)
-            for name, column in columns.items()
-        }
-        found: Self = replace(
-            cast(Any, self), documents=replace(self.documents, hashes=hashes), **kept
+        is_single = self.copies <= 1
+        return self._change(
+            replace(self.documents, hashes=hashes), lambda column: column * is_single
         )
-        return found
 
     def take(self, documents: NDArray[np.int64]) -> Self:
         """Return only these documents; they must include all duplicates of each."""
-        return self._select(documents, self.documents.take(documents))
+        return self._change(self.documents.take(documents), lambda column: column[documents])
 
     def slice(self, start: int, stop: int) -> Self:
         """Return only the documents from `start` up to `stop`, whose counts are not copied; see
         `take`.
         """
-        return self._select(slice(start, stop), self.documents.slice(start, stop))
+        return self._change(self.documents.slice(start, stop), lambda column: column[start:stop])
 
-    def _select(self, rows: Any, documents: DocumentCounts) -> Self:
+    def _change(
+        self, documents: DocumentCounts, change: Callable[[NDArray[Any]], NDArray[Any]]
+    ) -> Self:
+        """Return other documents, with another array in place of each of COLUMNS."""
         columns = {name: getattr(self, name) for name in self.COLUMNS}
-        selected = {
-            name: None if column is None else column[rows] for name, column in columns.items()
+        changed = {
+            name: None if column is None else change(column) for name, column in columns.items()
         }
-        found: Self = replace(cast(Any, self), documents=documents, **selected)
+        found: Self = replace(cast(Any, self), documents=documents, **changed)
         return found
 
     def first(self, size: int) -> Self:

@@ -59,8 +59,6 @@ COMPARISON_SIZE = 2048  # documents that those are compared on which are not cle
 # good in 10 folds). On tables of repeated texts with several labels each, complement has 4 to 5.5,
 # and in 10 folds a log-loss of 2.8 where multinomial has 2.0.
 CLEAR = 3.0
-# documents times labels times smoothings, of which the comparison keeps the scores
-KEPT_SCORES = 1 << 22
 # the second search for label noise starts at the found temperature divided by this
 LOW_TEMPERATURE = 4.0
 MIN_NOISE = 0.001
@@ -212,20 +210,17 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     """
     if len(corpora) == 1 or any(len(corpus) == 0 for corpus in corpora):
         return 0
-    size = min(COMPARISON_SIZE, count_at_once(corpora[0].corpus))
+    # the scores of all event models are in memory
+    size = min(COMPARISON_SIZE, max(1, count_at_once(corpora[0].corpus) // len(corpora)))
     smoothings = [10.0**exponent for exponent in STARTS] if smoothing is None else [smoothing]
-    found = dict(enumerate(_answer(corpora, min(RACE_SIZE, size), [smoothings] * len(corpora))))
+    first = min(RACE_SIZE, max(1, size // len(smoothings)))
+    found = dict(enumerate(_answer(corpora, first, [smoothings] * len(corpora))))
     together = corpora[0].corpus.first(size).contents
     left = _remaining(found, together)
     if len(left) == 1:
         return left[0]
-    found = dict(
-        zip(
-            left,
-            _answer([corpora[i] for i in left], size, [[found[i][1]] for i in left]),
-            strict=True,
-        )
-    )
+    answers = _answer([corpora[i] for i in left], size, [[found[i][1]] for i in left])
+    found = dict(zip(left, answers, strict=True))
     left = _remaining(found, together)
     if len(left) == 1:
         return left[0]
@@ -241,27 +236,13 @@ def _answer(
     """Return which documents are predicted correctly if they are left out, with the smoothing that
     is best for them.
     """
-    n_scores = size * corpora[0].corpus.statistics.n_classes * sum(map(len, smoothings))
-    if n_scores > KEPT_SCORES and len(corpora) > 1:
-        return [
-            _answer([corpus], size, [own])[0]
-            for corpus, own in zip(corpora, smoothings, strict=True)
-        ]
     score_first(corpora, size, smoothings, jobs=corpora[0].corpus.jobs)
     answers = []
     for corpus, own in zip(corpora, smoothings, strict=True):
         first = corpus.corpus.first(size)
-        known = [
-            first.ignore_hapaxes(*each) for each in zip(corpus.scores(size, *own), own, strict=True)
-        ]
-        own_classes = first.documents.classes
-        found = [
-            (scores.argmax(axis=1) == own_classes, each)
-            for scores, each in zip(known, own, strict=True)
-        ]
-        answers.append(max(found, key=lambda each: each[0].sum()))
-        if n_scores > KEPT_SCORES:
-            corpus.keep()
+        known = map(first.ignore_hapaxes, corpus.scores(size, *own), own)
+        is_correct = [scores.argmax(axis=1) == first.documents.classes for scores in known]
+        answers.append(max(zip(is_correct, own, strict=True), key=lambda each: each[0].sum()))
     return answers
 
 
