@@ -88,7 +88,7 @@ class Counter:
         the vocabulary are in n_tokens only. A growing one returns provisional columns, which
         `DocumentCounts.arrange` replaces.
         """
-        return _sort_entries(self._rows(columns))
+        return self._rows(columns).sort_features()
 
     def count(
         self,
@@ -183,9 +183,8 @@ class Counter:
             if self._hash_bits is not None:
                 numbers = _growing_numbers()  # for this batch only, so that memory stays bounded
                 rows = _count(documents, lambda terms: map(numbers.__getitem__, terms))
-                rows = _sort_entries(
-                    replace(rows, indices=buckets(numbers, self._hash_bits)[rows.indices])
-                )
+                own_buckets = buckets(numbers, self._hash_bits)
+                rows = replace(rows, indices=own_buckets[rows.indices]).sort_features()
                 starts = run_starts(row_keys(rows.indptr, rows.indices))
                 counts = _sums(rows.counts, starts).astype(np.int32)
                 return replace(
@@ -341,11 +340,6 @@ def _growing_numbers() -> collections.defaultdict[str, int]:
     numbers: collections.defaultdict[str, int] = collections.defaultdict()
     numbers.default_factory = numbers.__len__
     return numbers
-
-
-def _sort_entries(rows: DocumentCounts) -> DocumentCounts:
-    order = np.argsort(row_keys(rows.indptr, rows.indices))
-    return replace(rows, indices=rows.indices[order], counts=rows.counts[order])
 
 
 def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts:

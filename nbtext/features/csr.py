@@ -70,25 +70,6 @@ def row_keys(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[n
     return np.repeat(np.arange(len(indptr) - 1) << 32, np.diff(indptr)) | indices
 
 
-def arrange_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    columns: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr,
-    indices, counts).
-    """
-    indices = columns[indices]
-    is_kept = indices >= 0
-    if not is_kept.all():
-        indptr = running_sums(is_kept)[indptr]
-        indices = indices[is_kept]
-        counts = counts[is_kept]
-    order = np.argsort(row_keys(indptr, indices))
-    return indptr, indices[order], counts[order]
-
-
 def take_rows(
     parts: Sequence[tuple[Integers, Indices, NDArray[Any]]],
     selected: Integers,

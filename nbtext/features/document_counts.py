@@ -206,8 +206,12 @@ class DocumentCounts:
 
         For counts, not weights.
         """
-        indptr, indices, counts = csr.arrange_rows(self.indptr, self.indices, self.counts, columns)
-        return replace(self, indptr=indptr, indices=indices, counts=counts)
+        return self.map_features(columns).sort_features()
+
+    def sort_features(self) -> DocumentCounts:
+        """Return the same documents with ascending features in each row."""
+        order = np.argsort(csr.row_keys(self.indptr, self.indices))
+        return replace(self, indices=self.indices[order], counts=self.counts[order])
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
