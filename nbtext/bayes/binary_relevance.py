@@ -216,7 +216,6 @@ class LabelCounts:
     entries     the occurrences t_kj, feature by feature: indptr, classes, t
     discounted  the discounted occurrences of `entries`, t'_kj
     totals      (n_features,), the occurrences of each feature in all documents, t_j
-    n_tokens    the occurrences of all features in all documents, T
     priors      (n_labels,), π with nothing left out
     """
 
@@ -224,7 +223,6 @@ class LabelCounts:
     entries: tuple[NDArray[np.int64], NDArray[np.int32], Floats]
     discounted: Floats
     totals: Floats
-    n_tokens: float
     priors: Floats
 
     @classmethod
@@ -249,7 +247,7 @@ class LabelCounts:
         totals = statistics.feature_occurrences.astype(np.float64)
         priors = np.asarray(prior_log_odds(statistics.class_documents, statistics.n_documents))
         entries = indptr, classes, occurrences
-        return cls(statistics, entries, discount(occurrences), totals, float(totals.sum()), priors)
+        return cls(statistics, entries, discount(occurrences), totals, priors)
 
     def contrast_scorer(self, alpha: float) -> LinearScorer:
         """Return the scorer of S, with nothing left out, over `entries`."""
@@ -360,7 +358,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         places, own = self.own
         left = self._left
         part = left_out.documents
-        T = self.counts.n_tokens - left_out.all_copies * part.totals
+        T = self.counts.totals.sum() - left_out.all_copies * part.totals
         tokens = self.statistics.class_occurrences
         T_k = self._subtract(tokens, part.totals)
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))

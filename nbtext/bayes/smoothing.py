@@ -224,7 +224,11 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     left = _remaining(found, together)
     if len(left) == 1:
         return left[0]
-    losses = {i: _losses(corpora[i], size, found[i][1]) for i in left}
+    losses = {}
+    for i in left:
+        (scores,) = corpora[i].scores(size, found[i][1])
+        documents = corpora[i].corpus.first(size)
+        losses[i], _ = _calibrated_losses(documents, scores, found[i][1], None)
     best = max(left, key=lambda i: (int(found[i][0].sum()), -losses[i].mean()))
     lowest = min(left, key=lambda i: float(losses[i].mean()))
     return lowest if deviations(losses[best] - losses[lowest], together) > CLEAR else best
@@ -267,12 +271,6 @@ def deviations(differences: Floats, together: Together) -> float:
     sums = np.bincount(together[: len(differences)], weights=differences)
     deviation = float((sums**2).sum()) ** 0.5
     return float(sums.sum()) / deviation if deviation else 0.0
-
-
-def _losses(corpus: ScoredCorpus, size: int, smoothing: float) -> Floats:
-    """Return the calibrated −log P of the labels of the first documents."""
-    (scores,) = corpus.scores(size, smoothing)
-    return _calibrated_losses(corpus.corpus.first(size), scores, smoothing, None)[0]
 
 
 def count_at_once(corpus: LeaveOneOut) -> int:
