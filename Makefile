@@ -11,7 +11,7 @@ FEW      = -n logical --dist worksteal
 # without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick check format lint types plain docs dist release lowest site bench bench-all fuzz torture corpora clean
+.PHONY: demo test test-all quick check format lint types plain docs dist release lowest site bench bench-all fuzz torture core corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -116,6 +116,16 @@ fuzz: $(VENV)/.dev
 torture: $(VENV)/.dev
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/torture 100000
+	for each in $(notdir $(patsubst %/__init__.py,%,$(wildcard nbtext/applications/*/__init__.py))); do $(MAKE) core WITHOUT=$$each || exit 1; done
+	$(MAKE) core
+
+# The tests of the core without applications: `make core WITHOUT=review`. Tests that run a command or an option of them are skipped.
+WITHOUT ?= $(notdir $(patsubst %/__init__.py,%,$(wildcard nbtext/applications/*/__init__.py)))
+core: $(VENV)/.dev
+	rm -rf build/core && mkdir -p build/core && cp -r nbtext tests corpora pyproject.toml build/core
+	cd build/core && rm -rf $(WITHOUT:%=nbtext/applications/%) && cd tests && rm -rf applications docs release torture test_applications.py test_house.py
+	cd build/core && PYTHONPATH=$(CURDIR)/build/core NBTEXT_DELETED="$(WITHOUT) $(if $(filter unlabeled,$(WITHOUT)),--em) \
+	  $(if $(filter prevalence,$(WITHOUT)),--adapt-prior)" $(abspath $(BIN))/python -m pytest -q --sample
 
 corpora: $(VENV)/.nbtext
 	$(BIN)/python corpora/fetch.py

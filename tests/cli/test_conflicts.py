@@ -17,6 +17,7 @@ from nbtext.settings import Excludes, Needs, Rule, Setting, check_rules, list_pa
 
 VALUES = {  # of options, by what stands for a value in the help
     "P": "0.5",
+    "SHARE": "0.5",
     "N": "2",
     "K": "2",
     "TIME": "3d",

@@ -104,7 +104,7 @@ def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: b
 
 
 @pytest.mark.parametrize(
-    "command", ["predict d.csv -m m", "inspect m", "train d.csv -o -", "sample -m m", "diff m n"]
+    "command", ["predict d.csv -m m", "inspect m", "train d.csv -o -", "explain -m m d.csv"]
 )
 def test_standard_output_is_no_input(forker: Any, folder: Path, command: str) -> None:
     """`nbtext predict d.csv >> d.csv` does not append to what it reads."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import DELETED
 
 # what each command with a SOURCE does with a matrix in its place; an output is compared, or the
 # model that is written
@@ -75,7 +76,7 @@ def test_no_command_is_left_out(nbtext: Any) -> None:
     """Each command with a SOURCE is in the walk."""
     commands = set(re.findall(r"^  ([a-z]+) ", nbtext("--help").ok().out, re.MULTILINE))
     with_source = {name for name in commands if "SOURCE..." in nbtext(name, "-h").out[:200]}
-    assert with_source - REFUSED == set(JOBS)
+    assert with_source - REFUSED == set(JOBS) - DELETED
 
 
 @pytest.mark.parametrize("job", JOBS)

@@ -212,7 +212,7 @@ def modes() -> Iterator[Any]:
     known = {command.name: command for command in commands()}
     for line in MODES.strip().splitlines():
         name, _, typed = line.partition(": ")
-        for mode in typed.split(" | "):
+        for mode in typed.split(" | ") if name in known else ():
             yield pytest.param(known[name], mode.split(), id=f"{name} {mode}")
 
 

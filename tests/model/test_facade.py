@@ -199,7 +199,6 @@ def test_a_model_of_several_fields_refuses_texts(tmp_path: Path) -> None:
     attempts: tuple[Callable[[], Any], ...] = (
         lambda: classifier.predict(["red"]),
         lambda: classifier.explain(["red"]),
-        lambda: classifier.prevalence(["red"]),
         lambda: classifier.partial_fit(["red"], ["a"]),
         lambda: TextClassifier(fields=("one", "two")).fit(["red", "green"], ["a", "b"]),
     )

@@ -250,7 +250,7 @@ def test_columns_and_texts_are_not_mixed() -> None:
         of_columns.predict(X[:, :6])
     with pytest.raises(InputError, match="X is a matrix, and the model was trained on texts"):
         of_words.predict(X)
-    for use in (of_columns.predict, of_columns.explain, of_columns.prevalence):
+    for use in (of_columns.predict, of_columns.explain):
         with pytest.raises(ModelError, match="trained on the columns of a matrix, not on words"):
             use(["a text"])  # type: ignore[operator]
     with pytest.raises(ModelError, match="trained on the columns of a matrix, not on words"):

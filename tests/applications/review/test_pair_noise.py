@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from nbtext.applications.review.label_noise import (
-    PRIOR_MEANS,
     PairNoise,
-    _evaluate,
     estimate_pair_noise,
     fit_noise_rates,
 )
@@ -61,21 +59,6 @@ def test_rates_are_found(missing: float, added: float) -> None:
         assert rates.missing == pytest.approx(missing, abs=0.02)
         assert rates.added == pytest.approx(added, abs=0.003)
         assert rates.slope == pytest.approx(1 / slope, rel=0.15)
-
-
-def test_the_gradient_is_that_of_the_loss() -> None:
-    cells, true = random_cells(0.1, 0.01)
-    known = {
-        "positives": cells.positives,
-        "documents": cells.documents,
-        "log_odds": np.log(true) - np.log1p(-true),
-    }
-    at = PRIOR_MEANS + 0.3
-    _, gradient, information = _evaluate(at, **known)
-    for k, direction in enumerate(np.eye(4)):
-        above, below = (_evaluate(at + sign * 1e-5 * direction, **known)[0] for sign in (1, -1))
-        assert gradient[k] == pytest.approx((above - below) / 2e-5, rel=1e-4)
-    assert (np.linalg.eigvalsh(information) > 0).all()
 
 
 def noisy_corpus() -> tuple[DocumentCounts, LabelSets, np.ndarray, np.ndarray, int]:
