@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reading import read
 
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import count_lines, number_lines, open_shard, open_source
@@ -50,14 +51,6 @@ def write(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Any], Pat
         return path
 
     return written
-
-
-def read(path: Path, **given: Any) -> list[Any]:
-    found = []
-    for batch in open_source([str(path)], InputSettings(**given)).batches():
-        assert not batch.problems, batch.problems
-        found += zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
-    return found
 
 
 def test_rows_are_documents(write: Callable[[Any], Path]) -> None:

@@ -7,9 +7,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from reading import read
 
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -88,27 +88,20 @@ def url(server: str) -> str:
     return f"postgresql+psycopg://nb:secret@/postgres?host={server}"
 
 
-def read(url: str, query: str, **given: Any) -> list[Any]:
-    found = []
-    for batch in open_source([url], InputSettings(query=query, **given)).batches():
-        assert not batch.problems, batch.problems
-        found += zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
-    return found
-
-
 def test_rows_of_a_query(url: str) -> None:
     """Numbers, times and nulls are read as their text; the order is that of the query."""
     query = "select id, body as text, queue as label from tickets order by id desc;"
     expected = [(str(n), (text,), label) for n, (text, label) in enumerate(TEXTS, 1)][::-1]
-    assert read(url, query) == expected
+    assert read(url, query=query) == expected
     rows = read(
-        url, "select price as id, body as text, at, gone, true as label from tickets where id = 2"
+        url,
+        query="select price as id, body as text, at, gone, true as label from tickets where id = 2",
     )
     assert [(float(row[0]), row[1], row[2]) for row in rows] == [(2.5, (TEXTS[1][0],), "True")]
-    assert read(url, "select ';' as text -- ; a comment;") == [
+    assert read(url, query="select ';' as text -- ; a comment;") == [
         (f"{url.partition(':')[0]}:///postgres:1", (";",), None)
     ]
-    assert read(url, "select body as text from tickets where id > 99") == []
+    assert read(url, query="select body as text from tickets where id > 99") == []
 
 
 def test_many_rows_come_in_blocks(url: str) -> None:
@@ -140,7 +133,7 @@ def test_many_rows_come_in_blocks(url: str) -> None:
 def test_nothing_is_written(url: str, server: str, query: str) -> None:
     """A query that would write, or that is wrong, is one line without the password."""
     with pytest.raises(InputError, match=r"the query (fails|returns no rows)") as raised:
-        read(url, query)
+        read(url, query=query)
     assert "\n" not in str(raised.value)
     assert "secret" not in str(raised.value)
     psycopg = pytest.importorskip("psycopg")
@@ -164,11 +157,11 @@ def test_what_cannot_be_reached(url: str) -> None:
         url.replace("/postgres?", "/nothing?"),
     ):
         with pytest.raises(NbtextError) as raised:
-            read(wrong, "select 1 as text")
+            read(wrong, query="select 1 as text")
         assert "\n" not in str(raised.value)
         assert "secret" not in str(raised.value)
     with pytest.raises(NbtextError, match="permission denied"):
-        read(url.replace("nb:secret", "reader:secret"), "select text from many")
+        read(url.replace("nb:secret", "reader:secret"), query="select text from many")
 
 
 def test_train_and_add_columns(url: str, tmp_path: Path) -> None:

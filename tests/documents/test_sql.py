@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reading import read
 
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -26,14 +27,6 @@ def database(tmp_path: Path) -> Path:
             [(7, "a", "x", 1.5, b"b\xff"), (8, "", None, 2.0, None), (9, None, "y", None, b"")],
         )
     return path
-
-
-def read(path: Path | str, **given: Any) -> list[Any]:
-    found = []
-    for batch in open_source([str(path)], InputSettings(**given)).batches():
-        assert not batch.problems, batch.problems
-        found += zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
-    return found
 
 
 @pytest.fixture(params=["file", "url"])
