@@ -23,9 +23,8 @@ from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.combination import fit_weights
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
-from nbtext.bayes.event_model import LeftOut
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.leave_one_out import FEW_AT_ONCE, LeaveOneOut
+from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.document_counts import DocumentCounts
@@ -217,23 +216,11 @@ class Stack:
         corpus = corpus.take(held_out)
         found = []
         left_out = corpus.left_out
-        frequencies = statistics.document_frequencies
-
-        def count_unseen(part: LeftOut) -> Floats:
-            own = part.documents
-            return own.sum_entries(
-                own.counts * (frequencies[own.indices] <= part.all_copies[own.entry_documents])
-            )
-
-        unseen = np.concatenate([count_unseen(part) for part in left_out.split(FEW_AT_ONCE)])[
-            :, None
-        ]
+        unseen = left_out.count_unseen(statistics.document_frequencies)[:, None]
         for name, smoothing in BAYES[:1] if view.data.n_classes == TWO else BAYES:
             model = EVENT_MODELS[name]
             pseudo_count = _scale(smoothing, view.data)
-            judged = replace(corpus, model=model)
-            judged.__dict__.update(rows=corpus.rows, left_out=left_out)  # not copied for each model
-            (scores,) = judged.scores(pseudo_count)
+            (scores,) = replace(corpus, model=model).scores(pseudo_count)
             assert model.out_of_vocabulary is not None  # for the types
             weights = model.out_of_vocabulary(statistics, left_out, smoothing=pseudo_count)
             scores -= (unseen * weights)[corpus.rows]
