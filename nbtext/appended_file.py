@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from nbtext.errors import NbtextError, OutputError
+from nbtext.errors import NbtextError, OutputError, reason_of
 from nbtext.output import BINARY, convert_errors, lock_descriptor
 
 # bytes of a line that are read at once, so that another program's file does not fill the memory
@@ -105,7 +105,7 @@ class AppendedFile:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NONBLOCK", 0)
             descriptor = os.open(self.path, flags, 0o600)
         except OSError as error:
-            what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+            what = f"cannot be written: {reason_of(error)}"
             raise OutputError(what, where=self.path, hint=self._hint) from None
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -81,6 +81,11 @@ def suggest(name: str, names: Sequence[str]) -> str:
     return f"did you mean {nearest[0]}?" if nearest else f"there are {list_some(names)}"
 
 
+def reason_of(error: Exception) -> str:
+    """Return what the system says of an error, for the middle of a sentence."""
+    return str(getattr(error, "strerror", None) or error).lower()
+
+
 class NbtextError(Exception):
     """An error that the user can correct.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Protocol
 
-from nbtext.errors import OutputError
+from nbtext.errors import OutputError, reason_of
 from nbtext.interrupts import temporary_path
 
 BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -342,6 +342,6 @@ def convert_errors(where: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        what = f"cannot be written: {reason_of(error)}"
         hint = HINTS.get(error.errno or 0, "")
         raise OutputError(what, where=where or "''", hint=hint) from error

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.streams import READ, READ_NOW, is_broken_link, similar_path, take_opened
-from nbtext.errors import ArtifactError
+from nbtext.errors import ArtifactError, reason_of
 from nbtext.records import dataclass
 
 # increase the version if a program of this version would misread what is written
@@ -577,4 +577,4 @@ def _unreadable(path: str, error: OSError) -> ArtifactError:
             return foreign_error("is a directory, not a model")
         case PermissionError():
             return ArtifactError("cannot be read: permission denied")
-    return ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}")
+    return ArtifactError(f"cannot be read: {reason_of(error)}")

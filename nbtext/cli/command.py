@@ -377,25 +377,6 @@ def complete_labels(
     ]
 
 
-def complete_models(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the models that a list between commas does not have yet."""
-    from click.shell_completion import CompletionItem
-
-    from nbtext.evaluation.settings import models_to_compare
-
-    before, comma, last = incomplete.rpartition(",")
-    offered = [name for name in models_to_compare() if name not in before.split(",")]
-    return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
-
-
-COMPLETIONS: dict[str, Callable[..., list[CompletionItem]]] = {
-    "labels": complete_labels,
-    "models": complete_models,
-}
-
-
 def _type_of(field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
@@ -473,8 +454,8 @@ def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") 
     if is_flag(field):
         flag = f"{flag}/--no-{flag[2:]}" if field.default in (True, None) else flag
         facts = {"is_flag": True, "default": None}
-    if found.complete:
-        facts["shell_complete"] = COMPLETIONS[found.complete]
+    if found.is_label:
+        facts["shell_complete"] = complete_labels
     default = field.default
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
     return Option(
@@ -649,9 +630,13 @@ class Command(click.Command):
             try:
                 values, _, order = self.make_parser(ctx).parse_args(list(args))
                 break
-            except click.NoSuchOption:
+            except click.NoSuchOption as error:
                 if not self.add_options():
-                    raise
+                    from difflib import get_close_matches
+
+                    name = error.option_name  # click proposes what is hardly similar
+                    alike = get_close_matches(name, error.possibilities or (), cutoff=0.8)
+                    raise click.NoSuchOption(name, possibilities=alike, ctx=ctx) from None
         for parameter in order:
             takes_one = isinstance(parameter, Option) and not (
                 parameter.multiple or parameter.is_flag

@@ -129,7 +129,7 @@ class Evaluate:
     Evaluate,
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
     example="nbtext evaluate letters/test -m letters.joblib --fail-under accuracy=0.8",
-    notes="Memory does not grow with SOURCE if -m is given without --report. Cross-validation keeps the counts of all "
+    notes="With -m, memory holds the model and 45 bytes for each document. Cross-validation keeps the counts of all "
     "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
     "names of at most 10,000 documents.",
     referred=dict.fromkeys(
@@ -229,20 +229,16 @@ def evaluate(given: Evaluate) -> None:
         running.say_result(result, chosen)
     # what there is to say about the documents: those of the folds, or else the evaluated ones
     labels = {each.label: each.support for each in evaluation.per_label}
-    accuracy = (
-        (evaluation.metrics["accuracy"], evaluation.documents)
-        if "accuracy" in evaluation.metrics
-        else None
-    )
-    look = FirstLook(
-        evaluation.documents,
-        labels,
-        n_unknown if model is not None else 0,
-        is_exclusive=accuracy is not None,
-        is_training=False,
-    )
+    accuracy = None
+    if "accuracy" in evaluation.metrics:
+        accuracy = (evaluation.metrics["accuracy"], evaluation.documents)
     if corpus is not None:
         look = look_at(corpus, given.features.view)
+    else:
+        empty = n_unknown if model is not None else 0
+        is_exclusive = accuracy is not None
+        n = evaluation.documents
+        look = FirstLook(n, labels, empty, is_exclusive=is_exclusive, is_training=False)
     running.say(*format_first_look(look, accuracy), quiet=quiet)
     if first and not given.folds.is_wanted:
         true = [label for label, number in labels.items() if number]

@@ -29,7 +29,7 @@ class Inspect:
         (),
         "Show only this label; may be repeated.",
         metavar="LABEL",
-        complete="labels",
+        is_label=True,
         is_repeated=True,
     )
     word: tuple[str, ...] = setting(

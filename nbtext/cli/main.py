@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 import click
 
-from nbtext.errors import AssumptionWarning, NbtextError, NbtextWarning, is_out_of_memory, printable
+from nbtext.errors import (
+    AssumptionWarning,
+    NbtextError,
+    NbtextWarning,
+    is_out_of_memory,
+    printable,
+    reason_of,
+)
 from nbtext.interrupts import INTERRUPTED
 from nbtext.registry import find_command, group_commands
 
@@ -258,7 +265,7 @@ def _describe(error: Exception) -> tuple[str, int]:
         return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
-        return f"{where}{error.strerror or error}", 1
+        return f"{where}{reason_of(error)}", 1
     return (
         f"internal error ({type(error).__name__}: {error}); add --debug to see where, and report it",
         1,

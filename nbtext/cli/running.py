@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nbtext.documents.batch import Batch, Block
     from nbtext.documents.settings import ModelInput
     from nbtext.documents.source import Source
-    from nbtext.evaluation.search import Candidate, Search
+    from nbtext.evaluation.search import Candidate
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.result import Result
@@ -468,34 +468,6 @@ def list_searched(
     typed = typed_settings(FeatureSettings, ModelSettings)
     features = replace(features, fields=source.field_names)
     return list_candidates(features, replace(model_settings, model=AUTO), {*typed})
-
-
-def search_documents(
-    sources: tuple[str, ...],
-    input_settings: InputSettings,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    run: RunSettings,
-    *,
-    is_sampled: bool,
-) -> Search:
-    """Search the most accurate model for labeled documents.
-
-    is_sampled  whether they are a sample of so many that only models are tried that need not all of
-                them in memory
-    """
-    from nbtext.evaluation.search import search_source
-    from nbtext.model.training import can_be_blocked
-
-    with open_documents(sources, input_settings, run) as (source, on_batch):
-        candidates = list_searched(features, model_settings, source)
-        if is_sampled:
-            candidates = [
-                each
-                for each in candidates
-                if not each.is_linear or can_be_blocked(each.model_settings)
-            ]
-        return search_source(source, candidates, jobs=run.jobs, on_batch=on_batch)
 
 
 def are_read_again(sources: tuple[str, ...]) -> bool:

@@ -262,6 +262,8 @@ def _fit(given: Train) -> TrainedModel:
 
 def _search(given: Train) -> TrainedModel:
     """Return the most accurate model, and print a table of the candidates."""
+    from nbtext.evaluation.search import search_source
+    from nbtext.model.training import can_be_blocked
     from nbtext.report.terminal import format_screen
     from nbtext.report.training import search_parts
 
@@ -285,14 +287,15 @@ def _search(given: Train) -> TrainedModel:
             )
         read = replace(read, holdout=share, is_holdout=True)
         run = replace(run, quiet=True)
-    found = running.search_documents(
-        given.sources,
-        read,
-        given.features,
-        model_settings,
-        run,
-        is_sampled=is_sampled,
-    )
+    with running.open_documents(given.sources, read, run) as (source, on_batch):
+        candidates = running.list_searched(given.features, model_settings, source)
+        if is_sampled:  # of so many that not all are in memory
+            candidates = [
+                each
+                for each in candidates
+                if not each.is_linear or can_be_blocked(each.model_settings)
+            ]
+        found = search_source(source, candidates, jobs=run.jobs, on_batch=on_batch)
     if not given.run.quiet:
         sys.stderr.write(format_screen(search_parts(found), running.screen()))
     if not is_sampled:

@@ -23,7 +23,14 @@ from nbtext.cluster.work import PredictionTask, Report
 from nbtext.documents.blocks import Shard
 from nbtext.documents.source import number_lines
 from nbtext.documents.streams import STANDARD_INPUT, unreadable
-from nbtext.errors import ClusterError, MissingExtra, NbtextError, OutputError, SettingsError
+from nbtext.errors import (
+    ClusterError,
+    MissingExtra,
+    NbtextError,
+    OutputError,
+    SettingsError,
+    reason_of,
+)
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.interrupts import interrupts_raise
 from nbtext.output import atomic_output
@@ -144,7 +151,7 @@ class Workers:
                 os.makedirs(output, exist_ok=True)
                 names = os.listdir(output)
             except OSError as error:
-                what = f"the folder cannot be created: {(error.strerror or str(error)).lower()}"
+                what = f"the folder cannot be created: {reason_of(error)}"
                 raise OutputError(
                     what, where=output, hint="give a folder in which you can write"
                 ) from None
@@ -338,7 +345,7 @@ def cluster_errors(address: str) -> Iterator[None]:
     except (OSError, TimeoutError) as error:
         if error.filename is not None:  # an error of a file, not of the connection
             raise OutputError(
-                f"cannot be written: {error.strerror}", where=str(error.filename)
+                f"cannot be written: {reason_of(error)}", where=str(error.filename)
             ) from error
         hint = "check that the scheduler is running and has workers"
         raise ClusterError(

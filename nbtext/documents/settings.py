@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nbtext.documents.formats import FORMAT_NAMES
-from nbtext.errors import InputError
+from nbtext.errors import InputError, reason_of
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, Settings, parse_names, setting
 
@@ -57,8 +57,7 @@ def read_text(path: str, hint: str = "check the path") -> str:
         with open(path, "rb") as file:
             data = file.read()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        what = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {what}", where=path, hint=hint) from None
+        raise InputError(f"cannot be read: {reason_of(error)}", where=path, hint=hint) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:  # a program or an image, or text in another encoding

@@ -20,7 +20,7 @@ from typing import IO, Any
 from nbtext.documents.decoding import Encoding, detect_bom, to_utf8
 from nbtext.documents.decompression import HEAD_BYTES, check_compression, unpack_blocks
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, MODEL, PICKLE, Kind, recognize
-from nbtext.errors import InputError, MissingExtra, NbtextError
+from nbtext.errors import InputError, MissingExtra, NbtextError, reason_of
 
 STANDARD_INPUT = "-"
 # if there is the flag
@@ -261,7 +261,6 @@ def unreadable(path: str, error: OSError | ValueError) -> InputError:
         PermissionError: "check its permissions (ls -l)",
         IsADirectoryError: "name a file in it",
     }
-    reason = os.strerror(error.errno) if error.errno else str(error)
     similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
     if is_broken_link(path):
         what = "is a symbolic link to a file that does not exist"
@@ -269,7 +268,7 @@ def unreadable(path: str, error: OSError | ValueError) -> InputError:
     hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
     if " " in path and similar is None and isinstance(error, FileNotFoundError):
         hint += "; to predict a text: echo … | nbtext predict -"
-    return InputError(f"cannot be read: {reason}", where=path or "''", hint=hint)
+    return InputError(f"cannot be read: {reason_of(error)}", where=path or "''", hint=hint)
 
 
 def is_broken_link(path: str) -> bool:

@@ -11,15 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.conformal import MAX_NONCONFORMITY, Quantiles, nonconformity
 from nbtext.evaluation.outcomes import Outcomes
 from nbtext.features.csr import Floats, Integers
 
 N_POINTS = 60  # of a curve that is drawn
 N_BINS = 15  # of equal width, as in Guo et al. 2017
-COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995)
-# sorted at once for prediction sets; of more, every n-th document is used
-MAX_PROBABILITIES = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,50 +260,3 @@ def shortest_between(low: float, high: float) -> float:
         if low < candidate <= high:
             return candidate
     return high
-
-
-class SetSize(NamedTuple):
-    """Prediction sets for one value of `--coverage`.
-
-    asked      The value of `--coverage`.
-    coverage   The share of sets that hold the true label.
-    mean_size  Mean number of labels in a set.
-    """
-
-    asked: float
-    coverage: float
-    mean_size: float
-
-
-def measure_set_sizes(
-    probabilities: Floats, own: Integers, calibration: Quantiles | None
-) -> tuple[SetSize, ...]:
-    """Measure coverage and size of prediction sets for several values of `--coverage`.
-
-    Parameters
-    ----------
-    probabilities : array of float64
-        Shape (n_documents, n_classes).
-    own : array of int64
-        Shape (n_documents,), the class of each; -1 for a label that the model does not know.
-    calibration : Quantiles, optional
-        The model's nonconformity scores of true labels; None: those of these documents, whose
-        coverage is then the value asked for.
-    """
-    step = max(1, probabilities.size // MAX_PROBABILITIES)
-    scores = nonconformity(probabilities[::step])
-    own = own[::step]
-    if not len(own):
-        return ()
-    of_own = np.where(own >= 0, scores[np.arange(len(own)), own], MAX_NONCONFORMITY)
-    calibration = calibration or Quantiles.of(of_own)
-    assert calibration is not None  # for the types: there are documents
-    sizes = []
-    for asked in COVERAGES:
-        bound = calibration.upper_bound(asked)
-        # no set has a label that the model does not know
-        is_covered = (of_own <= bound) & (own >= 0)
-        sizes.append(
-            SetSize(asked, float(is_covered.mean()), float((scores <= bound).sum(axis=1).mean()))
-        )
-    return tuple(sizes)

@@ -24,10 +24,8 @@ from nbtext.evaluation.curves import (
     LabelCurve,
     Reliability,
     ReliabilityBin,
-    SetSize,
     TradeOff,
     compute_label_curve,
-    measure_set_sizes,
 )
 from nbtext.evaluation.evaluator import Evaluation, PairKey, list_pairs
 from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, sum_outcomes, totals_of
@@ -288,12 +286,9 @@ class Confusions(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """The curves of labels and sizes of prediction sets. They are computed from every `step`-th
-    document.
-    """
+    """The curves of labels, which are computed from every `step`-th document."""
 
     labels: tuple[LabelCurve, ...]
-    set_sizes: tuple[SetSize, ...]
     step: int
 
 
@@ -320,9 +315,6 @@ class Diagnosis(NamedTuple):
         Curves of labels; None: only the probability of the predicted label is known.
     top_features : Inspection, optional
         The features with the largest weights, of the labels that are shown.
-    has_conformal_scores
-        Whether the model has nonconformity scores, so that prediction sets keep the coverage asked
-        for.
     has_names, has_texts of documents
     """
 
@@ -334,7 +326,6 @@ class Diagnosis(NamedTuple):
     mistakes: tuple[Mistake, ...]
     outliers: Outliers | None
     top_features: Inspection | None
-    has_conformal_scores: bool
     has_names: bool
     has_texts: bool
 
@@ -461,11 +452,10 @@ class ErrorLog:
             ),
             confusions=self._confusions(outcomes, labels, model, explainer),
             trust=Trust(before, scaling, trade_off.parts(N_PARTS), targets),
-            curves=self._curves(outcomes, labels, model) if has_all_probabilities else None,
+            curves=self._curves(outcomes, labels) if has_all_probabilities else None,
             mistakes=tuple(mistakes),
             outliers=self._outliers(outcomes),
             top_features=top_features,
-            has_conformal_scores=calibration is not None and calibration.nonconformity is not None,
             has_names=self.listed.counts.total() > 0,
             has_texts=self.has_texts,
         )
@@ -508,9 +498,7 @@ class ErrorLog:
             labels, order, tuple(sorted(counts.items(), key=str)), self.listed.cells(), tuple(pairs)
         )
 
-    def _curves(
-        self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None
-    ) -> Curves:
+    def _curves(self, outcomes: Outcomes, labels: tuple[str, ...]) -> Curves:
         probabilities, step = self.probabilities(outcomes.labels)
         is_known = outcomes.is_known[::step]
         true = outcomes.true[::step]
@@ -521,14 +509,7 @@ class ErrorLog:
         curves = tuple(
             compute_label_curve(label, measured[:, k], of_measured == k) for label, k in numbers
         )
-        nonconformity = model.fitted.calibration.nonconformity if model is not None else None
-        known = model.fitted.labels if model is not None else outcomes.labels
-        columns = np.array([places[label] for label in known])
-        own = np.full(len(places), -1)
-        own[columns] = np.arange(len(columns))
-        return Curves(
-            curves, measure_set_sizes(probabilities[:, columns], own[true], nonconformity), step
-        )
+        return Curves(curves, step)
 
     def _outliers(self, outcomes: Outcomes) -> Outliers | None:
         """Describe outliers; None if the model has no likelihood of a document."""

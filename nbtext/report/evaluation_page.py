@@ -222,18 +222,6 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
             is_tabled=False,
             rows_of="precision_recall",
         )
-        sizes = diagnosis.curves.set_sizes
-        if sizes:
-            best = min(sizes, key=lambda size: abs(size.asked - 0.95))
-            yield Chart(
-                "set_sizes",
-                "Coverage and size of prediction sets",
-                f"With --coverage {best.asked:g}, a set has {best.mean_size:.2f} labels on average, and "
-                f"{percent(best.coverage)} of the sets contain the true label.",
-                ("asked", "coverage", "size"),
-                ("--coverage", "sets with the true label", "labels in a set"),
-                sizes,
-            )
     if diagnosis.outliers is not None:
         n_bins = N_TYPICALITY_BINS
         yield Chart(

@@ -2,8 +2,8 @@
 these files.
 """
 
+import csv
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from made_files import write_rows
 
 from nbtext.cli.command import FileType
 from nbtext.cli.main import LazyGroup, cli
@@ -84,25 +85,12 @@ def make_originals(folder: Path, run: Callable[..., Any]) -> None:
     """Write the same documents in several formats, and two models, which `run` trains in the
     folder.
     """
-    import pyarrow as pa
-    from pyarrow import csv, feather, parquet
-
     (folder / "d.csv").write_text(CSV)
     (folder / "one.csv").write_text(CSV[: CSV.index("2,")])
     (folder / "e.csv").write_text(CSV.replace("green", "blue"))
-    rows = [line.split(",") for line in CSV.splitlines()]
-    columns = '{"id": "%s", "text": "%s", "kind": "%s"}\n'
-    (folder / "d.jsonl").write_text("".join(columns % tuple(row) for row in rows[1:]))
-    table = csv.read_csv(folder / "d.csv").cast(
-        pa.schema([(name, pa.string()) for name in rows[0]])
-    )
-    parquet.write_table(table, folder / "d.parquet")
-    feather.write_feather(table, folder / "d.arrow")
-    connection = sqlite3.connect(folder / "d.db")
-    connection.execute("create table documents (id, text, kind)")
-    connection.executemany("insert into documents values (?, ?, ?)", rows[1:])
-    connection.commit()
-    connection.close()
+    rows = list(csv.DictReader(CSV.splitlines()))
+    for form in ("jsonl", "db", "parquet", "arrow"):
+        write_rows(folder / f"d.{form}", rows)
     (folder / "decisions.jsonl").write_text(
         '{"id": "1", "decision": "relabel", "label": "banana"}\n'
     )

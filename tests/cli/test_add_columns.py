@@ -40,7 +40,7 @@ def predictions(nbtext: Any, model: str, *arguments: str, cwd: Path) -> list[dic
 def test_csv(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
     """Mark, separator, quotes, line ends and blank lines stay; a short row is filled up."""
     first, second = predictions(nbtext, model, "t.csv", cwd=tmp_path)
-    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", "out.csv")
+    result = nbtext(f"predict t.csv -m {model} --add-columns -o out.csv")
     assert (result.status, result.out, result.err) == (0, "", "")
     assert (tmp_path / "out.csv").read_bytes().decode() == (
         '\ufeffid;text;n;label;probability\r\n7;"the bins; of ""street""";1;'
@@ -54,7 +54,7 @@ def test_jsonl_and_json(nbtext: Any, model: str, lines: Path, tmp_path: Path) ->
     """
     found = predictions(nbtext, model, "t.jsonl", cwd=tmp_path)
     for source, given in (("t.jsonl", b""), ("-", lines.read_bytes())):
-        result = nbtext("predict", source, "-m", model, "--add-columns", input=given)
+        result = nbtext(f"predict {source} -m {model} --add-columns", input=given)
         assert (result.status, result.err) == (0, "")
         for line, new, each in zip(
             lines.read_text().splitlines(), result.out.splitlines(), found, strict=True
@@ -63,7 +63,7 @@ def test_jsonl_and_json(nbtext: Any, model: str, lines: Path, tmp_path: Path) ->
             record = json.loads(new)
             assert (record["label"], record["probability"]) == (each["label"], each["probability"])
     (tmp_path / "t.json").write_text(json.dumps(ROWS, indent=1))
-    result = nbtext("predict", "t.json", "-m", model, "--add-columns")
+    result = nbtext(f"predict t.json -m {model} --add-columns")
     assert [list(record) for record in result.json] == [
         [*row, "label", "probability"] for row in ROWS
     ]
@@ -106,7 +106,7 @@ def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) 
     standard error.
     """
     (tmp_path / "t.csv").write_text("id,text\n1,bins\n2\n")
-    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "--columns", "label,reason")
+    result = nbtext(f"predict t.csv -m {model} --add-columns --columns label,reason")
     last = result.out.splitlines()[-1]
     assert last.startswith('2,,,"t.csv:3: expected 2 comma-separated columns, found 1')
     assert result.err.startswith("1 document could not be read")
@@ -124,9 +124,7 @@ def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_p
     )
     for name in ("t.csv", "t.jsonl"):
         for jobs in ("1", "3"):
-            result = nbtext(
-                "predict", name, "-m", model, "--add-columns", "-j", jobs, "-o", f"{jobs}-{name}"
-            )
+            result = nbtext(f"predict {name} -m {model} --add-columns -j {jobs} -o {jobs}-{name}")
             assert (result.status, result.err) == (0, "")
         assert (tmp_path / f"1-{name}").read_bytes() == (tmp_path / f"3-{name}").read_bytes()
     with (tmp_path / "1-t.csv").open(newline="") as file:
@@ -146,9 +144,9 @@ def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
         for n in range(20_000)
     )
     (tmp_path / "many.jsonl").write_text(many)
-    nbtext("train", "many.jsonl", "-o", "m", "--model", "multinomial").ok()
+    nbtext("train many.jsonl -o m --model multinomial").ok()
     (tmp_path / "t.csv").write_text("text\n" + "".join(f"word{n}\n" for n in range(1000)))
-    result = nbtext("predict", "t.csv", "-m", "m", "--add-columns")
+    result = nbtext("predict t.csv -m m --add-columns")
     assert [line.split(",")[0] for line in result.out.splitlines()] == [
         "text",
         *(f"word{n}" for n in range(1000)),
@@ -166,21 +164,19 @@ def test_compressed(
     """
     with opened(tmp_path / f"t.csv{suffix}", "wb") as file:
         file.write(table.read_bytes())
-    plain = nbtext("predict", "t.csv", "-m", model, "--add-columns").out
-    result = nbtext(
-        "predict", f"t.csv{suffix}", "-m", model, "--add-columns", "-o", f"o.csv{suffix}"
-    )
+    plain = nbtext(f"predict t.csv -m {model} --add-columns").out
+    result = nbtext(f"predict t.csv{suffix} -m {model} --add-columns -o o.csv{suffix}")
     assert (result.status, result.err) == (0, "")
     with opened(tmp_path / f"o.csv{suffix}", "rb") as file:
         assert file.read().decode() == plain
     before = (tmp_path / f"o.csv{suffix}").read_bytes()
-    nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", f"o.csv{suffix}")
+    nbtext(f"predict t.csv -m {model} --add-columns -o o.csv{suffix}")
     assert (tmp_path / f"o.csv{suffix}").read_bytes() == before
 
 
 def test_records_are_compressed_too(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
-    nbtext("predict", "t.csv", "-m", model, "-o", "o.jsonl.gz").ok()
-    expected = nbtext("predict", "t.csv", "-m", model, "--to", "jsonl").out
+    nbtext(f"predict t.csv -m {model} -o o.jsonl.gz").ok()
+    expected = nbtext(f"predict t.csv -m {model} --to jsonl").out
     assert gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes()).decode() == expected
 
 
@@ -254,19 +250,10 @@ def test_refused(
     assert not list(tmp_path.glob("out*")) and table.read_bytes() == before
 
 
-def test_options_without_add_columns(nbtext: Any, model: str, table: Path) -> None:
-    for option in (("--column-prefix", "nb_"), ("--columns", "label")):
-        result = nbtext("predict", "t.csv", "-m", model, *option)
-        assert (
-            result.status == 2
-            and f"{option[0]}: needs --add-columns; add --add-columns" in result.err
-        )
-
-
 def test_nothing_to_read(nbtext: Any, model: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("text,n\n")
     (tmp_path / "t.jsonl").write_text("")
-    result = nbtext("predict", "t.csv", "-m", model, "--add-columns")
+    result = nbtext(f"predict t.csv -m {model} --add-columns")
     assert (result.status, result.out) == (0, "text,n,label,probability\n")
-    result = nbtext("predict", "t.jsonl", "-m", model, "--add-columns")
+    result = nbtext(f"predict t.jsonl -m {model} --add-columns")
     assert (result.status, result.out) == (0, "")

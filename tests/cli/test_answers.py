@@ -19,7 +19,7 @@ def records(text: str) -> list[dict[str, Any]]:
 
 def test_min_probability_abstains(nbtext: Any, model: str) -> None:
     """A label below the minimum probability is left out, and the reason states its probability."""
-    plain = records(nbtext("predict", "-", "-m", model, "--to", "jsonl", input=QUESTIONS).out)
+    plain = records(nbtext(f"predict - -m {model} --to jsonl", input=QUESTIONS).out)
     minimum = (plain[0]["probability"] + plain[3]["probability"]) / 2
     result = nbtext(
         "predict",
@@ -42,7 +42,7 @@ def test_min_probability_abstains(nbtext: Any, model: str) -> None:
     )
     assert found[3]["probability"] is None
     assert found[3]["scores"] == plain[3]["scores"]
-    tsv = nbtext("predict", "-", "-m", model, "--min-probability", "0.999", input=QUESTIONS).out
+    tsv = nbtext(f"predict - -m {model} --min-probability 0.999", input=QUESTIONS).out
     assert tsv.splitlines()[3] == "4\t\t"
 
 
@@ -88,9 +88,7 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
     """
     sizes = []
     for share in ("0.5", "0.9", "0.999"):
-        result = nbtext(
-            "predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share
-        )
+        result = nbtext(f"predict {letters}/test -m {model} --to jsonl --coverage {share}")
         found = records(result.out)
         sizes.append(sum(len(record["labels"]) for record in found))
         for record in found:
@@ -98,26 +96,10 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
             assert chosen == sorted(record["scores"].values(), reverse=True)[: len(chosen)]
     assert sizes[0] < sizes[1] < sizes[2]
     again = nbtext(
-        "predict",
-        str(letters / "test"),
-        "-m",
-        model,
-        "--to",
-        "jsonl",
-        "--coverage",
-        share,
-        "-j",
-        "1",
+        f"predict {letters}/test -m {model} --to jsonl --coverage {share} -j 1",
     )
     plain = nbtext(
-        "predict",
-        str(letters / "test"),
-        "-m",
-        model,
-        "--to",
-        "jsonl",
-        "--coverage",
-        share,
+        f"predict {letters}/test -m {model} --to jsonl --coverage {share}",
         NBTEXT_KERNEL="off",
     )
     assert result.out == again.out == plain.out
@@ -125,14 +107,7 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
         csv.reader(
             io.StringIO(
                 nbtext(
-                    "predict",
-                    str(letters / "test"),
-                    "-m",
-                    model,
-                    "--to",
-                    "csv",
-                    "--coverage",
-                    share,
+                    f"predict {letters}/test -m {model} --to csv --coverage {share}",
                 ).out
             )
         )
@@ -141,26 +116,8 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
     assert [row[3].split(",") for row in rows[1:]] == [record["labels"] for record in found]
     assert (
         "  [trash"
-        in nbtext(
-            "predict", "-", "-m", model, "--to", "table", "--coverage", "0.98", input=QUESTIONS
-        ).out
+        in nbtext(f"predict - -m {model} --to table --coverage 0.98", input=QUESTIONS).out
     )
-
-
-@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
-def test_sets_in_a_file_are_evaluated(
-    nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str
-) -> None:
-    """`evaluate --predictions` computes the coverage of the sets in a file, as `evaluate` does with
-    the model.
-    """
-    path = str(tmp_path / f"p.{form}")
-    source = str(letters / "test")
-    nbtext("predict", source, "-m", model, "--to", form, "--coverage", "0.9", "-o", path).ok()
-    direct = nbtext("evaluate", source, "-m", model, "--coverage", "0.9", "--to", "json").json
-    later = nbtext("evaluate", source, "--predictions", path, "--to", "json").json
-    for name in ("accuracy", "coverage", "mean_set_size"):
-        assert later[name] == direct[name]
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +144,7 @@ def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
         options = ["--model", "multinomial", *(["--optimize", metric] if metric else [])]
         nbtext("train", "train.jsonl", "-o", f"{metric}.joblib", *options, cwd=unbalanced).ok()
         found[metric] = nbtext(
-            "evaluate", "test.jsonl", "-m", f"{metric}.joblib", "--to", "json", cwd=unbalanced
+            f"evaluate test.jsonl -m {metric}.joblib --to json", cwd=unbalanced
         ).json
     assert found["macro_f1"]["macro_f1"] > found[""]["macro_f1"] + 0.02
     assert found["accuracy"]["accuracy"] >= found[""]["accuracy"]
@@ -201,8 +158,8 @@ def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Pat
     """With decision offsets, `probability` is that of the predicted label, also if another label
     has a higher one; folds use offsets, too.
     """
-    nbtext("train", "train.jsonl", "-o", "m", "--optimize", "macro_f1", cwd=unbalanced).ok()
-    found = records(nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", cwd=unbalanced).out)
+    nbtext("train train.jsonl -o m --optimize macro_f1", cwd=unbalanced).ok()
+    found = records(nbtext("predict test.jsonl -m m --to jsonl", cwd=unbalanced).out)
     assert all(record["probability"] == record["scores"][record["label"]] for record in found)
     assert any(record["probability"] < max(record["scores"].values()) for record in found)
     folds = [
@@ -217,15 +174,15 @@ def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Pat
 def test_a_threshold_of_coverage_needs_prediction_sets(
     nbtext: Any, letters: Path, model: str
 ) -> None:
-    found = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "coverage=0.8")
+    found = nbtext(f"evaluate {letters}/test -m {model} --fail-under coverage=0.8")
     assert (found.status, found.err.count("\n"), "give --coverage too" in found.err) == (2, 1, True)
 
 
 def test_coverage_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
     """A model for which no document could be left out refuses --coverage, and states why."""
     (tmp_path / "one.txt").write_text("__label__a red\n__label__b green\n")
-    nbtext("train", "one.txt", "-o", "m").ok()
-    nbtext("predict", "one.txt", "-m", "m", "--coverage", "0.9").refused(
+    nbtext("train one.txt -o m").ok()
+    nbtext("predict one.txt -m m --coverage 0.9").refused(
         2, "train it on at least two documents of each label"
     )
 

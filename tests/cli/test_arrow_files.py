@@ -68,7 +68,7 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, name: str, tmp_path: Path
             jobs,
         )
         nbtext(*asked, cwd=folder).ok()
-        models.append(nbtext("inspect", out, "--to", "json").out)
+        models.append(nbtext(f"inspect {out} --to json").out)
     assert models[0] == models[1] == models[2]
     asked = ("evaluate", name, "--label-field", "kind", "-m", str(tmp_path / "m"), "--to", "json")
     assert nbtext(*asked, cwd=folder).json["accuracy"] > 0.9
@@ -169,7 +169,7 @@ def test_several_files_and_empty_ones(nbtext: Any, model: str, tmp_path: Path) -
         result.status == 1
         and "other.parquet: its columns are not those of the first file" in result.err
     )
-    result = nbtext("predict", "out.parquet", "-m", model, "--add-columns", "-o", "x.parquet")
+    result = nbtext(f"predict out.parquet -m {model} --add-columns -o x.parquet")
     assert (
         result.status == 1
         and "out.parquet: there is a column `label` already; --column-prefix" in result.err
@@ -187,11 +187,9 @@ def test_output_to_a_pipe_and_a_terminal(
     given = (tmp_path / "t.arrows").read_bytes()
     assert [
         line.split("\t")[1]
-        for line in nbtext("predict", "-", "-m", model, input=given).out.splitlines()
+        for line in nbtext(f"predict - -m {model}", input=given).out.splitlines()
     ] == ["trash", "taxes"]
-    nbtext(
-        "predict", "-", "-m", model, "--add-columns", "-o", str(tmp_path / "o.arrow"), input=given
-    ).ok()
+    nbtext(f"predict - -m {model} --add-columns -o {tmp_path}/o.arrow", input=given).ok()
     assert load(tmp_path / "o.arrow")["label"].to_pylist() == ["trash", "taxes"]
     shown = on_a_terminal("predict", str(tmp_path / "t.arrows"), "-m", model, "--add-columns")
     assert (

@@ -19,9 +19,9 @@ def test_growth_gives_the_bytes_of_training(nbtext: Any, letters: Path, tmp_path
     options = ("--model", "combined", *VIEWS, "--keep-sample", "1000")
     for name, sources in {"whole": (train, test), "part": (train,), "rest": (test,)}.items():
         nbtext("train", *sources, *options, "-o", name).ok()
-    nbtext("update", "part", test, "-o", "updated").ok()
-    nbtext("merge", "part", "rest", "-o", "merged").ok()
-    nbtext("forget", "whole", test, "-o", "forgotten").ok()
+    nbtext(f"update part {test} -o updated").ok()
+    nbtext("merge part rest -o merged").ok()
+    nbtext(f"forget whole {test} -o forgotten").ok()
     read = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert read["updated"] == read["whole"] == read["merged"]
     assert read["forgotten"] == read["part"]
@@ -32,10 +32,10 @@ def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
     keeps them.
     """
     trained = nbtext("train", str(letters / "train"), "--model", "combined", *VIEWS, "-o", "m").ok()
-    shown = nbtext("inspect", "m", "--to", "markdown").out.replace("\\_", "_")
+    shown = nbtext("inspect m --to markdown").out.replace("\\_", "_")
     (line,) = (line for line in shown.splitlines() if line.startswith("- parts: "))
     assert f"; {line.removeprefix('- parts: ')}; estimated accuracy" in trained.err
-    parts = nbtext("inspect", "m", "--to", "json").json["parts"]
+    parts = nbtext("inspect m --to json").json["parts"]
     named = [
         f"{each['weight']:.3g} × {each['model']} of {each['view']}"
         for each in parts
@@ -43,9 +43,9 @@ def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
     ]
     assert (line.removeprefix("- parts: "), len(named) > 1) == (" + ".join(named), True)
     assert sum(part["weight"] for part in parts) == pytest.approx(1)
-    updated = nbtext("update", "m", str(letters / "test"), "-o", "u").ok()
+    updated = nbtext(f"update m {letters}/test -o u").ok()
     assert "approximate (fitted before the last change of the documents): weights, " in updated.err
-    assert nbtext("inspect", "u", "--to", "json").json["parts"] == parts
+    assert nbtext("inspect u --to json").json["parts"] == parts
 
 
 def test_standard_input_is_read_once(nbtext: Any) -> None:
@@ -57,16 +57,9 @@ def test_standard_input_is_read_once(nbtext: Any) -> None:
     )
     table = b"label,text\n" + rows
     Path("table.csv").write_bytes(table)
-    nbtext("train", "table.csv", "--model", "combined", "-o", "file.joblib").ok()
+    nbtext("train table.csv --model combined -o file.joblib").ok()
     nbtext(
-        "train",
-        "-",
-        "--input-format",
-        "csv",
-        "--model",
-        "combined",
-        "-o",
-        "piped.joblib",
+        "train - --input-format csv --model combined -o piped.joblib",
         input=table,
     ).ok()
     assert Path("piped.joblib").read_bytes() == Path("file.joblib").read_bytes()

@@ -18,7 +18,7 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "abstain.csv").write_text("true,predicted,cost\nham,spam,10\nspam,,0.5\nham,,0.25\n")
     (folder / "costs.tsv").write_text("ham\tspam\t10\n")
     (folder / "semicolons.csv").write_text("\nham;spam;10\n")
-    nbtext("train", "spam", "-o", "m", cwd=folder).ok()
+    nbtext("train spam -o m", cwd=folder).ok()
     return folder
 
 
@@ -31,13 +31,9 @@ def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
     separates columns.
     """
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
-    plain = records(
-        nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=questions, cwd=spam).out
-    )
+    plain = records(nbtext("predict - -m m --to jsonl", input=questions, cwd=spam).out)
     for name in ("costs.csv", "costs.tsv", "semicolons.csv"):
-        out = nbtext(
-            "predict", "-", "-m", "m", "--to", "jsonl", "--cost", name, input=questions, cwd=spam
-        ).out
+        out = nbtext(f"predict - -m m --to jsonl --cost {name}", input=questions, cwd=spam).out
         found = records(out)
         for before, after in zip(plain, found, strict=True):
             assert after["scores"] == before["scores"]
@@ -82,12 +78,8 @@ def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
     """The costs of a file of predictions are those of its labels, and --fail-under mean_cost
     works.
     """
-    nbtext(
-        "predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam
-    ).ok()
-    direct = nbtext(
-        "evaluate", "spam", "-m", "m", "--cost", "costs.csv", "--to", "json", cwd=spam
-    ).json
+    nbtext("predict spam -m m --to tsv --cost costs.csv -o p.tsv", cwd=spam).ok()
+    direct = nbtext("evaluate spam -m m --cost costs.csv --to json", cwd=spam).json
     options = ("--predictions", "p.tsv", "--cost", "costs.csv", "--fail-under", "mean_cost=100")
     assert (
         nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam).ok().json["mean_cost"]
@@ -160,21 +152,12 @@ def test_a_bad_file(nbtext: Any, spam: Path, data: bytes, message: str) -> None:
         nbtext(*command, "--cost", "c", cwd=spam).refused(1, message)
 
 
-def test_a_missing_file(nbtext: Any, spam: Path) -> None:
-    """It is named."""
-    result = nbtext("predict", "spam", "-m", "m", "--cost", "nowhere.csv", cwd=spam)
-    assert (result.status, result.err) == (
-        1,
-        "nbtext: nowhere.csv: cannot be read: No such file or directory; check the path\n",
-    )
-
-
 def test_blank_lines_before_the_header(nbtext: Any, spam: Path) -> None:
     """They have no meaning; the error of a header that is not one names its line."""
     (spam / "blank.csv").write_text("\n  \ntrue,predicted,cost\nham,spam,10\n")
     (spam / "blank-typo.csv").write_text("\nham,spam,1O\n")
     found, expected = (
-        nbtext("evaluate", "spam", "-m", "m", "--cost", name, "--to", "json", cwd=spam).json
+        nbtext(f"evaluate spam -m m --cost {name} --to json", cwd=spam).json
         for name in ("blank.csv", "costs.csv")
     )
     assert found == expected

@@ -55,7 +55,7 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, letters: Path, tmp_path: 
     for source in (("tickets.db", *QUERY), (str(letters / "train"),)):
         out = str(tmp_path / "m")
         nbtext("train", *source, "--model", "multinomial", "-o", out, cwd=folder).ok()
-        models.append(nbtext("inspect", out, "--to", "json").json)
+        models.append(nbtext(f"inspect {out} --to json").json)
     assert models[0]["labels"] == models[1]["labels"]
     pytest.importorskip("sqlalchemy")
     nbtext(

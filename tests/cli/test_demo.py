@@ -53,7 +53,7 @@ def test_nothing_is_replaced(nbtext: Any, tmp_path: Path, make: Any) -> None:
 
 
 def test_a_missing_folder(nbtext: Any, tmp_path: Path) -> None:
-    result = nbtext("demo", "missing/letters").refused(1)
+    result = nbtext("demo missing/letters").refused(1)
     assert result.err.startswith(
         "nbtext: missing/letters: cannot be written: no such file or directory"
     )

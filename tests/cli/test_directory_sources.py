@@ -41,10 +41,10 @@ def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
     """Training twice with the model inside the directory gives the same model, and reports the
     skipped file.
     """
-    first = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
+    first = nbtext("train td -o td/a/model.joblib")
     model = (fruit / "td/a/model.joblib").read_bytes()
-    second = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
-    third = nbtext("train", "td", "-o", "other.joblib", cwd=fruit)
+    second = nbtext("train td -o td/a/model.joblib")
+    third = nbtext("train td -o other.joblib")
     assert (first.status, second.status, third.status) == (0, 0, 0)
     assert (
         (fruit / "td/a/model.joblib").read_bytes() == model == (fruit / "other.joblib").read_bytes()
@@ -58,31 +58,26 @@ def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
     """A matrix is recognized by what it holds; results and exported models are text, which
     --exclude leaves out.
     """
-    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
-    nbtext("vectorize", "td", "-q", "-o", "td/a/matrix", cwd=fruit).ok()
+    nbtext("train td -q -o m.joblib").ok()
+    nbtext("vectorize td -q -o td/a/matrix").ok()
     for form in ("c", "js"):
-        nbtext("export", "m.joblib", "--to", form, "-o", f"td/b/model.{form}", cwd=fruit).ok()
+        nbtext(f"export m.joblib --to {form} -o td/b/model.{form}").ok()
     patterns = ("--exclude", "model.*", "--exclude", "answers*")
-    answers = nbtext(
-        "predict", "td", "-m", "m.joblib", "-o", "td/answers.tsv", *patterns, cwd=fruit
-    )
+    answers = nbtext("predict", "td", "-m", "m.joblib", "-o", "td/answers.tsv", *patterns)
     assert "skipped 1: nbtext matrix" in answers.err
-    assert (
-        len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns, cwd=fruit)))
-        == 4
-    )
+    assert len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns))) == 4
 
 
 def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
     """The output of a run is skipped; a file that is already there may be a document, and is not
     replaced.
     """
-    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
+    nbtext("train td -q -o m.joblib").ok()
     arguments = ("predict", "td", "-m", "m.joblib", "-o", "td/out.tsv", "--to", "tsv")
-    nbtext(*arguments, cwd=fruit).ok()
+    nbtext(*arguments).ok()
     whole = (fruit / "td/out.tsv").read_bytes()
     assert whole.count(b"\n") == 4
-    again = nbtext(*arguments, cwd=fruit)
+    again = nbtext(*arguments)
     assert again.status == 2 and "td/out.tsv is an input, a document in SOURCE td" in again.err
     assert (fruit / "td/out.tsv").read_bytes() == whole
 
@@ -91,7 +86,7 @@ def test_a_record_that_names_no_file_of_the_tree_is_a_document(nbtext: Any, frui
     """What only looks like a result stays a document."""
     (fruit / "td/a/3.jsonl").write_text('{"id": "apple-7", "text": "red apple"}\n')
     (fruit / "td/a/4.tsv").write_text("apple\tred\t0.5\n")
-    assert "6 documents" in nbtext("train", "td", "-o", "m.joblib", cwd=fruit).err
+    assert "6 documents" in nbtext("train td -o m.joblib").err
 
 
 BINARY = {
@@ -118,32 +113,22 @@ def test_binary_files_are_skipped_and_counted(nbtext: Any, fruit: Path) -> None:
     ):
         with zipfile.ZipFile(fruit / "td/b" / name, "w") as archive:
             archive.writestr(member, "endobj endstream")
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
+    result = nbtext("train td -o m.joblib").ok()
     assert "4 documents" in result.err
     counted = dict.fromkeys(kind for _, kind in BINARY.values())
     assert all(re.search(rf"skipped \d+: {re.escape(kind)}", result.err) for kind in counted)
     assert "pdftotext" in result.err
     assert "skipped 1: zip archive" in result.err
-    assert "endobj" not in nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).out
+    assert "endobj" not in nbtext("inspect m.joblib --to json").out
 
 
 def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
     """Named by itself it is an error of one line, also as a whole file."""
-    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
+    nbtext("train td -q -o m.joblib").ok()
     (fruit / "report.pdf").write_bytes(BINARY["report.pdf"][0])
-    nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit).refused(
-        1, "report.pdf: is a PDF file, not text"
-    )
+    nbtext("predict report.pdf -m m.joblib").refused(1, "report.pdf: is a PDF file, not text")
     whole = nbtext(
-        "predict",
-        "report.pdf",
-        "--input-format",
-        "files",
-        "-m",
-        "m.joblib",
-        "--to",
-        "jsonl",
-        cwd=fruit,
+        "predict report.pdf --input-format files -m m.joblib --to jsonl",
     )
     assert "PDF file, not text" in whole.json["reason"]
 
@@ -160,15 +145,15 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
         "loop": "loop",
     }.items():
         (fruit / "td/a" / name).symlink_to(target)
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
+    result = nbtext("train td -o m.joblib").ok()
     assert "4 documents" in result.err
     assert "skipped 1: symbolic link to a file that cannot be read" in result.err
     assert "skipped 1: symbolic link loop, the first td/a/loop\n" in result.err
     (fruit / "td/a/gone").symlink_to("nowhere")
     for _ in range(2):  # at the second time, the output is there, and files are compared with it
-        result = nbtext("train", "td", "-o", "again.joblib", cwd=fruit).ok()
+        result = nbtext("train td -o again.joblib").ok()
         assert "skipped 3: broken symbolic link, the first td/a/full\n" in result.err
-    records = nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).records
+    records = nbtext("predict td -m m.joblib --to jsonl").records
     reasons = [record.get("reason", "") for record in records if record["id"].endswith("memory")]
     assert (
         len(records) == 5
@@ -181,12 +166,12 @@ def test_html_files_are_reduced_to_text(nbtext: Any, fruit: Path) -> None:
     page = "<!doctype html><title>Plum</title><script>function var</script><p class=x>purple\n<b>plum</b>&amp;co"
     for name in ("page.html", "other.XHtml", "third.HTML"):
         (fruit / "td/b" / name).write_text(page)
-    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
-    words = nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).json
+    nbtext("train td -q -o m.joblib").ok()
+    words = nbtext("inspect m.joblib --to json").json
     assert "plum" in str(words)
     assert "function" not in str(words)
-    alone = nbtext("predict", "td/b/page.html", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).out
-    assert alone in nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).out
+    alone = nbtext("predict td/b/page.html -m m.joblib --to jsonl").out
+    assert alone in nbtext("predict td -m m.joblib --to jsonl").out
 
 
 def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
@@ -196,7 +181,7 @@ def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
     (fruit / "td/README.md").write_text("About this corpus.")
     (fruit / "td/LICENSE").write_text("Free.")
     (fruit / "td/a/readme.txt").write_text("red apple")
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
+    result = nbtext("train td -o m.joblib").ok()
     assert "5 documents" in result.err
     assert "skipped 2: file about the directory, such as README or LICENSE" in result.err
 

@@ -17,9 +17,7 @@ LINES = "red round apple\tapple\ngreen round\tapple\nlong yellow\tbanana\nlong g
 def test_the_summary_says_how_many_there_are(nbtext: Any, tmp_path: Path) -> None:
     """`train X X` counts the copies, with any number of threads."""
     (tmp_path / "x.tsv").write_text("text\tlabel\n" + LINES * 40, encoding="utf-8")
-    trained = [
-        nbtext("train", "x.tsv", "-o", "m.joblib", "--force", "-j", jobs) for jobs in ("1", "3")
-    ]
+    trained = [nbtext(f"train x.tsv -o m.joblib --force -j {jobs}") for jobs in ("1", "3")]
     (said,) = {each.err for each in trained}
     assert "156 duplicates" in said
 
@@ -30,7 +28,7 @@ def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
         f"only{n} {'red' if n % 2 else 'green'}\t{'a' if (n // 2) % 2 else 'b'}" for n in range(40)
     ]
     (tmp_path / "x.tsv").write_text("\n".join(["text\tlabel", *rows * 2, ""]), encoding="utf-8")
-    result = nbtext("evaluate", "x.tsv", "--folds", "5", "--fail-under", "accuracy=0.9")
+    result = nbtext("evaluate x.tsv --folds 5 --fail-under accuracy=0.9")
     assert result.status == 3, result.err
 
 
@@ -79,8 +77,8 @@ def test_two_copies_of_newsgroups(
     (tmp_path / "test.jsonl").write_text("".join(lines[len(lines) // 2 :]))
     options = ("--model", "multinomial", "-o", "m.joblib", "-q")
     nbtext("train", "x.jsonl", "x.jsonl", *options).ok()
-    inspected = nbtext("inspect", "m.joblib", "--to", "json").json
-    tested = nbtext("evaluate", "test.jsonl", "-m", "m.joblib", "--to", "json").json
+    inspected = nbtext("inspect m.joblib --to json").json
+    tested = nbtext("evaluate test.jsonl -m m.joblib --to json").json
     assert inspected["expected"]["accuracy"] == pytest.approx(tested["accuracy"], abs=0.015)
 
 

@@ -15,16 +15,16 @@ def test_the_message_of_a_command(nbtext: Any, tmp_path: Path) -> None:
         for n, line in enumerate(RUSSIAN.splitlines() * 9)
     ]
     (tmp_path / "t.txt").write_bytes("\n".join(lines).encode("cp1251"))
-    ran = nbtext("train", "t.txt", "-o", "m")
+    ran = nbtext("train t.txt -o m")
     assert ", which seems to be cp1251; try --encoding cp1251" in ran.err
     assert "% of the text" in ran.err
-    assert "replaced" not in nbtext("train", "t.txt", "--encoding", "cp1251", "-o", "m").err
+    assert "replaced" not in nbtext("train t.txt --encoding cp1251 -o m").err
     (tmp_path / "few.txt").write_bytes(
         b"__label__a " + b"word " * 500 + b"\xff\n__label__b other\n"
     )
-    ran = nbtext("train", "few.txt", "-o", "m")
+    ran = nbtext("train few.txt -o m")
     assert "replaced 1 invalid byte in 1 document; give the right --encoding" in ran.err
-    ran = nbtext("train", "-", "-o", "m", input=(tmp_path / "t.txt").read_bytes())
+    ran = nbtext("train - -o m", input=(tmp_path / "t.txt").read_bytes())
     assert "give the right --encoding, such as gb18030" in ran.err
 
 
@@ -48,10 +48,8 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
             "unknown encoding 'romulan' in 1 document, read as utf-8; name the right one with --encoding",
         ]
     assert ran.out.count("trash") == 4
-    assert nbtext("predict", "d", "-m", model, "--encoding", "cp437").err == ""
-    nbtext("predict", "d", "-m", model, "--encoding", "klingon").refused(
-        2, "there is no encoding 'klingon'"
-    )
+    assert nbtext(f"predict d -m {model} --encoding cp437").err == ""
+    nbtext(f"predict d -m {model} --encoding klingon").refused(2, "there is no encoding 'klingon'")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,7 @@ def test_encodings_of_which_several_fit(
     """The French text is not called cp1250 alone, and the Polish one not iso8859-10."""
     lines = [f"__label__{'a' if n % 2 else 'b'} {text} {n}" for n in range(20)]
     (tmp_path / "t.txt").write_bytes("\n".join(lines).encode(codec))
-    assert advice in nbtext("train", "t.txt", "-o", "m").err
+    assert advice in nbtext("train t.txt -o m").err
 
 
 @pytest.mark.parametrize("end", ["json", "jsonl", "csv", "tsv", "txt"])
@@ -109,15 +107,15 @@ def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) ->
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes("some words of text\nand more words\n".encode("utf-16-le"))
     (tmp_path / "d/a/3.dat").write_text("plain")
-    ran = nbtext("train", "d", "-o", "m")
+    ran = nbtext("train d -o m")
     assert (
         "skipped 2: binary file (it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le)"
         in ran.err
     )
     (tmp_path / "one.dat").write_bytes((tmp_path / "d/a/1.dat").read_bytes())
-    ran = nbtext("predict", "one.dat", "-m", "m")
+    ran = nbtext("predict one.dat -m m")
     assert "it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
-    assert nbtext("predict", "one.dat", "-m", "m", "--encoding", "utf-16-le").out.count("\n") == 1
+    assert nbtext("predict one.dat -m m --encoding utf-16-le").out.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext.errors import InputError
 from nbtext.evaluation.predicted import PredictionsFile
@@ -46,7 +47,7 @@ def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"one-{name}.jsonl").write_text("".join(one))
         (folder / f"several-{name}.jsonl").write_text("".join(several))
     for kind in ("one", "several"):
-        nbtext("train", f"{kind}-train.jsonl", "-q", "-o", kind, cwd=folder).ok()
+        nbtext(f"train {kind}-train.jsonl -q -o {kind}", cwd=folder).ok()
     return folder
 
 
@@ -108,7 +109,7 @@ def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) ->
 def test_other_formats_of_predict_are_named(nbtext: Any, rows: Path) -> None:
     """What has no ids or is for people is refused with the formats that can be read."""
     for form in ("table", "markdown", "header", "fasttext"):
-        text = nbtext("predict", "one-test.jsonl", "-m", "one", "--to", form, cwd=rows).out
+        text = nbtext(f"predict one-test.jsonl -m one --to {form}", cwd=rows).out
         if form == "fasttext":
             text = "__label__a\n"
         with pytest.raises(
@@ -150,9 +151,9 @@ def test_ids_that_look_like_something_else(
     documents = [
         json.loads(line) | {"id": f"{first}{number or ''}"} for number, line in enumerate(lines)
     ]
-    (tmp_path / "test.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
+    write_rows(tmp_path / "test.jsonl", documents)
     model = str(rows / "one")
-    expected = nbtext("evaluate", "test.jsonl", "-m", model, "--to", "json").ok().json["accuracy"]
+    expected = nbtext(f"evaluate test.jsonl -m {model} --to json").ok().json["accuracy"]
     written = nbtext("predict", "test.jsonl", "-m", model, "--to", form).ok().out
     (tmp_path / f"p.{form}").write_text(written)
     for path, given in ((f"p.{form}", ""), ("-", written)):
@@ -167,38 +168,17 @@ def tables(rows: Path) -> Path:
     """The test documents as every kind of table to which predictions are added, with the true label
     in `kind`.
     """
-    import csv
-    import sqlite3
-
-    import pyarrow as pa
-    from pyarrow import feather, parquet
-
     for kind in ("one", "several"):
+        lines = (rows / f"{kind}-test.jsonl").read_text().splitlines()
         found = [
-            json.loads(line) for line in (rows / f"{kind}-test.jsonl").read_text().splitlines()
+            {("kind" if key == "label" else key): value for key, value in json.loads(line).items()}
+            for line in lines
         ]
-        for each in found:
-            each["kind"] = each.pop("label")
-        (rows / f"{kind}-t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in found))
-        (rows / f"{kind}-t.json").write_text(json.dumps(found))
-        parquet.write_table(pa.Table.from_pylist(found), rows / f"{kind}-t.parquet")
-        feather.write_feather(pa.Table.from_pylist(found), rows / f"{kind}-t.arrow")
-        flat = [
-            (
-                each["id"],
-                each["text"],
-                "/".join(kinds) if isinstance(kinds := each["kind"], list) else kinds,
-            )
-            for each in found
-        ]
-        for form, separator in (("csv", ","), ("tsv", "\t")):
-            with (rows / f"{kind}-t.{form}").open("w", newline="") as file:
-                csv.writer(file, delimiter=separator).writerows([["id", "text", "kind"], *flat])
-        connection = sqlite3.connect(rows / f"{kind}-t.db")
-        connection.execute("create table documents (id, text, kind)")
-        connection.executemany("insert into documents values (?, ?, ?)", flat)
-        connection.commit()
-        connection.close()
+        flat = found if kind == "one" else [row | {"kind": "/".join(row["kind"])} for row in found]
+        for form in ("jsonl", "json", "parquet", "arrow"):
+            write_rows(rows / f"{kind}-t.{form}", found)
+        for form in ("csv", "tsv", "db"):
+            write_rows(rows / f"{kind}-t.{form}", flat)
     return rows
 
 
@@ -254,7 +234,7 @@ def test_predictions_without_ids_are_matched_in_order(
     (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in rows))
     model = str(tables / "one")
     ask = ("--label-field", "kind", "--to", "json")
-    nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", "out.csv").ok()
+    nbtext(f"predict t.csv -m {model} --add-columns -o out.csv").ok()
     direct = nbtext("evaluate", "t.csv", "-m", model, *ask).ok().json
     more = ("--predicted-field", "label") if named else ()
     found = nbtext("evaluate", "t.csv", "--predictions", "out.csv", *more, *ask).ok().json
@@ -291,7 +271,7 @@ def test_two_columns_of_a_table(nbtext: Any, tmp_path: Path) -> None:
         dict(zip(("name", "true", "guess"), line.split(","), strict=False))
         for line in TWO_COLUMNS.split()[1:]
     ]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    write_rows(tmp_path / "t.jsonl", records)
     assert nbtext(*ask, "t.jsonl").ok().json == found
     (tmp_path / "n.csv").write_text(TWO_COLUMNS.partition("\n")[2])
     numbers = ("--label-field", "2", "--predicted-field", "3", "--no-header", "--to", "json")
@@ -350,7 +330,7 @@ def test_fields_that_hold_no_predictions(
     (tmp_path / "t.csv").write_text(TWO_COLUMNS)
     (tmp_path / "t.txt").write_text("a\nb\n")
     (tmp_path / "f.txt").write_text("__label__a b\n")
-    nbtext(*command.split()).refused(status, message)
+    nbtext(command).refused(status, message)
 
 
 ANSWERS = [

@@ -43,7 +43,7 @@ def test_folds_say_what_the_test_half_says(nbtext: Any, letters: Path, options: 
     model = ["--model", *options]
     folds = nbtext("evaluate", str(letters / "train"), "--folds", "10", *model, "--to", "json")
     nbtext("train", str(letters / "train"), *model, "-o", "model").ok()
-    test = nbtext("evaluate", str(letters / "test"), "-m", "model", "--to", "json")
+    test = nbtext(f"evaluate {letters}/test -m model --to json")
     found = [result.json["accuracy"] for result in (folds, test)]
     assert min(found) > 0.5
     assert abs(found[0] - found[1]) < 0.15
@@ -54,14 +54,13 @@ def test_categorical_from_a_matrix(nbtext: Any, letters: Path) -> None:
     beside them.
     """
     texts = str(letters / "train")
-    nbtext("vectorize", texts, "-o", "counts.npz").ok()
-    nbtext("vectorize", texts, "--weighting", "tfidf", "-o", "weights.npz").ok()
+    nbtext(f"vectorize {texts} -o counts.npz").ok()
+    nbtext(f"vectorize {texts} --weighting tfidf -o weights.npz").ok()
     for source in (texts, "counts.npz", "weights.npz"):
         name = Path(source).stem
         nbtext("train", source, "--model", "categorical", "-o", f"{name}.joblib").ok()
     asked = [
-        nbtext("predict", str(letters / "test"), "-m", f"{m}.joblib")
-        for m in ("train", "counts", "weights")
+        nbtext(f"predict {letters}/test -m {m}.joblib") for m in ("train", "counts", "weights")
     ]
     assert asked[0].ok().out == asked[1].ok().out == asked[2].ok().out
 
@@ -72,13 +71,13 @@ def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path) -> None:
     """
     model = ["--model", "complement", "--normalize-weights"]
     nbtext("train", str(letters / "train"), *model, "-o", "model").ok()
-    found = nbtext("evaluate", str(letters / "test"), "-m", "model", "--to", "json").json
+    found = nbtext(f"evaluate {letters}/test -m model --to json").json
     assert found["accuracy"] > 0.92
     assert found["log_loss"] < 0.25
 
 
 def test_values_of_what_there_are(nbtext: Any, letters: Path) -> None:
     """--values requires at least two values."""
-    nbtext(
-        "train", str(letters / "train"), "--model", "categorical", "--values", "1", "-o", "m"
-    ).refused(2, "--values: 1 is not a valid value; give a number from 2 to 1,000")
+    nbtext(f"train {letters}/train --model categorical --values 1 -o m").refused(
+        2, "--values: 1 is not a valid value; give a number from 2 to 1,000"
+    )

@@ -25,8 +25,8 @@ def folder(nbtext: Any, tmp_path: Path) -> Path:
         (tmp_path / name).write_text(
             "text,label\n" + "".join(f"{text},{label}\n" for text, label in each)
         )
-    nbtext("train", "one.csv", "-q", "-o", "m").ok()
-    nbtext("train", "several.csv", "--label-separator", ";", "-q", "-o", "s").ok()
+    nbtext("train one.csv -q -o m").ok()
+    nbtext("train several.csv --label-separator ; -q -o s").ok()
     (tmp_path / "spam.txt").write_text(f"{SPAM}\n{SPAM}\n")
     (tmp_path / "both.txt").write_text(f"{SPAM}\n{HAM}\n")
     (tmp_path / "unknown.txt").write_text("zzz\n")
@@ -81,13 +81,13 @@ def test_errors_are_two_or_more(nbtext: Any, folder: Path, options: str, message
 
 
 def test_a_document_that_cannot_be_read_is_an_error(nbtext: Any, folder: Path) -> None:
-    found = nbtext("predict", "broken.jsonl", "-m", "m", "--exit-status", "spam", "-q")
+    found = nbtext("predict broken.jsonl -m m --exit-status spam -q")
     assert (found.status, len(found.out.splitlines())) == (2, 2)
     assert (
         found.err
         == "nbtext: --exit-status: 1 document could not be read; leave it out to see the reasons\n"
     )
-    assert nbtext("predict", "missing", "-m", "m").status == 1  # as always without the option
+    assert nbtext("predict missing -m m").status == 1  # as always without the option
 
 
 def test_a_closed_pipe_is_no_answer(folder: Path) -> None:

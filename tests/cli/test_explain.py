@@ -12,10 +12,10 @@ def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -
     each record add up.
     """
     source = str(letters / "test")
-    result = nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "1").ok()
-    assert nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "3").out == result.out
+    result = nbtext(f"explain {source} -m {model} --to jsonl -j 1").ok()
+    assert nbtext(f"explain {source} -m {model} --to jsonl -j 3").out == result.out
     explained = result.records
-    predicted = nbtext("predict", source, "-m", model, "--to", "jsonl").records
+    predicted = nbtext(f"predict {source} -m {model} --to jsonl").records
     assert [record["label"] for record in explained] == [record["label"] for record in predicted]
     for record, answer in zip(explained, predicted, strict=True):
         assert record["probability"] == pytest.approx(answer["probability"], abs=1e-6)
@@ -41,7 +41,7 @@ def test_one_row_of_a_table_by_its_id(nbtext: Any, model: str, tmp_path: Path) -
         wanted = [option for identity in ids for option in ("--id", identity)]
         found = nbtext(*command, *wanted)
         assert (found.status, found.err, found.out.splitlines()) == (0, "", [lines[0], lines[2]])
-    missing = nbtext("explain", "t.csv", "-m", model, "--id", "a-1", "--id", "a-9", "-o", "x.jsonl")
+    missing = nbtext(f"explain t.csv -m {model} --id a-1 --id a-9 -o x.jsonl")
     assert (missing.status, missing.err) == (
         1,
         "nbtext: SOURCE: no document has the id 'a-9'; see the ids with nbtext predict\n",
@@ -72,11 +72,7 @@ def test_other_features(nbtext: Any, letters: Path) -> None:
         nbtext("train", str(letters / "train"), *options, "-q", "-o", "m.joblib").ok()
         assert (
             "park"
-            in nbtext(
-                "explain", "-", "-m", "m.joblib", "--to", "table", input=b"the parking permit"
-            )
-            .ok()
-            .out
+            in nbtext("explain - -m m.joblib --to table", input=b"the parking permit").ok().out
         )
 
 
@@ -84,12 +80,10 @@ def test_predictions_with_words(nbtext: Any, model: str) -> None:
     """--explain 2 adds two words to each JSONL record; in other forms there is no place for
     them.
     """
-    record = nbtext(
-        "predict", "-", "-m", model, "--explain", "2", "--to", "jsonl", input=b"my trash bin"
-    ).json
+    record = nbtext(f"predict - -m {model} --explain 2 --to jsonl", input=b"my trash bin").json
     assert {part["feature"] for part in record["explanation"]} == {"bin", "trash"}
     assert len(record["explanation"]) == 2
-    wrong = nbtext("predict", "-", "-m", model, "--explain", "2", input=b"my trash bin")
+    wrong = nbtext(f"predict - -m {model} --explain 2", input=b"my trash bin")
     assert (wrong.status, "--to jsonl" in wrong.err) == (2, True)
 
 

@@ -22,18 +22,18 @@ def test_blank_lines_are_skipped(nbtext: Callable[..., Any], tmp_path: Path) -> 
         "\n" + lines_of([*ONE[:2], "", " \t ", "\u00a0", *ONE[2:]]) + "\r\n"
     )
     for name in ("plain", "blank"):
-        nbtext("train", f"{name}.txt", "-o", f"{name}.joblib").ok()
+        nbtext(f"train {name}.txt -o {name}.joblib").ok()
     assert (tmp_path / "plain.joblib").read_bytes() == (tmp_path / "blank.joblib").read_bytes()
     ids = [
         row.split("\t")[0]
-        for row in nbtext("predict", "blank.txt", "-m", "blank.joblib").ok().out.splitlines()
+        for row in nbtext("predict blank.txt -m blank.joblib").ok().out.splitlines()
     ]
     assert ids[:3] == ["blank.txt:2", "blank.txt:3", "blank.txt:7"]
     assert len(ids) == len(ONE)
     (tmp_path / "d.jsonl").write_text(
         '{"id": "blank.txt:7", "decision": "relabel", "label": "b"}\n'
     )
-    nbtext("review", "blank.txt", "--apply", "d.jsonl", "-o", "new.txt").ok()
+    nbtext("review blank.txt --apply d.jsonl -o new.txt").ok()
     old = (tmp_path / "blank.txt").read_text()
     new = (tmp_path / "new.txt").read_text()
     assert new == old.replace("__label__a red round", "__label__b red round", 1)
@@ -47,7 +47,7 @@ def test_a_line_without_a_label_is_unlabeled_where_one_is_meant(
 ) -> None:
     """As a document without a label in any other format."""
     (tmp_path / "one.txt").write_text(lines_of(ONE))
-    nbtext("train", "one.txt", "-o", "m.joblib").ok()
+    nbtext("train one.txt -o m.joblib").ok()
     (tmp_path / "t.txt").write_text(lines_of([*ONE, "nothing here"]))
     nbtext(*command).refused(1, "t.txt:25: the document has no label", "--skip-unlabeled")
     assert "skipped 1: without a label" in nbtext(*command, "--skip-unlabeled").ok().err

@@ -143,7 +143,7 @@ def test_permission_denied_within_a_tree(
     (tmp_path / "t" / "a" / "2").chmod(0)
     (tmp_path / "t" / "c").chmod(0)
     said = one_line(run("train", "t", "-o", "m", cwd=tmp_path, before=permissions))
-    assert "t/a/2: cannot be read: Permission denied" in said
+    assert "t/a/2: cannot be read: permission denied" in said
     result = run("predict", "t", "-m", model, "--to", "tsv", cwd=tmp_path, before=permissions)
     assert result.returncode == 0
     assert [line.split("\t")[:2] for line in result.stdout.splitlines()] == [

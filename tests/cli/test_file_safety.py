@@ -32,8 +32,8 @@ def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "words.txt").write_text("red\nround\nyellow\n")
     (folder / "costs.csv").write_text("true,predicted,cost\napple,banana,5\n")
     for name, source in (("m", "d.csv"), ("n", "e.csv")):
-        nbtext("train", source, "--keep-sample", "9", "-q", "-o", name, cwd=folder).ok()
-    nbtext("predict", "d.csv", "-m", "m", "-o", "p.tsv", cwd=folder).ok()
+        nbtext(f"train {source} --keep-sample 9 -q -o {name}", cwd=folder).ok()
+    nbtext("predict d.csv -m m -o p.tsv", cwd=folder).ok()
     return folder
 
 
@@ -99,7 +99,7 @@ def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: b
     stay.
     """
     before = contents(folder)
-    nbtext(*command.split(), *["--force"] * force, cwd=folder).refused(2, "input")
+    nbtext(*command.split(), *["--force"] * force).refused(2, "input")
     assert contents(folder) == before
 
 
@@ -150,9 +150,9 @@ def test_a_file_of_another_kind(nbtext: Any, folder: Path, command: str, part: s
     shutil.copy(folder / "n", folder / "n.joblib")
     shutil.copy(folder / "e.csv", folder / "text.joblib")
     before = contents(folder)
-    nbtext(*command.split(), cwd=folder).refused(2, part, "--force")
+    nbtext(command).refused(2, part, "--force")
     assert contents(folder) == before
-    nbtext(*command.split(), "--force", cwd=folder).ok()
+    nbtext(*command.split(), "--force").ok()
     assert contents(folder) != before
 
 
@@ -173,7 +173,7 @@ def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
         "export m --max-model-bytes 9KB -o small.joblib",
         "export m --max-model-bytes 8KB -o small.joblib",
     ):
-        nbtext(*command.split(), cwd=folder).ok()
+        nbtext(command).ok()
 
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.jsonl", "apple/out.tsv", "apple/out.jsonl"])
@@ -181,10 +181,10 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
     """The next run is refused, because nothing tells it from a document; `train` leaves it out by
     --exclude.
     """
-    expected = nbtext("predict", "docs", "-m", "m", "--to", name.partition(".")[2], cwd=folder).out
+    expected = nbtext("predict", "docs", "-m", "m", "--to", name.partition(".")[2]).out
     command = ("predict", "docs", "-m", "m", "-o", f"docs/{name}")
-    nbtext(*command, cwd=folder).ok()
-    result = nbtext(*command, cwd=folder)
+    nbtext(*command).ok()
+    result = nbtext(*command)
     said = (
         f"nbtext: -o: docs/{name} is an input, a document in SOURCE docs; write to another file\n"
     )
@@ -192,7 +192,7 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
     assert (folder / "docs" / name).read_text() == expected
     excluded = ("--exclude", "out.*")
     for _ in range(2):
-        nbtext("train", "docs", "-q", *excluded, "-o", "docs/apple/model.joblib", cwd=folder).ok()
+        nbtext("train", "docs", "-q", *excluded, "-o", "docs/apple/model.joblib").ok()
         assert load_model(folder / "docs/apple/model.joblib").counts_.statistics.n_documents == 2
 
 
@@ -215,9 +215,7 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
 )
 def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) -> None:
     """Model and texts cannot both come from it."""
-    nbtext(*command.split(), input=(folder / "m").read_bytes(), cwd=folder).refused(
-        2, "standard input"
-    )
+    nbtext(command, input=(folder / "m").read_bytes()).refused(2, "standard input")
 
 
 @pytest.mark.exhaustive(every=3)
@@ -239,7 +237,7 @@ def test_an_option_that_takes_one_value(
     nbtext: Any, folder: Path, command: str, option: str
 ) -> None:
     """Given twice it is refused; the last value does not silently win."""
-    nbtext(*command.split(), cwd=folder).refused(2, option, "more than once")
+    nbtext(command).refused(2, option, "more than once")
     assert not (folder / "new").exists()
 
 
@@ -268,11 +266,11 @@ def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, comma
     before = contents(folder)
     with open(folder / "m", "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        result = nbtext(*command.split(), cwd=folder)
+        result = nbtext(command)
     assert (result.status, result.err.count("\n")) == (1, 1), result.err
     assert "another nbtext" in result.err
     assert contents(folder) == before
-    nbtext(*command.split(), cwd=folder).ok()
+    nbtext(command).ok()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_gate_that_fails_writes_no_file(
     write_documents(tmp_path, n_labels)
     read = ["--label-separator", ";"] if n_labels == 2 else []
     nbtext("train", "d.csv", *read, "-q", "-o", "m").ok()
-    nbtext("predict", "d.csv", "-m", "m", "-q", "-o", "p.jsonl").ok()
+    nbtext("predict d.csv -m m -q -o p.jsonl").ok()
     if "-m" in subject:
         read = []
     metric = "micro_f1" if n_labels == 2 else "accuracy"

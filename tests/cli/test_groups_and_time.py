@@ -94,9 +94,7 @@ def test_forward_in_time(nbtext: Any, threads: Path) -> None:
     """Ten steps judge about ten elevenths, three steps three quarters; a label of the last days
     only is never known.
     """
-    ten = evaluation(
-        nbtext("evaluate", "letters.jsonl", "--order-field", "day", "--to", "json", cwd=threads)
-    )
+    ten = evaluation(nbtext("evaluate letters.jsonl --order-field day --to json", cwd=threads))
     assert 252 * 9 / 11 < ten["documents"] <= 252 * 10 / 11 + 7
     options = ("--order-field", "day", "--folds", "3", "--coverage", "0.8", "--to", "json")
     three = evaluation(nbtext("evaluate", "letters.jsonl", *options, cwd=threads))
@@ -109,7 +107,5 @@ def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
     rows = [json.loads(line) for line in (threads / "letters.jsonl").read_text().splitlines()]
     lines = [json.dumps({**row, "ward": int(row["thread"]) % 4}) for row in rows]
     (threads / "wards.jsonl").write_text("\n".join(lines))
-    found = evaluation(
-        nbtext("evaluate", "wards.jsonl", "--group-field", "ward", "--to", "json", cwd=threads)
-    )
+    found = evaluation(nbtext("evaluate wards.jsonl --group-field ward --to json", cwd=threads))
     assert found["documents"] == 252

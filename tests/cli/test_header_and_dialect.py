@@ -1,10 +1,10 @@
 """Tables: whether the first row is a header, other separators, and backslashes as escapes."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 ROWS = "win a prize now,spam\nlunch at noon,ham\nwin cash today,spam\nlunch with a friend,ham\n"
 NUMBERS = ("--text-field", "1", "--label-field", "2")
@@ -15,28 +15,26 @@ def folder(nbtext: Any, tmp_path: Path) -> Path:
     """A folder with tables of the same rows, and a model of the one with a header."""
     (tmp_path / "named.csv").write_text("text,label\n" + ROWS)
     (tmp_path / "plain.csv").write_text(ROWS)
-    nbtext("train", "named.csv", "-o", "m").ok()
+    nbtext("train named.csv -o m").ok()
     return tmp_path
 
 
 def labels_of(nbtext: Any, model: str) -> list[str]:
-    return [each["label"] for each in nbtext("inspect", model, "--to", "json").json["labels"]]
+    return [each["label"] for each in nbtext(f"inspect {model} --to json").json["labels"]]
 
 
 @pytest.mark.parametrize("text", ["alpha, text\nomega, eps\n", "text\nwin\n", "win;text\na;b\n"])
 def test_a_pipe_that_is_taken_for_a_table_is_named(nbtext: Any, folder: Path, text: str) -> None:
     """The first line has a column of the model, but may be a text; --input-format decides."""
-    ran = nbtext("predict", "-", "-m", "m", input=text.encode()).ok()
+    ran = nbtext("predict - -m m", input=text.encode()).ok()
     assert "standard input: read as a table" in ran.err and "--input-format lines" in ran.err
-    lines = nbtext("predict", "-", "-m", "m", "--input-format", "lines", input=text.encode()).ok()
+    lines = nbtext("predict - -m m --input-format lines", input=text.encode()).ok()
     assert (lines.err, lines.out.count("\n")) == ("", text.count("\n"))
 
 
 def test_a_pipe_of_a_model_of_numbers_is_named(nbtext: Any, folder: Path) -> None:
     nbtext("train", "plain.csv", *NUMBERS, "-o", "n").ok()
-    assert (
-        "the text in column 1" in nbtext("predict", "-", "-m", "n", input=b"win, cash\n").ok().err
-    )
+    assert "the text in column 1" in nbtext("predict - -m n", input=b"win, cash\n").ok().err
 
 
 @pytest.mark.parametrize(
@@ -45,7 +43,7 @@ def test_a_pipe_of_a_model_of_numbers_is_named(nbtext: Any, folder: Path) -> Non
 def test_a_pipe_with_the_columns_of_the_model_needs_no_word(
     nbtext: Any, folder: Path, text: str
 ) -> None:
-    assert nbtext("predict", "-", "-m", "m", input=text.encode()).ok().err == ""
+    assert nbtext("predict - -m m", input=text.encode()).ok().err == ""
 
 
 @pytest.mark.parametrize("end", [".csv", ".tsv", ".txt"])
@@ -83,16 +81,16 @@ def test_a_table_without_a_header_is_read_without_a_word(nbtext: Any, folder: Pa
 def test_a_header_that_is_told_by_the_label_alone(nbtext: Any, folder: Path) -> None:
     """`label` is the default name: a text of this word would be taken for it."""
     (folder / "t.csv").write_text("the white one,label\nwin cash,x\n")
-    ran = nbtext("predict", "t.csv", "-m", "m", "--text-field", "1").ok()
+    ran = nbtext("predict t.csv -m m --text-field 1").ok()
     assert "because it has the column label; give --no-header" in ran.err
-    nbtext("predict", "t.csv", "-m", "m", "--text-field", "1", "--header").ok()
-    plain = nbtext("predict", "t.csv", "-m", "m", "--text-field", "1", "--no-header").ok()
+    nbtext("predict t.csv -m m --text-field 1 --header").ok()
+    plain = nbtext("predict t.csv -m m --text-field 1 --no-header").ok()
     assert (plain.err, plain.out.count("\n"), ran.out.count("\n")) == ("", 2, 1)
 
 
 def test_each_of_several_files_has_its_own_header(nbtext: Any, folder: Path) -> None:
     (folder / "other.csv").write_text("label,text\nham,lunch\n")
-    ran = nbtext("predict", "named.csv", "other.csv", "-m", "m", "--text-field", "1").ok()
+    ran = nbtext("predict named.csv other.csv -m m --text-field 1").ok()
     assert ran.out.count("\n") == 5
     ran = nbtext("predict", "plain.csv", "named.csv", "other.csv", "-m", "m", *NUMBERS).ok()
     # the two with a header
@@ -100,7 +98,7 @@ def test_each_of_several_files_has_its_own_header(nbtext: Any, folder: Path) -> 
 
 
 def test_without_a_header_there_are_no_names(nbtext: Any, folder: Path) -> None:
-    nbtext("predict", "named.csv", "-m", "m", "--no-header").refused(
+    nbtext("predict named.csv -m m --no-header").refused(
         1, "no column `text`", "give numbers from 1"
     )
 
@@ -122,19 +120,10 @@ def test_options_of_tables_need_a_table(
 
 def test_columns_are_added_below_a_header_that_was_told(nbtext: Any, folder: Path) -> None:
     ran = nbtext(
-        "predict",
-        "named.csv",
-        "-m",
-        "m",
-        "--text-field",
-        "1",
-        "--header",
-        "--add-columns",
-        "--column-prefix",
-        "p_",
+        "predict named.csv -m m --text-field 1 --header --add-columns --column-prefix p_",
     ).ok()
     assert ran.rows[0] == ["text", "label", "p_label", "p_probability"]
-    ran = nbtext("predict", "plain.csv", "-m", "m", "--text-field", "1", "--add-columns").ok()
+    ran = nbtext("predict plain.csv -m m --text-field 1 --add-columns").ok()
     assert [row[:2] for row in ran.rows] == [line.split(",") for line in ROWS.splitlines()]
 
 
@@ -152,7 +141,7 @@ def test_any_character_separates_columns(
     if name != "-":
         (folder / "t").rename(folder / name)
     ran = nbtext("predict", name, "-m", "m", "--delimiter", typed, "--to", "jsonl", **given).ok()
-    plain = nbtext("predict", "named.csv", "-m", "m", "--to", "jsonl").ok()
+    plain = nbtext("predict named.csv -m m --to jsonl").ok()
     assert [each["scores"] for each in ran.records] == [each["scores"] for each in plain.records]
     columns = ("--add-columns", "--column-prefix", "p_")
     added = nbtext("predict", name, "-m", "m", "--delimiter", typed, *columns, **given).ok()
@@ -169,9 +158,9 @@ def test_what_is_no_delimiter(nbtext: Any, folder: Path, typed: str) -> None:
 def test_a_table_in_a_text_file_is_named(nbtext: Any, folder: Path) -> None:
     """A model of rows reads the lines of a .txt file whole, and says what else they may be."""
     (folder / "t.txt").write_text((folder / "named.csv").read_text().replace(",", "\t"))
-    assert "trained on rows" in nbtext("predict", "t.txt", "-m", "m").ok().err
+    assert "trained on rows" in nbtext("predict t.txt -m m").ok().err
     (folder / "u.txt").write_text("win, win, win\nlunch, or else, noon\n")
-    assert nbtext("predict", "u.txt", "-m", "m").ok().err == ""
+    assert nbtext("predict u.txt -m m").ok().err == ""
 
 
 SPARK = (
@@ -235,16 +224,11 @@ def test_backslashes_that_may_be_escapes_are_named(nbtext: Any, folder: Path) ->
     (folder / "t.csv").write_text(
         'text,label\n"win \\"a prize\\" now",spam\nlunch,ham\n"a ""b\\"" c",ham\n'
     )
-    assert (
-        "a backslash precedes a quote in line 2" in nbtext("predict", "t.csv", "-m", "m").ok().err
-    )
+    assert "a backslash precedes a quote in line 2" in nbtext("predict t.csv -m m").ok().err
     (folder / "n.tsv").write_text("text\tlabel\nwin\t\\N\nlunch\tham\n")
-    assert (
-        "a column is \\N; if backslashes are escapes"
-        in nbtext("predict", "n.tsv", "-m", "m").ok().err
-    )
+    assert "a column is \\N; if backslashes are escapes" in nbtext("predict n.tsv -m m").ok().err
     (folder / "ok.csv").write_text('text,label\n"a ""b\\"" c",ham\n"C:\\",spam\n')
-    assert nbtext("predict", "ok.csv", "-m", "m").ok().err == ""
+    assert nbtext("predict ok.csv -m m").ok().err == ""
 
 
 def test_labels_are_corrected_in_the_manner_of_the_file(nbtext: Any, folder: Path) -> None:
@@ -252,8 +236,8 @@ def test_labels_are_corrected_in_the_manner_of_the_file(nbtext: Any, folder: Pat
         'text\tlabel\nwin\\\tcash "now\tspam\nlunch\tham\n"a \\"b\\""\tham\n'
     )
     decisions = [{"id": "t.tsv:2", "decision": "relabel", "label": "a\tb \\"}]
-    (folder / "d.jsonl").write_text("".join(json.dumps(each) + "\n" for each in decisions))
-    nbtext("review", "t.tsv", "--apply", "d.jsonl", "--escape", "backslash", "-o", "u.tsv").ok()
+    write_rows(folder / "d.jsonl", decisions)
+    nbtext("review t.tsv --apply d.jsonl --escape backslash -o u.tsv").ok()
     assert (folder / "u.tsv").read_text().splitlines()[1:3] == [
         'win\\\tcash "now\ta\\\tb \\\\',
         "lunch\tham",

@@ -64,7 +64,7 @@ def test_every_format(nbtext: Any, tmp_path: Path) -> None:
     option.
     """
     write_documents(tmp_path)
-    plain = nbtext("evaluate", "d.csv", "--folds", "3", "--to", "json").ok()
+    plain = nbtext("evaluate d.csv --folds 3 --to json").ok()
     found = {}
     probabilities = {}
     for name in ("h.csv", "h.tsv", "h.md", "h.jsonl", "h.json", "h.csv.gz", "h"):
@@ -122,16 +122,7 @@ def test_each_way_to_split_and_to_train(nbtext: Any, tmp_path: Path) -> None:
             assert [row["fold"] for row in rows] == sorted(row["fold"] for row in rows)
             assert rows[0]["id"] == "d12"
     piped = nbtext(
-        "evaluate",
-        "-",
-        "--input-format",
-        "csv",
-        "--folds",
-        "2",
-        "--model",
-        "combined",
-        "--held-out",
-        "p.csv",
+        "evaluate - --input-format csv --folds 2 --model combined --held-out p.csv",
         input=(tmp_path / "d.csv").read_bytes(),
     ).ok()
     assert piped.status == 0
@@ -173,16 +164,14 @@ def test_spreadsheet_safe(nbtext: Any, tmp_path: Path) -> None:
 
 def test_what_is_refused(nbtext: Any, model: str, tmp_path: Path) -> None:
     write_documents(tmp_path)
-    nbtext("evaluate", "d.csv", "-m", model, "--held-out", "h.csv").refused(
-        2, "--held-out: needs --folds or"
-    )
+    nbtext(f"evaluate d.csv -m {model} --held-out h.csv").refused(2, "--held-out: needs --folds or")
     for name, message in (
         ("-", "name a file"),
         ("h.parquet", "cannot have this format"),
         ("absent/h.csv", "cannot be written"),
         ("d.csv", "is also an input"),
     ):
-        assert nbtext("evaluate", "d.csv", "--folds", "2", "--held-out", name).refused(
+        assert nbtext(f"evaluate d.csv --folds 2 --held-out {name}").refused(
             1 if "absent" in name else 2, message
         )
     gate = ["--fail-under", "log_loss=0"]

@@ -1,6 +1,5 @@
 """Help: each command says what it does, and ends in an example that does it; Tab knows the same."""
 
-import json
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ from typing import Any
 import click
 import pytest
 from command_line import DELETED
+from made_files import write_rows
 
 from nbtext.cli.command import TOPICS, Command, Option
 from nbtext.cli.main import COMMANDS, cli
@@ -54,9 +54,7 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
         {"text": file.read_text(), "label": "trash"}
         for file in sorted(letters.glob("train/trash/*.txt"))[:2]
     ]
-    (path / "withdrawn.jsonl").write_text(
-        "".join(json.dumps(document) + "\n" for document in withdrawn)
-    )
+    write_rows(path / "withdrawn.jsonl", withdrawn)
     return path
 
 
@@ -195,7 +193,7 @@ def test_the_suffix_implies_the_format(
     """`-o x.jsonl` writes JSON lines; --to wins, and without either it is as before."""
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
-    result = nbtext(*command.split())
+    result = nbtext(command)
     assert (result.status, result.out) == (0, ""), result.err
     (output,) = tmp_path.glob("x*")
     assert output.read_bytes().startswith(start), output.read_bytes()[:50]
@@ -205,7 +203,7 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
     """Export must know the format; a result is TSV in a file of any name, and what --to says in
     each file.
     """
-    nbtext("export", model, "-o", "x").refused(
+    nbtext(f"export {model} -o x").refused(
         2, "--to: is needed, because the suffix of -o does not name a format"
     )
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
@@ -235,7 +233,7 @@ def test_an_output_is_never_plain_under_the_name_of_a_compression(
     """
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
-    result = nbtext(*command.split()).refused(2)
+    result = nbtext(command).refused(2)
     assert result.err.startswith(f"nbtext: {option}: x")
     assert f"this output cannot be compressed; leave out {suffix}" in result.err
     assert list(tmp_path.glob("x*")) == []
@@ -278,7 +276,7 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
 
 def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
     """A word that is to be typed stands in small letters, and in capitals what it stands for."""
-    shown = nbtext("train", "--help", COLUMNS="80").out
+    shown = nbtext("train --help", COLUMNS="80").out
     for name in (
         "--stop-words english|FILE",
         "--select mi:N|chi2:N",
@@ -293,10 +291,10 @@ def test_topics(nbtext: Any) -> None:
     have.
     """
     listed = nbtext("help", COLUMNS="80").ok().out
-    assert nbtext("help", "-h").ok()
+    assert nbtext("help -h").ok()
     for topic in ("input", "features", "model", "output", "running"):
         assert f"\n  {topic} " in listed
-        shown = nbtext("help", topic, COLUMNS="80").ok().out
+        shown = nbtext(f"help {topic}", COLUMNS="80").ok().out
         names = re.split(r",?\s+", shown.split("or most: ")[1].strip().rstrip("."))
         assert {"evaluate", "compare"} - DELETED <= set(names)
         for name in names:
@@ -306,7 +304,7 @@ def test_topics(nbtext: Any) -> None:
             }
             assert options <= flags_in(shown)
         assert shown.count("--min-df N ") == (topic == "features")
-    assert len(nbtext("evaluate", "--help").out.splitlines()) < 220
+    assert len(nbtext("evaluate --help").out.splitlines()) < 220
 
 
 def test_help_of_a_command(nbtext: Any) -> None:
@@ -319,7 +317,7 @@ def test_help_of_a_command(nbtext: Any) -> None:
         assert f"\n  {name} " in listed
     for name, wanted in (("featurs", "features"), ("evalute", "evaluate"), ("xyz", "there are ")):
         nbtext("help", name).refused(2, f"there is no topic or command {name!r}", wanted)
-    nbtext("help", "input", "output").refused(2, "unexpected extra argument")
+    nbtext("help input output").refused(2, "unexpected extra argument")
     nbtext("hlep").refused(2, "Did you mean help?")
     assert "nbtext help" in nbtext("--help").out
 
@@ -350,7 +348,7 @@ def completed(*words: str) -> list[str]:
 
 
 def test_tab(model: str) -> None:
-    """Completes commands, options, formats, models between commas, and the labels of the model that
+    """Completes commands, options, formats, and the labels of the model that
     is named.
     """
     assert completed("nbtext", "expl") == ["explain"]

@@ -1,12 +1,12 @@
 """`train --holdout P`: a model of a part of the documents, evaluated on the others."""
 
-import json
 import shutil
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 SHARE = 0.3
 
@@ -45,7 +45,7 @@ def test_it_is_training_and_evaluating(
     if "best" not in options:  # which has a time limit
         nbtext("train", str(parts / "rest"), "-o", other, *options).ok()
         assert Path(one).read_bytes() == Path(other).read_bytes()
-    assert found.out == nbtext("evaluate", str(parts / "held"), "-m", one).out
+    assert found.out == nbtext(f"evaluate {parts}/held -m {one}").out
     assert 0.8 * SHARE < n_held_out / 336 < 1.2 * SHARE
 
 
@@ -66,8 +66,8 @@ def test_rows_of_a_table_with_several_labels(nbtext: Any, tmp_path: Path) -> Non
     rows = [
         {"text": f"word{i % 40} other{i % 7}", "label": ["a", "b"][: 1 + i % 2]} for i in range(400)
     ]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = nbtext("train", "t.jsonl", "--holdout", str(SHARE), "-o", "m").ok()
+    write_rows(tmp_path / "t.jsonl", rows)
+    found = nbtext(f"train t.jsonl --holdout {SHARE} -o m").ok()
     n_held_out = sum(is_held_out(row["text"]) for row in rows)  # type: ignore[arg-type]
     metrics = dict(line.split("\t")[:2] for line in found.out.splitlines())
     assert (int(metrics["documents"]), "micro_f1" in metrics) == (n_held_out, True)

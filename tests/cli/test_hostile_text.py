@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext.kernel import HAS_KERNEL
 
@@ -25,7 +26,7 @@ def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
     )
     said = "skipped 1: token of more than 65,535 bytes\n"
     for kernel in ("require", "off") if HAS_KERNEL else ("off",):
-        result = nbtext("train", "t.jsonl", "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
+        result = nbtext("train t.jsonl -o m.joblib", NBTEXT_KERNEL=kernel).ok()
         assert result.err.startswith(said)
         assert "3 features" in result.err
         for command in (
@@ -47,11 +48,11 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
         {"text": f"word{n % 3} more", "label": HOSTILE + str(n % 2), "id": HOSTILE}
         for n in range(20)
     ]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
+    write_rows(tmp_path / "t.jsonl", records)
+    nbtext("train t.jsonl -o m.joblib").ok()
     for command in ("predict", "evaluate"):
         for form in ("table", "markdown"):
-            result = nbtext(command, "t.jsonl", "-m", "m.joblib", "--to", form).ok()
+            result = nbtext(f"{command} t.jsonl -m m.joblib --to {form}").ok()
             assert not CONTROLS.search(result.out + result.err)
             assert "\\x1b" in result.out
     name = os.fsencode(HOSTILE.replace("/", "")) + b"\xff\n\t"
@@ -64,7 +65,7 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
         assert not CONTROLS.search(result.err)
         assert result.err.count("\n") == 1
     (tmp_path / "t.csv").write_text(f'"{HOSTILE}",b\nx,y\n')
-    assert not CONTROLS.search(nbtext("train", "t.csv", "-o", "x").refused(1).err)
+    assert not CONTROLS.search(nbtext("train t.csv -o x").refused(1).err)
 
 
 @pytest.mark.exhaustive(every=3)
@@ -73,14 +74,12 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
 )
 def test_any_label_comes_back_whole(nbtext: Any, tmp_path: Path, label: str) -> None:
     """From JSONL to a model, and from there to JSONL and CSV; in TSV on one line, in one column."""
-    (tmp_path / "t.jsonl").write_text(
-        "".join(
-            json.dumps({"text": text, "label": one}) + "\n"
-            for text, one in (("red", label or "e"), ("green", "x"))
-        )
+    write_rows(
+        tmp_path / "t.jsonl",
+        ({"text": text, "label": one} for text, one in (("red", label or "e"), ("green", "x"))),
     )
     label = label or "e"
-    nbtext("train", "t.jsonl", "-o", "m.joblib", "--smoothing", "0.1").ok()
+    nbtext("train t.jsonl -o m.joblib --smoothing 0.1").ok()
     asked = ["predict", "t.jsonl", "-m", "m.joblib"]
     written = label.encode("utf-8", "backslashreplace").decode()
     as_json = nbtext(*asked, "--to", "jsonl").records
@@ -112,7 +111,7 @@ def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
     cannot be read.
     """
     (tmp_path / "t.jsonl").write_text("\n".join(line for line, _ in JSON_LINES))
-    result = nbtext("predict", "t.jsonl", "-m", model, "--to", "jsonl")
+    result = nbtext(f"predict t.jsonl -m {model} --to jsonl")
     assert (result.status, result.err.count("\n")) == (0, 1)
     assert result.err.startswith("5 documents could not be read; the first is t.jsonl:")
     records = result.records
@@ -128,15 +127,15 @@ def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
 def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
     """NULs, unclosed quotes and long fields in CSV and TSV."""
     (tmp_path / "nul.csv").write_bytes(b"text,id\nred\x00round,1\n\x00,2\n")
-    result = nbtext("predict", "nul.csv", "-m", model)
+    result = nbtext(f"predict nul.csv -m {model}")
     assert (result.status, len(result.out.splitlines())) == (0, 2)
     (tmp_path / "open.csv").write_text('text,id\n"red round,1\nnever closed,2\n')
-    result = nbtext("predict", "open.csv", "-m", model)
-    assert "never closed" in nbtext("train", "open.csv", "-o", "x").err
+    result = nbtext(f"predict open.csv -m {model}")
+    assert "never closed" in nbtext("train open.csv -o x").err
     (tmp_path / "long.csv").write_text("text,id\n" + "word " * 1_000_000 + ",1\nred,2\n")
     assert (
         len(
-            nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000")
+            nbtext(f"predict long.csv -m {model} --max-document-bytes 1000000")
             .ok()
             .out.splitlines()
         )
@@ -144,9 +143,7 @@ def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Pat
     )
     assert (
         "1,000,000 bytes"
-        in nbtext(
-            "predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", "--to", "jsonl"
-        ).out
+        in nbtext(f"predict long.csv -m {model} --max-document-bytes 1000000 --to jsonl").out
     )
 
 
@@ -179,7 +176,7 @@ def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
 def test_a_document_of_nothing_but_nuls(nbtext: Any, model: str, tmp_path: Path) -> None:
     """It holds no token, in whatever format."""
     (tmp_path / "t.txt").write_bytes(bytes(100_000))
-    result = nbtext("predict", "t.txt", "-m", model, "--to", "jsonl")
+    result = nbtext(f"predict t.txt -m {model} --to jsonl")
     assert (result.status, result.json["known"]) == (0, 0)
 
 
@@ -195,7 +192,7 @@ def test_data_shown_on_a_terminal_are_harmless(
         json.dumps(record) + "\n" + json.dumps({**record, "label": "y"}) + "\n"
     )
     model = str(tmp_path / "m")
-    nbtext("train", "t.jsonl", "-o", model).ok()
+    nbtext(f"train t.jsonl -o {model}").ok()
     asked = {"inspect": [model], "sample": ["-m", model]}.get(
         command, [str(tmp_path / "t.jsonl"), "-m", model]
     )
@@ -211,7 +208,7 @@ def test_a_terminal_by_another_name(nbtext: Any, on_a_terminal: Any, tmp_path: P
     )
     model = str(tmp_path / "m")
     texts = str(tmp_path / "t.jsonl")
-    nbtext("train", texts, "-o", model).ok()
+    nbtext(f"train {texts} -o {model}").ok()
     for form in ("jsonl", "csv"):
         shown = on_a_terminal(
             "predict", texts, "-m", model, "--to", form, "-o", "/dev/stdout", TERM="dumb"

@@ -22,7 +22,7 @@ def fruit(nbtext: Any, tmp_path: Path) -> Path:
     for name, text in TEXTS.items():
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "td" / name).write_text(text)
-    nbtext("train", "td", "-q", "-o", "m.joblib").ok()
+    nbtext("train td -q -o m.joblib").ok()
     return tmp_path
 
 
@@ -30,34 +30,26 @@ def fruit(nbtext: Any, tmp_path: Path) -> Path:
 def test_a_file_is_answered_as_in_its_directory(nbtext: Any, fruit: Path, command: str) -> None:
     """predict FILE.txt and predict DIR give the same record for the same document."""
     arguments = (command, "-m", "m.joblib", "--to", "jsonl")
-    whole = nbtext(*arguments, "td", cwd=fruit).out.splitlines()
-    each = [nbtext(*arguments, f"td/{name}", cwd=fruit).out for name in TEXTS]
+    whole = nbtext(*arguments, "td").out.splitlines()
+    each = [nbtext(*arguments, f"td/{name}").out for name in TEXTS]
     assert "".join(each).splitlines() == whole
     (fruit / "plain").write_text(TEXTS["a/1.txt"])
-    assert nbtext(*arguments, "plain", cwd=fruit).out.count("\n") == 1
+    assert nbtext(*arguments, "plain").out.count("\n") == 1
 
 
 def test_the_format_that_is_asked_for_wins(nbtext: Any, fruit: Path) -> None:
     """So does what the name of a file tells."""
-    assert (
-        nbtext(
-            "predict", "td/a/1.txt", "-m", "m.joblib", "--input-format", "lines", cwd=fruit
-        ).out.count("\n")
-        == 2
-    )
+    assert nbtext("predict td/a/1.txt -m m.joblib --input-format lines").out.count("\n") == 2
     (fruit / "x.jsonl").write_text('{"text": "red"}\n{"text": "banana"}\n')
-    assert nbtext("predict", "x.jsonl", "-m", "m.joblib", cwd=fruit).out.count("\n") == 2
-    assert (
-        nbtext("predict", "-", "-m", "m.joblib", input=b"red\nbanana\n", cwd=fruit).out.count("\n")
-        == 2
-    )
+    assert nbtext("predict x.jsonl -m m.joblib").out.count("\n") == 2
+    assert nbtext("predict - -m m.joblib", input=b"red\nbanana\n").out.count("\n") == 2
 
 
 def test_a_model_of_lines_reads_lines(nbtext: Any, fruit: Path) -> None:
     """As it did before."""
     (fruit / "train.txt").write_text("__label__a red apple\n__label__b yellow banana\n")
-    nbtext("train", "train.txt", "-q", "-o", "lines.joblib", cwd=fruit).ok()
-    assert nbtext("predict", "td/a/1.txt", "-m", "lines.joblib", cwd=fruit).out.count("\n") == 2
+    nbtext("train train.txt -q -o lines.joblib").ok()
+    assert nbtext("predict td/a/1.txt -m lines.joblib").out.count("\n") == 2
 
 
 def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
@@ -65,20 +57,17 @@ def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
     (fruit / "more/a").mkdir(parents=True)
     (fruit / "more/a/3.txt").write_text("an apple\nred")
     keep = ("--keep-sample", "100")
-    nbtext("train", "td", "-q", *keep, "-o", "m.joblib", cwd=fruit).ok()
-    nbtext("train", "td", "more", "-q", *keep, "-o", "both.joblib", cwd=fruit).ok()
-    nbtext("train", "more", "-q", *keep, "-o", "more.joblib", cwd=fruit).ok()
-    nbtext("merge", "m.joblib", "more.joblib", "-q", "-o", "merged.joblib", cwd=fruit).ok()
-    nbtext("update", "m.joblib", "more", "-q", "-o", "updated.joblib", cwd=fruit).ok()
+    nbtext("train", "td", "-q", *keep, "-o", "m.joblib").ok()
+    nbtext("train", "td", "more", "-q", *keep, "-o", "both.joblib").ok()
+    nbtext("train", "more", "-q", *keep, "-o", "more.joblib").ok()
+    nbtext("merge m.joblib more.joblib -q -o merged.joblib").ok()
+    nbtext("update m.joblib more -q -o updated.joblib").ok()
     both = (fruit / "both.joblib").read_bytes()
     assert both == (fruit / "merged.joblib").read_bytes() == (fruit / "updated.joblib").read_bytes()
-    assert (
-        nbtext("forget", "both.joblib", "more/a/3.txt", "-q", "-o", "less.joblib", cwd=fruit).status
-        != 0
-    )
-    nbtext("forget", "both.joblib", "more", "-q", "-o", "less.joblib", cwd=fruit).ok()
+    assert nbtext("forget both.joblib more/a/3.txt -q -o less.joblib").status != 0
+    nbtext("forget both.joblib more -q -o less.joblib").ok()
     assert (fruit / "less.joblib").read_bytes() == (fruit / "m.joblib").read_bytes()
-    answer = nbtext("predict", "td/a/1.txt", "-m", "less.joblib", "--to", "jsonl", cwd=fruit).out
+    answer = nbtext("predict td/a/1.txt -m less.joblib --to jsonl").out
     assert json.loads(answer)["id"] == "td/a/1.txt"
 
 
@@ -108,13 +97,11 @@ def test_a_raw_mail_is_read_as_in_its_directory(nbtext: Any, tmp_path: Path, env
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         mail = f"{envelope}From: {name[0]}@example.org\nSubject: fruit\nX-Farm: {name[0]}land\n\n{words}\n"
         (tmp_path / "td" / name).write_text(mail)
-    nbtext("train", "td", "-q", "-o", "m.joblib").ok()
+    nbtext("train td -q -o m.joblib").ok()
     arguments = ("predict", "-m", "m.joblib", "--to", "jsonl")
     whole = nbtext(*arguments, "td").out
     each = [nbtext(*arguments, f"td/{name}").out for name in ("a/1", "a/2", "b/1", "b/2")]
     assert "".join(each) == whole
     piped = nbtext(*arguments, "-", input=(tmp_path / "td/a/1").read_bytes()).out
     assert json.loads(piped) | {"id": "td/a/1"} == json.loads(each[0])
-    assert (
-        "aland" not in nbtext("explain", "td/a/1", "-m", "m.joblib", "--input-format", "mbox").out
-    )
+    assert "aland" not in nbtext("explain td/a/1 -m m.joblib --input-format mbox").out

@@ -109,12 +109,12 @@ def test_all_inputs_are_tried() -> None:
 
 @pytest.fixture
 def folder(nbtext: Any, tmp_path: Path) -> Path:
-    make_originals(tmp_path, lambda *words: nbtext(*words, cwd=tmp_path).ok())
+    make_originals(tmp_path, lambda *words: nbtext(*words).ok())
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content.encode("latin-1"))
     (tmp_path / "unlabeled.csv").write_text("id,text\n1,red round\n2,yellow old\n3,long blue\n")
-    nbtext("train", "d.csv", "--hash-bits", "9", "-q", "-o", "hashed", cwd=tmp_path).ok()
-    nbtext("predict", "d.csv", "-m", "m", "-o", "predictions", cwd=tmp_path).ok()
+    nbtext("train d.csv --hash-bits 9 -q -o hashed").ok()
+    nbtext("predict d.csv -m m -o predictions").ok()
     return tmp_path
 
 
@@ -143,7 +143,7 @@ def feed(path: Path, content: bytes, run: Callable[[], Any]) -> Any:
 
 
 def answers(nbtext: Any, folder: Path, command: str, name: str) -> tuple[Any, ...]:
-    ran = nbtext(*command.replace("{", "").replace("}", "").split(), cwd=folder)
+    ran = nbtext(command.replace("{", "").replace("}", ""), cwd=folder)
     output = folder / "out"
     content = output.read_bytes() if output.exists() else b""
     output.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
     """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the
     criterion.
     """
-    record = nbtext("inspect", model, "--to", "json", "--by", "mi", "--features", "3").json
+    record = nbtext(f"inspect {model} --to json --by mi --features 3").json
     assert (record["model"], record["documents"], record["n_labels"]) == ("multinomial", 336, 6)
     assert record["chosen_by"] == "leave-one-out"
     assert 0.9 < record["expected"]["accuracy"] < 1
@@ -38,7 +38,7 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     ):
         nbtext(*options, *more, "-o", name, **variables).ok()
     assert len({(tmp_path / name).read_bytes() for name in "130"}) == 1
-    record = nbtext("inspect", "1", "--to", "json").json
+    record = nbtext("inspect 1 --to json").json
     wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
     assert wrong == round((1 - record["expected"]["accuracy"]) * 336) > 0
     first = record["confused"][0]
@@ -48,7 +48,7 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         str(first["first_as_second"] + first["second_as_first"]),
     ]
     for form in ("table", "markdown"):
-        shown = nbtext("inspect", "1", "--to", form).out
+        shown = nbtext(f"inspect 1 --to {form}").out
         line = next(line for line in shown.splitlines() if set(row) <= set(line.split()))
         assert line.split().index(row[0]) < line.split().index(row[1])
 
@@ -71,14 +71,14 @@ def test_a_linear_model(nbtext: Any, letters: Path, options: list[str], found: s
         "m",
     )
     nbtext(*arguments, *options).ok()
-    shown = nbtext("inspect", "m", "--to", "table").out
+    shown = nbtext("inspect m --to table").out
     assert "smoothing" not in shown
     assert next(line for line in shown.splitlines() if line.startswith("C ")).endswith(found)
 
 
 def test_a_word(nbtext: Any, model: str) -> None:
     """What is known of it in each label; of another one, that it is not known."""
-    shown = nbtext("inspect", model, "--word", "Parking", "--word", "zebra", "--to", "table").out
+    shown = nbtext(f"inspect {model} --word Parking --word zebra --to table").out
     assert "mutual information" in shown
     assert "zebra  is not in the vocabulary" in shown
 
@@ -87,8 +87,8 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
     """A model that was updated without a sample names the parameters that were fitted before, and
     shows no confusions; after calibration on labeled texts it does.
     """
-    nbtext("update", model, str(letters / "test"), "-q", "-o", "m").ok()
-    record = nbtext("inspect", "m", "--to", "json").json
+    nbtext(f"update {model} {letters}/test -q -o m").ok()
+    record = nbtext("inspect m --to json").json
     assert (record["expected"], record["confused"]) == (None, [])
     assert record["approximate"] == [
         "smoothing",
@@ -97,11 +97,10 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
         "nonconformity",
     ]
     assert (
-        "outlier threshold, nonconformity: fitted before"
-        in nbtext("inspect", "m", "--to", "markdown").out
+        "outlier threshold, nonconformity: fitted before" in nbtext("inspect m --to markdown").out
     )
-    nbtext("calibrate", "m", str(letters / "test"), "-q").ok()
-    record = nbtext("inspect", "m", "--to", "json").json
+    nbtext(f"calibrate m {letters}/test -q").ok()
+    record = nbtext("inspect m --to json").json
     assert record["approximate"] == []
     wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
     assert wrong == round((1 - record["expected"]["accuracy"]) * 84) > 0
@@ -111,8 +110,8 @@ def test_an_unknown_word_is_a_row(nbtext: Any, model: str) -> None:
     """In rows of fields, a word that the model does not know has one row, whose other fields are
     empty.
     """
-    assert nbtext("inspect", model, "--word", "zebra").ok().out == "zebra" + "\t" * 8 + "\n"
-    rows = nbtext("inspect", model, "--word", "zebra", "--word", "parking", "--to", "csv").ok().rows
+    assert nbtext(f"inspect {model} --word zebra").ok().out == "zebra" + "\t" * 8 + "\n"
+    rows = nbtext(f"inspect {model} --word zebra --word parking --to csv").ok().rows
     assert [row[:3] for row in rows[:3]] == [
         ["word", "label", "feature"],
         ["zebra", "", ""],
@@ -132,22 +131,22 @@ def test_hashed_words(nbtext: Any, letters: Path) -> None:
 def test_one_label(nbtext: Any, model: str) -> None:
     """--label shows one; mistyped, it is asked whether another was meant."""
     assert {
-        row.split("\t")[0] for row in nbtext("inspect", model, "--label", "taxes").out.splitlines()
+        row.split("\t")[0] for row in nbtext(f"inspect {model} --label taxes").out.splitlines()
     } == {"taxes"}
-    nbtext("inspect", model, "--label", "taxs").refused(2, "did you mean taxes?")
+    nbtext(f"inspect {model} --label taxs").refused(2, "did you mean taxes?")
 
 
 def test_a_matrix(nbtext: Any, letters: Path) -> None:
     """Its shape, entries, labels and settings."""
-    nbtext("vectorize", str(letters / "train"), "--ngrams", "1,2", "-o", "m.npz").ok()
-    record = nbtext("inspect", "m.npz", "--to", "json").json
+    nbtext(f"vectorize {letters}/train --ngrams 1,2 -o m.npz").ok()
+    record = nbtext("inspect m.npz --to json").json
     assert (record["documents"], record["kind"], record["settings"]) == (
         336,
         "counts",
         {"ngrams": [1, 2]},
     )
     assert record["labels"][0] == ["noise", 56]
-    assert "336 documents" in nbtext("inspect", "m.npz", "--to", "table").out
+    assert "336 documents" in nbtext("inspect m.npz --to table").out
 
 
 @pytest.mark.parametrize(
@@ -167,14 +166,9 @@ def test_a_blank_among_characters_is_shown(
     for command in (["inspect", path], ["explain", "-", "-m", path], ["diff", path, other]):
         table = nbtext(*command, "--to", "table", input=b"bins not emptied\n")
         assert "␣" in table.out, table.err
-    assert (
-        "␣"
-        not in nbtext("explain", "-", "-m", path, "--to", "json", input=b"bins not emptied\n").out
-    )
-    nbtext("train", str(letters / "train"), "--ngrams", "1,2", "--force", "-o", path).ok()
-    pairs = nbtext(
-        "explain", "-", "-m", path, "--to", "table", input=b"the bins were not emptied\n"
-    ).out
+    assert "␣" not in nbtext(f"explain - -m {path} --to json", input=b"bins not emptied\n").out
+    nbtext(f"train {letters}/train --ngrams 1,2 --force -o {path}").ok()
+    pairs = nbtext(f"explain - -m {path} --to table", input=b"the bins were not emptied\n").out
     assert re.search("^ (the bins|bins were|were not|not emptied) +1 ", pairs, re.MULTILINE), pairs
     assert "␣" not in pairs
 
@@ -185,12 +179,10 @@ def test_two_models(nbtext: Any, letters: Path, model: str) -> None:
     """
     halves = [str(letters / half) for half in ("train", "test")]
     nbtext("train", *halves, "--ngrams", "1,2", "-q", "-o", "b.joblib").ok()
-    result = nbtext("diff", model, "b.joblib", "--features", "2")
+    result = nbtext(f"diff {model} b.joblib --features 2")
     assert (result.status, result.err) == (0, "")
     assert "size\t\tdocuments\t336\t420\n" in result.out
     assert "setting\t\tngrams\t–\t1,2\n" in result.out
     assert sum(line.startswith("log-odds\t") for line in result.out.splitlines()) == 12
-    assert (
-        nbtext("diff", model, "b.joblib", "--features", "2", NBTEXT_KERNEL="off").out == result.out
-    )
-    assert "in both" in nbtext("diff", model, "b.joblib", "--to", "table").out
+    assert nbtext(f"diff {model} b.joblib --features 2", NBTEXT_KERNEL="off").out == result.out
+    assert "in both" in nbtext(f"diff {model} b.joblib --to table").out

@@ -92,7 +92,7 @@ def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
         ("predict", "texts.txt", "-m", "m2"),
     ):
         nbtext(*command).ok()
-    nbtext("forget", "m1", "l.tsv").refused(1, "--keywords")
+    nbtext("forget m1 l.tsv").refused(1, "--keywords")
 
 
 def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
             in nbtext("train", "texts.txt", "--keywords", name, "-o", name + ".m").ok().err
         )
     assert (tmp_path / "k.csv.m").read_bytes() == (tmp_path / "keywords.toml.m").read_bytes()
-    result = nbtext("predict", "-", "-m", "k.csv.m", input=b"free prize\nfree love\n")
+    result = nbtext("predict - -m k.csv.m", input=b"free prize\nfree love\n")
     assert [line.split("\t")[1] for line in result.out.splitlines()] == ["spam", "ham"]
 
 
@@ -359,7 +359,7 @@ def test_keywords_that_are_no_text(
 ) -> None:
     """One line says what the file is, and no model is written."""
     (tmp_path / "k.csv").write_bytes(content)
-    found = nbtext("train", str(letters / "train"), "--keywords", "k.csv", "-o", "m")
+    found = nbtext(f"train {letters}/train --keywords k.csv -o m")
     assert found.status != 0
     assert what in found.err
     assert len(found.err.strip().splitlines()) == 1

@@ -73,11 +73,11 @@ def test_a_pipe_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> 
     """A FIFO, and a link to one, get the bytes that a file gets, and stay what they are."""
     if command[0] == APPENDED:
         os.mkfifo(folder / "pipe")
-        nbtext(*complete(command, "pipe"), cwd=folder).refused(2)
+        nbtext(*complete(command, "pipe")).refused(2)
         assert stat.S_ISFIFO((folder / "pipe").lstat().st_mode)
         return
     suffix = suffix_of(command)
-    nbtext(*complete(command, f"file{suffix}"), cwd=folder).ok()
+    nbtext(*complete(command, f"file{suffix}")).ok()
     expected = (folder / f"file{suffix}").read_bytes()
     (folder / f"file{suffix}").unlink()
     fifo = folder / f"pipe{suffix}"
@@ -86,9 +86,7 @@ def test_a_pipe_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> 
     link.symlink_to(fifo.name)
     before = contents(folder)
     for name in (fifo, link):
-        found = received(
-            fifo, lambda name=name: nbtext(*complete(command, name.name), cwd=folder).ok()
-        )
+        found = received(fifo, lambda name=name: nbtext(*complete(command, name.name)).ok())
         # it shows times
         assert found == expected or (command[0] == "compare" and len(found) > len(expected) // 2)
         assert stat.S_ISFIFO(fifo.lstat().st_mode)
@@ -106,7 +104,7 @@ def test_a_character_device_is_written_to(nbtext: Any, folder: Path, command: li
     link.symlink_to(device.name)
     before = contents(folder)
     for name in (device, link):
-        ran = nbtext(*complete(command, name.name), cwd=folder)
+        ran = nbtext(*complete(command, name.name))
         if command[0] == APPENDED:
             ran.refused(2)
         else:
@@ -133,7 +131,7 @@ def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str],
         before = contents(folder)
         status = special.stat()
         for name in (special, link):
-            ran = nbtext(*complete(command, name.name), cwd=folder)
+            ran = nbtext(*complete(command, name.name))
             if kind == "directory" and command[0] == APPENDED:
                 ran.refused(2)  # before, because there is no terminal
             else:
@@ -197,19 +195,15 @@ def test_a_model_from_a_pipe_is_not_replaced(nbtext: Any, folder: Path, command:
     """Without -o the changed model would go into the pipe from which it was read."""
     os.mkfifo(folder / "pipe")
     hint = "is not a regular file, so that the changed model cannot replace it; name the new file with -o"
-    nbtext(*command.format("pipe").split(), cwd=folder).refused(2, "MODEL: pipe", hint)
+    nbtext(command.format("pipe")).refused(2, "MODEL: pipe", hint)
     assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
 
 
 def test_a_device_for_answers_and_feedback(nbtext: Any, folder: Path) -> None:
     """`demo` and `serve` write into directories: something else in their place is refused."""
     os.mkfifo(folder / "pipe")
-    nbtext("demo", "pipe", cwd=folder).refused(2, "pipe")
-    nbtext("serve", "-m", "m", "--port", "0", "--feedback-dir", "pipe", cwd=folder).refused(
-        1, "pipe"
-    )
+    nbtext("demo pipe").refused(2, "pipe")
+    nbtext("serve -m m --port 0 --feedback-dir pipe").refused(1, "pipe")
     (folder / "feedback").mkdir()
     os.mkfifo(folder / "feedback" / "m.jsonl")
-    nbtext("serve", "-m", "m", "--port", "0", "--feedback-dir", "feedback", cwd=folder).refused(
-        1, "m.jsonl"
-    )
+    nbtext("serve -m m --port 0 --feedback-dir feedback").refused(1, "m.jsonl")

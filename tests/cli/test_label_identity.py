@@ -1,16 +1,13 @@
 """A label is one value in every format, in Python, in the service and in files of predictions."""
 
-import csv
-import io
 import json
 import math
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext import TextClassifier
 from nbtext.errors import InputError
@@ -50,49 +47,6 @@ def rows_of(values: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as programs do: the missing values are empty cells of a text file, and nulls
-    elsewhere.
-    """
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(rows))
-    elif path.suffix in (".csv", ".tsv"):
-        file = io.StringIO(newline="")
-        writer = csv.writer(
-            file, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n"
-        )
-        is_missing = [
-            value is None or (isinstance(value, float) and math.isnan(value))
-            for value in columns["label"]
-        ]
-        cells = [
-            "" if missing else value
-            for value, missing in zip(columns["label"], is_missing, strict=True)
-        ]
-        writer.writerows([list(columns), *zip(columns["id"], columns["text"], cells, strict=True)])
-        path.write_bytes(file.getvalue().encode())
-    elif path.suffix == ".db":
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("create table t (id, text, label)")
-            connection.executemany(
-                "insert into t values (?, ?, ?)", [tuple(row.values()) for row in rows]
-            )
-            connection.commit()
-    else:
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.feather
-        import pyarrow.parquet
-
-        written = pa.table(columns)
-        if path.suffix == ".parquet":
-            pyarrow.parquet.write_table(written, path)
-        else:
-            pyarrow.feather.write_feather(written, path)
-
-
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_format_gives_the_same_labels(
     nbtext: Callable[..., Any], tmp_path: Path, kind: str
@@ -106,7 +60,7 @@ def test_every_format_gives_the_same_labels(
     for name in FORMATS:
         if kind == "booleans" and name == "db":  # SQLite has none
             continue
-        write(tmp_path / f"t.{name}", rows)
+        write_rows(tmp_path / f"t.{name}", rows)
         for kernel in ("", "off"):
             output = f"{name}{kernel}.joblib"
             done = nbtext(
@@ -132,9 +86,9 @@ def test_predictions_are_compared_with_the_labels_of_any_format(
     rows = rows_of(TABLES[kind][0])
     names = [name for name in FORMATS if not (kind == "booleans" and name == "db")]
     for name in names:
-        write(tmp_path / f"t.{name}", rows)
-    nbtext("train", "t.parquet", "--skip-unlabeled", "-o", "m.joblib").ok()
-    nbtext("predict", "t.csv", "-m", "m.joblib", "-o", "p.jsonl").ok()
+        write_rows(tmp_path / f"t.{name}", rows)
+    nbtext("train t.parquet --skip-unlabeled -o m.joblib").ok()
+    nbtext("predict t.csv -m m.joblib -o p.jsonl").ok()
     for name in names:
         ways = (["-m", "m.joblib"], ["--predictions", "p.jsonl"])
         for way in ways:
@@ -151,16 +105,14 @@ def test_lists_of_any_values(nbtext: Callable[..., Any], tmp_path: Path) -> None
 
     lists: list[list[Any]] = [[1, 2], [2], [None, 1], [], [None]] * 4
     texts = ["red round", "long", "red", "blue", "blue blue"] * 4
-    (tmp_path / "t.jsonl").write_text(
-        "".join(
-            json.dumps({"text": text, "label": labels}) + "\n"
-            for text, labels in zip(texts, lists, strict=True)
-        )
+    write_rows(
+        tmp_path / "t.jsonl",
+        ({"text": text, "label": labels} for text, labels in zip(texts, lists, strict=True)),
     )
     table = pa.table({"text": texts, "label": pa.array(lists, pa.list_(pa.int32()))})
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     for name in ("jsonl", "parquet"):
-        nbtext("train", f"t.{name}", "-o", f"{name}.joblib").ok()
+        nbtext(f"train t.{name} -o {name}.joblib").ok()
     assert (tmp_path / "jsonl.joblib").read_bytes() == (tmp_path / "parquet.joblib").read_bytes()
     model = TextClassifier.load(tmp_path / "jsonl.joblib")
     assert model.fitted_.labels == ("1", "2")
@@ -227,7 +179,7 @@ def test_a_quote_after_blanks_that_is_not_closed_is_plain(
 ) -> None:
     """It takes no other row with it."""
     (tmp_path / "t.csv").write_text('text,label\nxx yy, "a\nzz,b\nxx ww,b\n')
-    nbtext("train", "t.csv", "-o", "m.joblib").ok()
+    nbtext("train t.csv -o m.joblib").ok()
     assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ('"a', "b")
 
 
@@ -236,7 +188,7 @@ def test_folders_and_headers_are_trimmed(nbtext: Callable[..., Any], tmp_path: P
     for name in ("a ", "a", "b\u00a0", "\u00a0"):
         (tmp_path / "d" / name).mkdir(parents=True)
         (tmp_path / "d" / name / "1.txt").write_text("some words\n")
-    done = nbtext("train", "d", "--skip-unlabeled", "-o", "m.joblib").ok()
+    done = nbtext("train d --skip-unlabeled -o m.joblib").ok()
     assert "skipped 1: without a label (--skip-unlabeled)" in done.err
     assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("a", "b")
 
@@ -281,9 +233,7 @@ def test_ids_and_typed_labels_are_trimmed(
         "".join(f'{{"text": "red", "id": {value}}}\n' for value in values)
     )
     nbtext("train", "t.jsonl", "--label", " q ", "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
-    rows = (
-        nbtext("predict", "t.jsonl", "-m", "m.joblib", NBTEXT_KERNEL=kernel).ok().out.splitlines()
-    )
+    rows = nbtext("predict t.jsonl -m m.joblib", NBTEXT_KERNEL=kernel).ok().out.splitlines()
     found = [row.split("\t") for row in rows]
     assert [row[0] for row in found] == [
         "a",

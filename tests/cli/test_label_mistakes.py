@@ -28,7 +28,7 @@ def write(path: Path, labels: Sequence[Any], n: int = 4) -> Path:
 def said(nbtext: Callable[..., Any], labels: Sequence[Any], tmp_path: Path) -> str:
     """What training on these labels says."""
     write(tmp_path / "t.jsonl", labels)
-    return str(nbtext("train", "t.jsonl", "-o", "m.joblib").ok().err)
+    return str(nbtext("train t.jsonl -o m.joblib").ok().err)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
     like.
     """
     write(tmp_path / "t.jsonl", ["spam", "ham"])
-    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
+    nbtext("train t.jsonl -o m.joblib").ok()
     write(tmp_path / "some.jsonl", ["spam", "Ham", "junk"])
     write(tmp_path / "none.jsonl", ["Spam", "x\x1b"])
     names = {"some": "Ham (like ham); junk", "none": "Spam (like spam); x\\x1b"}
@@ -141,7 +141,7 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
         ): "the predictions have none of the labels of the documents: {}; they have ham; spam\n",
     }
     for (name, way), line in lines.items():
-        nbtext("predict", f"{name}.jsonl", "-m", "m.joblib", "-o", "p.jsonl").ok()
+        nbtext(f"predict {name}.jsonl -m m.joblib -o p.jsonl").ok()
         command = ("evaluate", f"{name}.jsonl", way, "m.joblib" if way == "-m" else "p.jsonl")
         assert line.format(names[name]) in nbtext(*command).ok().err
         assert nbtext(*command, "-q").ok().err == ""
@@ -150,10 +150,10 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
     nbtext(*calibrate, "none.jsonl").refused(
         1, "none of the labels 'Spam', 'x\\x1b'; it has 'ham', 'spam'"
     )
-    updated = nbtext("update", "m.joblib", "some.jsonl", "-o", "u.joblib").ok()
+    updated = nbtext("update m.joblib some.jsonl -o u.joblib").ok()
     assert "new labels: Ham (like ham); junk\n" in updated.err
-    assert "new labels" not in nbtext("update", "m.joblib", "t.jsonl", "-o", "u.joblib").ok().err
-    assert "does not know" not in nbtext("evaluate", "t.jsonl", "-m", "m.joblib").ok().err
+    assert "new labels" not in nbtext("update m.joblib t.jsonl -o u.joblib").ok().err
+    assert "does not know" not in nbtext("evaluate t.jsonl -m m.joblib").ok().err
 
 
 def test_labels_of_several_that_the_model_does_not_know(
@@ -161,14 +161,11 @@ def test_labels_of_several_that_the_model_does_not_know(
 ) -> None:
     """A model of several labels, too."""
     write(tmp_path / "t.jsonl", [["a"], ["b", "a"], ["b"], []])
-    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
+    nbtext("train t.jsonl -o m.joblib").ok()
     write(tmp_path / "e.jsonl", [["A", "b"], ["b"]])
     line = "the model does not know 1 of 2 labels of the documents: A (like a); it knows a; b\n"
-    assert line in nbtext("evaluate", "e.jsonl", "-m", "m.joblib").ok().err
-    assert (
-        "new labels: A (like a)\n"
-        in nbtext("update", "m.joblib", "e.jsonl", "-o", "u.joblib").ok().err
-    )
+    assert line in nbtext("evaluate e.jsonl -m m.joblib").ok().err
+    assert "new labels: A (like a)\n" in nbtext("update m.joblib e.jsonl -o u.joblib").ok().err
 
 
 def test_a_label_that_is_never_predicted_may_be_rare(

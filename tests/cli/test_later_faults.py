@@ -132,7 +132,7 @@ def test_the_same_records_and_the_same_error(
         write_lines(f"{number}.jsonl", 1, number)
     write_lines("t.jsonl", 100)
     (tmp_path / "end.csv").write_text("words,label\nred,a\n")
-    nbtext("train", "t.jsonl", "--model", "multinomial", "-q", "-o", "m").ok()
+    nbtext("train t.jsonl --model multinomial -q -o m").ok()
     sources = [*(f"{number}.jsonl" for number in range(10)), fault(tmp_path), "9.jsonl", "end.csv"]
     given = [part for word in command.split() for part in (sources if word == "{}" else [word])]
     first, *others = [nbtext(*given, "-j", jobs) for jobs in ("1", "2", "4")]

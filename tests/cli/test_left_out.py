@@ -26,7 +26,7 @@ def tree(nbtext: Any, tmp_path: Path) -> Path:
     }.items():
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "td" / name).write_text(text)
-    nbtext("train", "td", "-q", "-o", "m").ok()
+    nbtext("train td -q -o m").ok()
     (tmp_path / "td/a/2.png").write_bytes(PNG)
     (tmp_path / "td/b/.hidden").write_text("x")
     (tmp_path / "td/README.md").write_text("about")
@@ -50,7 +50,7 @@ def test_a_file_that_is_not_text_has_a_record_in_its_place(
     )
     assert "1 document could not be read; the first is td/a/2.png: is an image, not text" in ran.err
     assert "skipped 1: nbtext model" in ran.err and "skipped 1: file about the directory" in ran.err
-    lines = nbtext("predict", "td", "-m", "m", "--input-format", "lines", cwd=tree).out.splitlines()
+    lines = nbtext("predict td -m m --input-format lines", cwd=tree).out.splitlines()
     unread = [line.split("\t")[0] for line in lines if not line.split("\t")[1]]
     assert unread == ["td/a/2.png"]
 
@@ -64,13 +64,13 @@ def test_each_skipped_file_is_named_with_v(nbtext: Any, tree: Path) -> None:
             "td/b/model: nbtext model",
         ):
             assert f"nbtext: skipped {line}\n" in said
-    said = nbtext("train", "td", "-v", "-o", "n", "--exclude", "1.*", cwd=tree).err
+    said = nbtext("train td -v -o n --exclude 1.*", cwd=tree).err
     assert (
         "nbtext: skipped td/README.md: file about the directory, such as README or LICENSE\n"
         in said
     )
     assert "nbtext: skipped td/a/1.txt: excluded by --exclude\n" in said
-    assert "1.txt" not in nbtext("train", "td", "-o", "n", "--exclude", "1.*", cwd=tree).err
+    assert "1.txt" not in nbtext("train td -o n --exclude 1.*", cwd=tree).err
 
 
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect"])
@@ -95,7 +95,7 @@ def test_an_office_document_is_not_a_matrix(
             ran.err
         )
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04" + bytes(40))
-    assert "is not a valid matrix file" in nbtext("train", "broken.npz", "-o", "m").err
+    assert "is not a valid matrix file" in nbtext("train broken.npz -o m").err
 
 
 def test_rows_without_a_label_are_left_out_on_request(nbtext: Any, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_rows_without_a_label_are_left_out_on_request(nbtext: Any, tmp_path: Pat
         ran = nbtext(*command, "--skip-unlabeled")
         assert "t.csv:3" not in ran.err, ran.err
         assert "skipped 1: without a label" in ran.err or command[0] == "forget", ran.err
-    nbtext("predict", "t.csv", "-m", "m", "--skip-unlabeled").refused(2)
+    nbtext("predict t.csv -m m --skip-unlabeled").refused(2)
 
 
 DATES = [
@@ -164,5 +164,5 @@ def test_an_order_of_dates_as_typed(nbtext: Any, tmp_path: Path) -> None:
         f"word{n % 3},{'ab'[n % 2]},{n + 1:02}.{12 - n % 12:02}.2024\n" for n in range(20)
     )
     (tmp_path / "t.csv").write_text(f"text,label,day\n{rows}")
-    ran = nbtext("evaluate", "t.csv", "--folds", "3", "--order-field", "day")
+    ran = nbtext("evaluate t.csv --folds 3 --order-field day")
     assert ran.status == 2 and "--order-field: the order of dates such as '" in ran.err

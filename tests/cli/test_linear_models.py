@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext.kernel import HAS_KERNEL
 
@@ -72,18 +73,15 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
     """A saved model of two labels, which has one hyperplane, predicts as before; linear models find
     no outliers.
     """
-    (tmp_path / "texts.jsonl").write_text(
-        "".join(
-            json.dumps({"text": text, "label": label}) + "\n"
+    write_rows(
+        tmp_path / "texts.jsonl",
+        (
+            {"text": text, "label": label}
             for text, label in [("cheap pills now", "spam"), ("lunch at noon", "ham")] * 6
-        )
+        ),
     )
-    assert nbtext("train", "texts.jsonl", "-o", "m", "--model", "nbsvm", cwd=tmp_path).status == 0
-    found = json.loads(
-        nbtext(
-            "predict", "-", "-m", "m", "--to", "jsonl", input=b"cheap lunch pills\n", cwd=tmp_path
-        ).out
-    )
+    assert nbtext("train texts.jsonl -o m --model nbsvm").status == 0
+    found = json.loads(nbtext("predict - -m m --to jsonl", input=b"cheap lunch pills\n").out)
     assert (found["label"], found["outlier"]) == ("spam", None)
 
 
@@ -154,12 +152,12 @@ def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_pa
         "-o",
         "m",
     )
-    result = nbtext(*options, cwd=tmp_path)
+    result = nbtext(*options)
     assert result.err.endswith(
         "; C 1; no estimate without calibration (nbtext evaluate --folds gives one)\n"
     )
-    assert "expected" in nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out
-    answer = nbtext("predict", "-", "-m", "m", "--coverage", "0.9", input=b"bins\n", cwd=tmp_path)
+    assert "expected" in nbtext("inspect m --to json").out
+    answer = nbtext("predict - -m m --coverage 0.9", input=b"bins\n")
     assert answer.status != 0
     assert answer.err.count("\n") == 1
 
@@ -172,11 +170,9 @@ def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: st
         json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12)
     )
     (tmp_path / "texts.jsonl").write_text(lines)
-    result = nbtext("train", "texts.jsonl", "--model", model, "--idf", idf, "-o", "m", cwd=tmp_path)
+    result = nbtext("train", "texts.jsonl", "--model", model, "--idf", idf, "-o", "m")
     assert (result.status, result.err.count("\n")) == (0, 1)
-    found = json.loads(
-        nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"one\n", cwd=tmp_path).out
-    )
+    found = json.loads(nbtext("predict - -m m --to jsonl", input=b"one\n").out)
     assert 0 < found["probability"] <= 1
 
 
@@ -184,13 +180,11 @@ def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: st
 def test_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path, model: str) -> None:
     """NumPy and SciPy fit the model, and give the same labels."""
     options = ("train", str(letters / "train"), "--model", model, "--weighting", "tfidf", "-o")
-    result = nbtext(*options, "plain", cwd=tmp_path, NBTEXT_KERNEL="off")
+    result = nbtext(*options, "plain", NBTEXT_KERNEL="off")
     assert (result.status, result.err.count("\n")) == (0, 1)
-    assert nbtext(*options, "compiled", cwd=tmp_path).status == 0
+    assert nbtext(*options, "compiled").status == 0
     found = [
-        json.loads(
-            nbtext("evaluate", str(letters / "test"), "-m", name, "--to", "json", cwd=tmp_path).out
-        )
+        json.loads(nbtext(f"evaluate {letters}/test -m {name} --to json").out)
         for name in ("plain", "compiled")
     ]
     assert abs(found[0]["accuracy"] - found[1]["accuracy"]) <= 0.01

@@ -54,9 +54,9 @@ def test_header_as_typed(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(
         "label,text\nham,lunch meeting\nspam,win prize\nham,lunch\nspam,prize\n"
     )
-    nbtext("train", "a.csv", "-o", "m").ok()
+    nbtext("train a.csv -o m").ok()
     mail = b"From: a@example.org\nSubject: win\nX-Nbtext-Label: ham\n\na prize\n"
-    out = nbtext("predict", "-", "-m", "m", "--to", "header", input=mail).out
+    out = nbtext("predict - -m m --to header", input=mail).out
     assert re.fullmatch(r"X-Nbtext-Label: spam; probability=0\.\d{6}\n", out)
     empty = b"From: a@example.org\nTo: b\n\n\n"
     known = ("--min-known", "0.5")

@@ -1,7 +1,6 @@
 """The four main commands as a user types them."""
 
 import csv
-import io
 import json
 import random
 import shutil
@@ -18,7 +17,7 @@ def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) ->
     """Training writes the model, and one summary line to standard error; nothing goes to standard
     output.
     """
-    result = nbtext("train", str(letters / "train"), "-o", "model.joblib")
+    result = nbtext(f"train {letters}/train -o model.joblib")
     assert (result.status, result.out) == (0, "")
     assert result.err.startswith("complement: 336 documents, 6 labels, ")
     assert "leave-one-out" in result.err
@@ -27,22 +26,22 @@ def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) ->
 
 def test_train_says_what_its_figures_are_of(nbtext: Any, letters: Path) -> None:
     """If leave-one-out scores few documents, or there is one label, the summary states it."""
-    result = nbtext("train", str(letters / "train"), "--keep-sample", "20", "-o", "m")
+    result = nbtext(f"train {letters}/train --keep-sample 20 -o m")
     assert result.err.endswith(" (leave-one-out of 20 documents)\n")
-    result = nbtext("train", "-", "-o", "m", input=b'{"text": "one word", "label": "x"}\n')
+    result = nbtext("train - -o m", input=b'{"text": "one word", "label": "x"}\n')
     assert result.err.startswith("multinomial: 1 document, 1 label, 2 features; smoothing 1; ")
     assert result.err.endswith("; there is only one label, which is predicted for every document\n")
 
 
 def test_quiet(nbtext: Any, letters: Path) -> None:
     """With --quiet it says nothing at all."""
-    result = nbtext("train", str(letters / "train"), "-q", "-o", "model.joblib")
+    result = nbtext(f"train {letters}/train -q -o model.joblib")
     assert (result.status, result.out, result.err) == (0, "", "")
 
 
 def test_through_a_pipe(nbtext: Any, forker: Any, letters: Path, tmp_path: Path) -> None:
     """Without -o the model goes to standard output, the same bytes as to a file."""
-    nbtext("train", str(letters / "train"), "-o", "model.joblib").ok()
+    nbtext(f"train {letters}/train -o model.joblib").ok()
     piped = forker().run(["train", str(letters / "train")])
     assert piped.stdout == (tmp_path / "model.joblib").read_bytes()
 
@@ -52,8 +51,7 @@ def test_predict_gives_one_record_for_each_document_in_order(
 ) -> None:
     """Over a directory: sorted paths as typed, a label and a probability each."""
     rows = [
-        line.split("\t")
-        for line in nbtext("predict", str(letters / "test"), "-m", model).out.splitlines()
+        line.split("\t") for line in nbtext(f"predict {letters}/test -m {model}").out.splitlines()
     ]
     expected = sorted(letters.glob("test/*/*.txt"), key=lambda path: path.parts)
     assert [Path(row[0]) for row in rows] == expected
@@ -68,12 +66,7 @@ def test_predict_lines(nbtext: Any, model: str, end: bytes) -> None:
     too.
     """
     result = nbtext(
-        "predict",
-        "-",
-        "-m",
-        model,
-        "--to",
-        "jsonl",
+        f"predict - -m {model} --to jsonl",
         input=b"my trash was not collected\n\nparking fine" + end,
     )
     records = result.records
@@ -87,9 +80,9 @@ def test_predict_lines(nbtext: Any, model: str, end: bytes) -> None:
 def test_a_line_alone_and_in_a_batch(nbtext: Any, model: str) -> None:
     """Each line is answered the same whether it comes alone or among others."""
     lines = ["my trash was not collected", "the noise next door", "x", "taxes and parking"]
-    together = nbtext("predict", "-", "-m", model, input="\n".join(lines).encode()).out.splitlines()
+    together = nbtext(f"predict - -m {model}", input="\n".join(lines).encode()).out.splitlines()
     for number, line in enumerate(lines):
-        alone = nbtext("predict", "-", "-m", model, input=line.encode()).out
+        alone = nbtext(f"predict - -m {model}", input=line.encode()).out
         assert alone.split("\t")[1:] == [
             *together[number].split("\t")[1:2],
             together[number].split("\t")[2] + "\n",
@@ -103,7 +96,7 @@ def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) ->
     (tmp_path / "mail.jsonl").write_text(
         '{"id": "a", "text": "my taxes"}\n{"text": \n{"text": "parking"}\n'
     )
-    result = nbtext("predict", "mail.jsonl", "-m", model, "--to", "jsonl")
+    result = nbtext(f"predict mail.jsonl -m {model} --to jsonl")
     records = result.records
     assert [record["label"] for record in records] == ["taxes", None, "parking"]
     assert "mail.jsonl:2" in records[1]["reason"]
@@ -112,7 +105,7 @@ def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) ->
 
 def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
     """As JSON: the figures of DESIGN, and a confusion matrix that adds up to the documents."""
-    record = nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json").json
+    record = nbtext(f"evaluate {letters}/test -m {model} --to json").json
     assert record["documents"] == 84
     assert sum(map(sum, record["confusion_matrix"])) == 84
     assert (
@@ -125,12 +118,8 @@ def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
     """A threshold that is met gives status 0. One that is missed gives the same result, one line,
     and status 3.
     """
-    nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5"
-    ).ok()
-    missed = nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.999"
-    )
+    nbtext(f"evaluate {letters}/test -m {model} --fail-under accuracy=0.5,macro_f1=0.5").ok()
+    missed = nbtext(f"evaluate {letters}/test -m {model} --fail-under accuracy=0.999")
     assert missed.status == 3
     assert missed.err.count("\n") == 1
     assert "below 0.999" in missed.err
@@ -146,16 +135,16 @@ def test_fail_under_names_any_label(nbtext: Any, tmp_path: Path) -> None:
         csv.writer(file).writerows([("title, long", "label"), *rows * 3])
     nbtext("train", "t.csv", "--text-field", r"title\, long", "-q", "-o", "m").ok()
     thresholds = r"recall:a\,b=0.9,precision:c:d=e=0.9,f1:f\g=0.9,accuracy=1"
-    nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", thresholds).ok()
+    nbtext(f"evaluate t.csv -m m --fail-under {thresholds}").ok()
     rows[0] = ("blue", "a,b")
     with (tmp_path / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("title, long", "label"), *rows * 3])
-    missed = nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", thresholds)
+    missed = nbtext(f"evaluate t.csv -m m --fail-under {thresholds}")
     assert (missed.status, missed.err.splitlines()[-1]) == (
         3,
         "nbtext: recall:a,b is 0.0000, below 0.9; precision:c:d=e is 0.5000, below 0.9; accuracy is 0.6667, below 1",
     )
-    nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", "recall:a,b=0.9").refused(
+    nbtext("evaluate t.csv -m m --fail-under recall:a,b=0.9").refused(
         2, r"write \, for a comma in a label"
     )
     missing = nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", r"recall:a\,=0.9").err
@@ -166,10 +155,7 @@ def test_evaluate_folds(nbtext: Any, letters: Path) -> None:
     """Ten folds, without a model: near to what the test half says, and the same for any number of
     jobs.
     """
-    outs = {
-        nbtext("evaluate", str(letters / "train"), "--folds", "10", "-j", jobs).out
-        for jobs in ("1", "3")
-    }
+    outs = {nbtext(f"evaluate {letters}/train --folds 10 -j {jobs}").out for jobs in ("1", "3")}
     assert len(outs) == 1
     figures = dict(line.split("\t")[:2] for line in outs.pop().splitlines())
     assert figures["documents"] == "336"
@@ -225,34 +211,6 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     assert rows_header == files_header
 
 
-def test_vectorize_and_train_from_the_matrix(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A matrix file trains a model that answers raw text as one trained from the texts does."""
-    from scipy.sparse import load_npz
-
-    texts = str(letters / "train")
-    matrix = "matrix.npz"
-    nbtext("vectorize", texts, "-o", matrix).ok()
-    assert load_npz(tmp_path / matrix).shape[0] == 336
-    nbtext("train", matrix, "--model", "bernoulli", "-o", "a.joblib").ok()
-    nbtext("train", texts, "--model", "bernoulli", "-o", "b.joblib").ok()
-    asked = [
-        nbtext("predict", str(letters / "test"), "-m", name).out
-        for name in ("a.joblib", "b.joblib")
-    ]
-    assert asked[0] == asked[1]
-
-
-def test_csv_is_read_back(nbtext: Any, letters: Path, model: str) -> None:
-    """--to csv has a header, and the csv module reads it back."""
-    rows = list(
-        csv.reader(
-            io.StringIO(nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv").out)
-        )
-    )
-    assert rows[0] == ["id", "label", "probability"]
-    assert len(rows) == 85
-
-
 @pytest.mark.skipif(find_spec("nbtext._kernel") is None, reason="the kernel is not compiled")
 def test_several_labels_with_and_without_the_kernel(
     nbtext: Any, letters: Path, tmp_path: Path
@@ -277,8 +235,8 @@ def test_several_labels_with_and_without_the_kernel(
         linear.append(
             [list(json.loads(line)["scores"].values()) for line in asked.out.splitlines()]
         )
-        trained = nbtext("train", "train.jsonl", "-q", "-o", kernel, NBTEXT_KERNEL=kernel)
-        done = nbtext("predict", "test.jsonl", "-m", kernel, "--to", "jsonl", NBTEXT_KERNEL=kernel)
+        trained = nbtext(f"train train.jsonl -q -o {kernel}", NBTEXT_KERNEL=kernel)
+        done = nbtext(f"predict test.jsonl -m {kernel} --to jsonl", NBTEXT_KERNEL=kernel)
         assert (trained.status, done.status) == (0, 0), trained.err + done.err
         models.append((tmp_path / kernel).read_bytes())
         outputs.append(done.out)

@@ -2,7 +2,6 @@
 format.
 """
 
-import json
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import DELETED
+from made_files import write_rows
 
 # what each command with a SOURCE does with a matrix in its place; an output is compared, or the
 # model that is written
@@ -50,25 +50,9 @@ def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
     """A model of the training letters and some test letters, another one, and matrices of the test
     letters.
     """
-    nbtext(
-        "train",
-        str(letters / "train"),
-        str(letters / "test"),
-        "--keep-sample",
-        "500",
-        "-o",
-        "m.joblib",
-    ).ok()
-    nbtext(
-        "train",
-        str(letters / "train"),
-        str(letters / "test"),
-        "--model",
-        "bernoulli",
-        "-o",
-        "o.joblib",
-    ).ok()
-    nbtext("vectorize", str(letters / "test"), "--like", "m.joblib", "-o", "x.npz").ok()
+    nbtext(f"train {letters}/train {letters}/test --keep-sample 500 -o m.joblib").ok()
+    nbtext(f"train {letters}/train {letters}/test --model bernoulli -o o.joblib").ok()
+    nbtext(f"vectorize {letters}/test --like m.joblib -o x.npz").ok()
     return tmp_path
 
 
@@ -126,14 +110,12 @@ def test_a_model_of_a_matrix_is_that_of_its_texts(
     ).ok()
     assert (tmp_path / "matrix.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
     test = str(letters / "test")
-    nbtext("vectorize", test, "--like", "texts.joblib", "-o", "a.npz").ok()
-    nbtext("vectorize", test, "--like", "x.npz", "-o", "b.npz").ok()
+    nbtext(f"vectorize {test} --like texts.joblib -o a.npz").ok()
+    nbtext(f"vectorize {test} --like x.npz -o b.npz").ok()
     if not model:  # linear models round what they store
         assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    expected = nbtext("predict", test, "-m", "texts.joblib", "--to", "jsonl").ok().out
-    assert_alike(
-        nbtext("predict", "a.npz", "-m", "texts.joblib", "--to", "jsonl").ok().out, expected
-    )
+    expected = nbtext(f"predict {test} -m texts.joblib --to jsonl").ok().out
+    assert_alike(nbtext("predict a.npz -m texts.joblib --to jsonl").ok().out, expected)
 
 
 @pytest.mark.parametrize(
@@ -159,11 +141,11 @@ def test_what_a_matrix_cannot_do(
     nbtext: Any, letters: Path, project: Path, command: str, says: str
 ) -> None:
     """It is refused in one line with the reason."""
-    nbtext("vectorize", str(letters / "test"), "--ngrams", "1,2", "-o", "two.npz").ok()
-    nbtext("train", "two.npz", "-o", "two.joblib").ok()
+    nbtext(f"vectorize {letters}/test --ngrams 1,2 -o two.npz").ok()
+    nbtext("train two.npz -o two.joblib").ok()
     for name in ("x.svmlight", "x.mtx"):
-        nbtext("vectorize", str(letters / "test"), "-o", name).ok()
-    done = nbtext(*command.split())
+        nbtext(f"vectorize {letters}/test -o {name}").ok()
+    done = nbtext(command)
     lines = [line for line in done.err.splitlines() if "warning" not in line]
     assert (done.status in (1, 2), len(lines), done.out) == (True, 1, "")
     assert says in lines[0]
@@ -180,13 +162,13 @@ def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path
         }
         for n in range(60)
     ]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
-    nbtext("train", "t.jsonl", "--max-model-bytes", "20KB", "-o", "s.joblib").ok()
+    write_rows(tmp_path / "t.jsonl", lines)
+    nbtext("train t.jsonl -o m.joblib").ok()
+    nbtext("train t.jsonl --max-model-bytes 20KB -o s.joblib").ok()
     for model in ("m.joblib", "s.joblib"):
-        nbtext("vectorize", "t.jsonl", "--like", model, "-o", "x.npz").ok()
+        nbtext(f"vectorize t.jsonl --like {model} -o x.npz").ok()
         found = [
-            nbtext("evaluate", source, "-m", model, "--to", "json").ok().out
+            nbtext(f"evaluate {source} -m {model} --to json").ok().out
             for source in ("t.jsonl", "x.npz")
         ]
         assert_alike(*found)
@@ -198,7 +180,7 @@ def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> No
     nbtext("train", *folders, "-o", "texts.joblib").ok()
     for name, folder in zip("ab", folders, strict=True):
         nbtext("vectorize", folder, "-o", f"{name}.npz").ok()
-    nbtext("train", "a.npz", "b.npz", "-o", "matrices.joblib").ok()
+    nbtext("train a.npz b.npz -o matrices.joblib").ok()
     nbtext("train", folders[0], "b.npz", "-j", "2", "-o", "mixed.joblib").ok()
     assert (tmp_path / "matrices.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
     figures = [
@@ -217,7 +199,7 @@ def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_pa
     nbtext("train", str(letters / "train"), *features, "-o", "m.joblib").ok()
     assert (tmp_path / "x.mtx").read_text().splitlines()[2].split()[1] == "2"
     nbtext("vectorize", str(letters / "train"), *features, "-o", "x.npz").ok()
-    nbtext("train", "x.npz", "-o", "n.joblib").ok()
+    nbtext("train x.npz -o n.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "n.joblib").read_bytes()
 
 

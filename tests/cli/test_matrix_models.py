@@ -28,9 +28,7 @@ def test_texts_are_refused(nbtext: Any, tmp_path: Path, command: str) -> None:
         tmp_path / "m.joblib"
     )
     (tmp_path / "t.csv").write_text("text,label\nred,a\n")
-    nbtext(*command.split()).refused(
-        1, "the model was trained on the columns of a matrix, not on words"
-    )
+    nbtext(command).refused(1, "the model was trained on the columns of a matrix, not on words")
     assert not (tmp_path / "u.joblib").exists()
 
 
@@ -39,9 +37,9 @@ def test_what_needs_no_text_works(nbtext: Any, tmp_path: Path) -> None:
     TextClassifier().fit(np.array([[1, 0], [0, 2], [3, 0]]), ["a", "b", "a"]).save(
         tmp_path / "m.joblib"
     )
-    nbtext("inspect", "m.joblib").ok()
-    nbtext("merge", "m.joblib", "m.joblib", "-o", "n.joblib").ok()
-    nbtext("diff", "m.joblib", "n.joblib").ok()
+    nbtext("inspect m.joblib").ok()
+    nbtext("merge m.joblib m.joblib -o n.joblib").ok()
+    nbtext("diff m.joblib n.joblib").ok()
 
 
 def test_texts_and_matrices_select_the_same(nbtext: Any, tmp_path: Path) -> None:
@@ -60,9 +58,9 @@ def test_texts_and_matrices_select_the_same(nbtext: Any, tmp_path: Path) -> None
         (tmp_path / f"{name}.tsv").write_text(
             "\n".join(["text\tlabel", *rows, ""]), encoding="utf-8"
         )
-        nbtext("vectorize", f"{name}.tsv", "-o", f"{name}.npz").ok()
+        nbtext(f"vectorize {name}.tsv -o {name}.npz").ok()
     said = {
-        nbtext("train", source, "-o", f"{source}.joblib").err
+        nbtext(f"train {source} -o {source}.joblib").err
         for source in ("a.tsv", "a.npz", "b.tsv", "b.npz")
     }
     assert len(said) == 1, said
@@ -75,6 +73,4 @@ def test_negative_idf_is_refused(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(
         "text\tlabel\nred one\ta\nred two\tb\nred three\ta\nred four\tb\n", encoding="utf-8"
     )
-    nbtext("train", "a.tsv", "--idf", "plus-one", "-o", "m.joblib").refused(
-        1, "multinomial needs weights >= 0"
-    )
+    nbtext("train a.tsv --idf plus-one -o m.joblib").refused(1, "multinomial needs weights >= 0")

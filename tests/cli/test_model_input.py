@@ -29,33 +29,29 @@ def test_the_columns_of_training_are_the_default(nbtext: Any, folder: Path) -> N
         ("explain", "a.csv", "-m", "m", "--to", "jsonl"),
         ("compare", "a.csv", "-m", "m", "-m", "m", "--to", "tsv"),
     ):
-        plain = nbtext(*command, cwd=folder)
-        typed = nbtext(*command, *fields, cwd=folder)
+        plain = nbtext(*command)
+        typed = nbtext(*command, *fields)
         assert plain.status == 0, plain.err
         if command[0] != "compare":  # which reports times
             assert plain.out == typed.out
     for command in ("update", "calibrate", "forget"):
         for name, options in (("plain", ()), ("typed", fields)):
-            assert nbtext(command, "m", "a.csv", *options, "-o", name, cwd=folder).status == (
+            assert nbtext(command, "m", "a.csv", *options, "-o", name).status == (
                 command == "forget"
             )
         if command != "forget":
             assert (folder / "plain").read_bytes() == (folder / "typed").read_bytes()
-    nbtext("update", "m", "a.csv", "-q", cwd=folder).ok()
-    nbtext("forget", "m", "a.csv", "-q", cwd=folder).ok()
+    nbtext("update m a.csv -q").ok()
+    nbtext("forget m a.csv -q").ok()
 
 
 def test_options_win_over_the_memory(nbtext: Any, folder: Path) -> None:
     """A column that an option names is read, and a missing one is an error that names it."""
-    before = nbtext("predict", "a.csv", "-m", "m", cwd=folder).out
-    assert (
-        nbtext("predict", "a.csv", "-m", "m", "--text-field", "subject", cwd=folder).out != before
-    )
+    before = nbtext("predict a.csv -m m").out
+    assert nbtext("predict a.csv -m m --text-field subject").out != before
     (folder / "b.csv").write_text("text\nwin a prize\n")
-    nbtext("predict", "b.csv", "-m", "m", cwd=folder).refused(1, "body")
-    assert (
-        "\tspam\t" in nbtext("predict", "b.csv", "-m", "m", "--text-field", "text", cwd=folder).out
-    )
+    nbtext("predict b.csv -m m").refused(1, "body")
+    assert "\tspam\t" in nbtext("predict b.csv -m m --text-field text").out
 
 
 def test_fields_of_tables_are_not_those_of_mails(nbtext: Any, folder: Path) -> None:
@@ -66,17 +62,15 @@ def test_fields_of_tables_are_not_those_of_mails(nbtext: Any, folder: Path) -> N
         ("-", {"input": MAIL}),
         ("-", {"input": b"win a prize\n"}),
     ):
-        record = json.loads(
-            nbtext("predict", source, "-m", "m", "--to", "jsonl", cwd=folder, **options).out
-        )
+        record = json.loads(nbtext(f"predict {source} -m m --to jsonl", **options).out)
         assert (record["label"], record["known"] > 0) == ("spam", True)
 
 
 def test_separate_fields_are_remembered(nbtext: Any, folder: Path) -> None:
     fields = ("--text-field", "body,subject", "--label-field", "queue", "--separate-fields")
-    nbtext("train", "a.csv", *fields, "-o", "s", cwd=folder).ok()
-    ran = nbtext("predict", "a.csv", "-m", "s", cwd=folder).ok()
-    assert ran.out == nbtext("predict", "a.csv", "-m", "s", *fields[:2], fields[-1], cwd=folder).out
+    nbtext("train", "a.csv", *fields, "-o", "s").ok()
+    ran = nbtext("predict a.csv -m s").ok()
+    assert ran.out == nbtext("predict", "a.csv", "-m", "s", *fields[:2], fields[-1]).out
 
 
 def test_separate_fields_of_sources_without_fields_are_remembered(
@@ -86,9 +80,9 @@ def test_separate_fields_of_sources_without_fields_are_remembered(
     for label, text in (("spam", "win a prize"), ("ham", "lunch at noon")):
         (folder / "d" / label).mkdir(parents=True)
         (folder / "d" / label / "1.txt").write_text(text)
-    nbtext("train", "d", "--separate-fields", "-o", "s", cwd=folder).ok()
-    nbtext("update", "s", "d", "-q", "-o", "t", cwd=folder).ok()
-    ran = nbtext("predict", "d", "-m", "s", cwd=folder)
+    nbtext("train d --separate-fields -o s").ok()
+    nbtext("update s d -q -o t").ok()
+    ran = nbtext("predict d -m s")
     assert (ran.status, ran.err) == (0, "")
     assert [line.split("\t")[1] for line in ran.out.splitlines()] == ["ham", "spam"]
 
@@ -98,9 +92,9 @@ def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> No
 
     keep = ("--keep-sample", "99")
     (folder / "b.csv").write_text("label,text\nham,lunch\nspam,prize\n")
-    nbtext("train", "b.csv", *keep, "-o", "other", cwd=folder).ok()
-    nbtext("merge", "m", "other", "-o", "both", cwd=folder).ok()
-    nbtext("merge", "m", "m", "-o", "twice", cwd=folder).ok()
+    nbtext("train", "b.csv", *keep, "-o", "other").ok()
+    nbtext("merge m other -o both").ok()
+    nbtext("merge m m -o twice").ok()
     both, other, twice, one = (
         json.loads(joblib.load(folder / name)["header"])["input"]
         for name in ("both", "other", "twice", "m")
@@ -139,10 +133,10 @@ def test_a_memory_that_cannot_be_right(folder: Path, key: str, value: Any) -> No
 def test_label_of_an_unlabeled_source(nbtext: Any, folder: Path) -> None:
     """`update MODEL - --label spam` learns a mail from a pipe, as if it had been in the table."""
     (folder / "mail.csv").write_text('queue,body\nspam,"win a prize\nwin cash now\nprize"\n')
-    nbtext("update", "m", "-", "--label", "spam", "-o", "fed", input=MAIL, cwd=folder).ok()
-    nbtext("update", "m", "mail.csv", "-o", "read", cwd=folder).ok()
+    nbtext("update m - --label spam -o fed", input=MAIL).ok()
+    nbtext("update m mail.csv -o read").ok()
     assert (folder / "fed").read_bytes() == (folder / "read").read_bytes()
-    nbtext("forget", "fed", "-", "--label", "spam", input=MAIL, cwd=folder).ok()
+    nbtext("forget fed - --label spam", input=MAIL).ok()
     assert (folder / "fed").read_bytes() == (folder / "m").read_bytes()
 
 
@@ -156,17 +150,15 @@ def test_the_label_replaces_those_of_the_source(nbtext: Any, folder: Path) -> No
     (folder / "lines.txt").write_text("__label__x some words\nother words\n")
     for source, options in (("in", ()), ("a.csv", ("--text-field", "body")), ("lines.txt", ())):
         for jobs in ("1", "4"):
-            trained = nbtext(
-                "train", source, *options, "--label", "all", "-j", jobs, "-o", "one", cwd=folder
-            )
+            trained = nbtext("train", source, *options, "--label", "all", "-j", jobs, "-o", "one")
             assert "1 label" in trained.err
-            out = nbtext("predict", source, "-m", "one", *options, cwd=folder).out
+            out = nbtext("predict", source, "-m", "one", *options).out
             assert {line.split("\t")[1] for line in out.splitlines()} == {"all"}
     assert (
         "--label: is not a label"
-        in nbtext("train", "in", "--label", "x" * 100_000, "-o", "none", cwd=folder).err
+        in nbtext("train", "in", "--label", "x" * 100_000, "-o", "none").err
     )
-    assert "No such option" in nbtext("predict", "in", "-m", "m", "--label", "x", cwd=folder).err
+    assert "No such option" in nbtext("predict in -m m --label x").err
 
 
 def test_excluded_files(nbtext: Any, folder: Path) -> None:
@@ -175,15 +167,13 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(f"word{name[-5]} same")
     options = ("--exclude", "*.bak", "--exclude", "ham/old", "--exclude", "draft/")
-    out = nbtext("predict", "d", "-m", "m", *options, cwd=folder)
+    out = nbtext("predict", "d", "-m", "m", *options)
     assert [line.split("\t")[0] for line in out.out.splitlines()] == ["d/ham/1.txt", "d/spam/3.txt"]
     assert "skipped 3: excluded by --exclude" in out.err
-    nbtext("predict", "d", "-m", "m", "--exclude", "*", cwd=folder).refused(
+    nbtext("predict d -m m --exclude *").refused(
         1, "contains no file that nbtext reads (excluded by --exclude: 3)"
     )
-    nbtext("predict", "a.csv", "-m", "m", "--exclude", "*", cwd=folder).refused(
-        2, "SOURCE is not a directory"
-    )
+    nbtext("predict a.csv -m m --exclude *").refused(2, "SOURCE is not a directory")
 
 
 @pytest.mark.parametrize(
@@ -204,28 +194,16 @@ def test_a_mail_is_recognized_by_its_headers(
     """On standard input, and in a file whose name tells nothing."""
     (folder / "1732160220.M1P2.host:2,S").write_bytes(content)
     for source, options in (("-", {"input": content}), ("1732160220.M1P2.host:2,S", {})):
-        assert (
-            len(nbtext("predict", source, "-m", "m", cwd=folder, **options).out.splitlines())
-            == n_documents
-        )
-    lines = nbtext(
-        "predict", "-", "-m", "m", "--input-format", "lines", input=content, cwd=folder
-    ).out
+        assert len(nbtext(f"predict {source} -m m", **options).out.splitlines()) == n_documents
+    lines = nbtext("predict - -m m --input-format lines", input=content).out
     assert len(lines.splitlines()) == len(content.splitlines())
 
 
 def test_train_on_a_mail_from_a_pipe(nbtext: Any, folder: Path) -> None:
-    assert (
-        "1 document, 1 label"
-        in nbtext("train", "-", "--label", "spam", "-o", "one", input=MAIL, cwd=folder).err
-    )
+    assert "1 document, 1 label" in nbtext("train - --label spam -o one", input=MAIL).err
     single = nbtext(
-        "predict",
-        "-",
-        "-m",
-        "one",
+        "predict - -m one",
         input=b"Subject: one is enough\n\nfor a model of mails\n",
-        cwd=folder,
     )
     assert len(single.out.splitlines()) == 1
 
@@ -263,8 +241,8 @@ def test_a_table_from_a_pipe_is_read_like_the_file(nbtext: Any, folder: Path, ca
     name = "t.tsv" if case == "tsv" else "t.csv"
     (folder / name).write_text(STREAMS[case])
     ask = ("predict", "-m", "m", "--to", "jsonl")
-    records = nbtext(*ask, name, cwd=folder).records
-    ran = nbtext(*ask, "-", input=STREAMS[case].encode(), cwd=folder)
+    records = nbtext(*ask, name).records
+    ran = nbtext(*ask, "-", input=STREAMS[case].encode())
     said = "nbtext: warning: standard input: read as a table with the columns body; "
     assert ran.status == 0 and ran.err.partition("give")[0] == said * (case == "without labels")
     assert [json.loads(line) | {"id": ""} for line in ran.out.splitlines()] == [
@@ -277,10 +255,10 @@ def test_columns_by_number_from_a_pipe(nbtext: Any, folder: Path) -> None:
     (folder / "n.csv").write_text(
         "ham,lunch meeting\nspam,win prize\nham,lunch friend\nspam,prize loan\n"
     )
-    nbtext("train", "n.csv", "--text-field", "2", "--label-field", "1", "-o", "n", cwd=folder).ok()
+    nbtext("train n.csv --text-field 2 --label-field 1 -o n").ok()
     read = (folder / "n.csv").read_bytes()
     for asked in ("n.csv", "-"):
-        out = nbtext("predict", asked, "-m", "n", input=read, cwd=folder).out
+        out = nbtext(f"predict {asked} -m n", input=read).out
         assert [line.split("\t")[1] for line in out.splitlines()] == ["ham", "spam"] * 2
 
 
@@ -293,14 +271,11 @@ def test_lines_that_may_be_something_else_are_said(nbtext: Any, folder: Path) ->
         (b"win a prize\n", False),
         (b"hello, you\nwin\n", False),
     ):
-        ran = nbtext("predict", "-", "-m", "m", input=text, cwd=folder)
+        ran = nbtext("predict - -m m", input=text)
         said = "standard input: each line is a document, and the model was trained on rows; give --input-format csv"
         assert ran.status == 0 and (said in ran.err) == is_said, ran.err
-        assert nbtext("predict", "-", "-m", "m", "-q", input=text, cwd=folder).err == ""
-        assert (
-            nbtext("predict", "-", "-m", "m", "--input-format", "lines", input=text, cwd=folder).err
-            == ""
-        )
+        assert nbtext("predict - -m m -q", input=text).err == ""
+        assert nbtext("predict - -m m --input-format lines", input=text).err == ""
 
 
 def test_one_header_line_for_each_mail(nbtext: Any, tmp_path: Path) -> None:
@@ -313,16 +288,14 @@ def test_one_header_line_for_each_mail(nbtext: Any, tmp_path: Path) -> None:
             f"Subject: {'ab'[n % 2]}word\nnumber {n}\n"
         )
     (tmp_path / "t.csv").write_text(TABLE)
-    nbtext("train", "td", "-q", "-o", "files").ok()
-    assert nbtext(
-        "train", "t.csv", "-q", "--text-field", "body", "--label-field", "queue", "-o", "rows"
-    )
+    nbtext("train td -q -o files").ok()
+    assert nbtext("train t.csv -q --text-field body --label-field queue -o rows")
     for model in ("files", "rows"):
         for mail in (
             b"Subject: aword\n\nbody\nprize\n",
             b"X-Odd: aword\n\nbody\n\nprize",
             b"aword\nprize\n",
         ):
-            ran = nbtext("predict", "-", "-m", model, "--to", "header", input=mail)
+            ran = nbtext(f"predict - -m {model} --to header", input=mail)
             assert (ran.status, ran.err, ran.out.count("\n")) == (0, "", 1), ran
             assert ran.out.startswith("X-Nbtext-Label: " + ("a;" if model == "files" else "spam;"))

@@ -32,7 +32,7 @@ def test_what_needs_counts_says_so(nbtext: Any, letters: Path, models: tuple[str
     ):
         nbtext(*arguments).refused(1, *MISSING)
         nbtext(*(kept if each == model else each for each in arguments)).ok()
-    nbtext("update", model, str(letters / "test")).refused(1, "not fitted to sums of counts")
+    nbtext(f"update {model} {letters}/test").refused(1, "not fitted to sums of counts")
 
 
 def test_commands_that_need_no_counts(nbtext: Any, letters: Path, models: tuple[str, str]) -> None:
@@ -54,8 +54,8 @@ def test_commands_that_need_no_counts(nbtext: Any, letters: Path, models: tuple[
             "feature": "parking",
             "log_odds": other["log_odds"],
         }, label
-    assert "336 documents" in nbtext("inspect", model, "--to", "table").ok().out
-    assert "–" in nbtext("inspect", model, "--word", "parking", "--to", "table").ok().out
+    assert "336 documents" in nbtext(f"inspect {model} --to table").ok().out
+    assert "–" in nbtext(f"inspect {model} --word parking --to table").ok().out
     assert nbtext("diff", model, kept, "--to", "json").json["moves"] == []
     compared = nbtext(
         "compare", str(letters / "test"), "-m", model, "-m", kept, "--to", "json"
@@ -88,16 +88,14 @@ def test_train_a_model_of_a_limited_size(nbtext: Any, letters: Path, tmp_path: P
     assert "(5 folds)" in said
     nbtext("train", str(letters / "train"), *options, "-o", str(full), "-q").ok()
     for path, expected in ((model, accuracy), (full, in_full)):
-        evaluated = nbtext("evaluate", str(letters / "test"), "-m", str(path), "--to", "json").json
+        evaluated = nbtext(f"evaluate {letters}/test -m {path} --to json").json
         assert evaluated["accuracy"] == pytest.approx(float(expected), abs=0.06)
         assert evaluated["expected_calibration_error"] < 0.2
     assert 0.9 * 20_000 < model.stat().st_size <= 20_000
-    assert nbtext("inspect", str(full), "--to", "json").json["n_features"] == int(
+    assert nbtext(f"inspect {full} --to json").json["n_features"] == int(
         n_features.replace(",", "")
     )
-    assert nbtext("inspect", str(model), "--to", "json").json["n_features"] == int(
-        n_kept.replace(",", "")
-    )
+    assert nbtext(f"inspect {model} --to json").json["n_features"] == int(n_kept.replace(",", ""))
     again = tmp_path / "again.joblib"
     command = (
         "train",
@@ -117,12 +115,8 @@ def test_a_model_that_is_small_enough(nbtext: Any, letters: Path, tmp_path: Path
     """It is saved in full, with its counts."""
     model = tmp_path / "model.joblib"
     full = tmp_path / "full.joblib"
-    said = (
-        nbtext("train", str(letters / "train"), "--max-model-bytes", "1.5MiB", "-o", str(model))
-        .ok()
-        .err
-    )
-    nbtext("train", str(letters / "train"), "-q", "-o", str(full)).ok()
+    said = nbtext(f"train {letters}/train --max-model-bytes 1.5MiB -o {model}").ok().err
+    nbtext(f"train {letters}/train -q -o {full}").ok()
     assert model.read_bytes() == full.read_bytes()
     assert f"the model in full is small enough: {full.stat().st_size:,} bytes" in said
 
@@ -146,45 +140,33 @@ def test_an_impossible_size(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 
 def test_a_smaller_model_cannot_grow(nbtext: Any, letters: Path) -> None:
     """Each command that would change it, or that reads its counts, says why in one line."""
-    nbtext("train", str(letters / "train"), "--max-model-bytes", "20KB", "-o", "m", "-q").ok()
+    nbtext(f"train {letters}/train --max-model-bytes 20KB -o m -q").ok()
     for command in ("update", "forget", "calibrate"):
-        nbtext(command, "m", str(letters / "test")).refused(
+        nbtext(f"{command} m {letters}/test").refused(
             1, "the model was made smaller", "it cannot grow"
         )
-    nbtext("merge", "m", "m", "-o", "n").refused(1, "the model was made smaller")
-    nbtext("train", "m", "-o", "n").refused(1, "the model was made smaller")
-    nbtext("inspect", "m", "--by", "z").refused(1, "needs the counts of the training documents")
-    nbtext("inspect", "m").ok()
+    nbtext("merge m m -o n").refused(1, "the model was made smaller")
+    nbtext("train m -o n").refused(1, "the model was made smaller")
+    nbtext("inspect m --by z").refused(1, "needs the counts of the training documents")
+    nbtext("inspect m").ok()
 
 
 def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """With labeled documents it is calibrated and estimated on them; without, it keeps its
     calibration.
     """
-    nbtext("train", str(letters / "train"), "--model", "nbsvm", "-o", "full", "-q").ok()
+    nbtext(f"train {letters}/train --model nbsvm -o full -q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB")
     said = nbtext(*command, "--documents", str(letters / "test")).ok().err
-    accuracy = nbtext("evaluate", str(letters / "test"), "-m", "small.joblib", "--to", "json").json[
-        "accuracy"
-    ]
-    in_full = nbtext("evaluate", str(letters / "test"), "-m", "full", "--to", "json").json[
-        "accuracy"
-    ]
+    accuracy = nbtext(f"evaluate {letters}/test -m small.joblib --to json").json["accuracy"]
+    in_full = nbtext(f"evaluate {letters}/test -m full --to json").json["accuracy"]
     assert said.endswith(f"estimated accuracy {accuracy:.4f} ({in_full:.4f} in full)\n")
     assert (tmp_path / "small.joblib").stat().st_size <= 12_000
-    said = (
-        nbtext("export", "full", "--to", "joblib", "-o", "other", "--max-model-bytes", "12KB")
-        .ok()
-        .err
-    )
+    said = nbtext("export full --to joblib -o other --max-model-bytes 12KB").ok().err
     assert "calibrated as the model in full, and not estimated again" in said
-    nbtext("export", "full", "-o", "copy.joblib").refused(
-        2, "joblib is the format that the model has"
-    )
-    nbtext("export", "full", "-o", "m.js", "--documents", str(letters / "test")).refused(
-        2, "--max-model-bytes"
-    )
-    nbtext("export", "small.joblib", "-o", "m.joblib", "--max-model-bytes", "9KB").refused(
+    nbtext("export full -o copy.joblib").refused(2, "joblib is the format that the model has")
+    nbtext(f"export full -o m.js --documents {letters}/test").refused(2, "--max-model-bytes")
+    nbtext("export small.joblib -o m.joblib --max-model-bytes 9KB").refused(
         1, "use the model in full"
     )
 
@@ -193,7 +175,7 @@ def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: P
     """Documents with several labels are refused, and so are a label that the model lacks, and none
     at all.
     """
-    nbtext("train", str(letters / "train"), "--model", "svm", "-o", "full", "-q").ok()
+    nbtext(f"train {letters}/train --model svm -o full -q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB", "--documents")
     (tmp_path / "lists.jsonl").write_text(
         '{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii"
@@ -208,7 +190,7 @@ def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: P
     assert not (tmp_path / "small.joblib").exists()
     (tmp_path / "unknown.csv").write_text("text,label\nzyzzyva,noise\n", encoding="ascii")
     assert "estimated accuracy 0.0000 (0.0000 in full)" in nbtext(*command, "unknown.csv").ok().err
-    nbtext("predict", str(letters / "test"), "-m", "small.joblib", "--to", "jsonl").ok()
+    nbtext(f"predict {letters}/test -m small.joblib --to jsonl").ok()
 
 
 @pytest.mark.parametrize(

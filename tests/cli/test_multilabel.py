@@ -3,7 +3,6 @@ evaluation, pages.
 """
 
 import csv
-import io
 import json
 import random
 import shutil
@@ -55,7 +54,7 @@ def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         texts = documents(n, seed)
         write_jsonl(folder / f"{name}.jsonl", texts)
         write_csv(folder / f"{name}.csv", texts)
-    nbtext("train", "train.jsonl", "-o", "m", cwd=folder).ok()
+    nbtext("train train.jsonl -o m", cwd=folder).ok()
     options = ("--label-field", "topics", "--label-separator", "|")
     nbtext("train", "train.csv", *options, "-o", "c", cwd=folder).ok()
     return folder
@@ -77,7 +76,7 @@ def test_train_says_so(nbtext: Any, folder: Path) -> None:
     """The summary says that documents have several labels; the model is the same for any number of
     threads.
     """
-    done = nbtext("train", "train.jsonl", "-o", "other", "-j", "2", cwd=folder)
+    done = nbtext("train train.jsonl -o other -j 2")
     n_labels = sum(len(labels) for _, labels in documents(150, 1))
     assert f"multi-label: 150 documents, 3 labels ({n_labels / 150:.2f} per document)" in done.err
     assert "micro F1" in done.err
@@ -106,7 +105,7 @@ def test_texts_that_are_much_shorter_than_the_training_documents(
         )
     assert min(len(text.split()) for text, _ in joined) >= 50
     write_jsonl(tmp_path / "train.jsonl", joined)
-    nbtext("train", "train.jsonl", "-o", "m").ok()
+    nbtext("train train.jsonl -o m").ok()
     short = {
         "bins": ["trash"],
         "noise": ["noise"],
@@ -148,19 +147,19 @@ def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
             for text, labels in documents(150, 1)
         ]
         csv.writer(file).writerows([("text", *LABELS), *rows])
-    nbtext("train", columns, "--label-fields", ",".join(LABELS), "-o", "w", cwd=folder).ok()
+    nbtext("train", columns, "--label-fields", ",".join(LABELS), "-o", "w").ok()
     first = records(nbtext, folder, "test.jsonl", "-m", "m")
     for model in ("c", "w"):
         found = records(nbtext, folder, "test.jsonl", "-m", model)
         assert [record["scores"] for record in found] == [record["scores"] for record in first]
     evaluated = [
-        nbtext("evaluate", f"test.{kind}", "-m", model, "--to", "json", cwd=folder).out
+        nbtext(f"evaluate test.{kind} -m {model} --to json").out
         for kind, model in (("jsonl", "m"), ("csv", "c"))
     ]
     assert json.loads(evaluated[0]) == json.loads(evaluated[1])
     assert json.loads(evaluated[0])["micro_f1"] > 0.9
-    nbtext("evaluate", columns, "-m", "w", cwd=folder).ok()
-    nbtext("update", "c", "test.csv", "-o", "d", cwd=folder).ok()
+    nbtext(f"evaluate {columns} -m w").ok()
+    nbtext("update c test.csv -o d").ok()
 
 
 def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
@@ -176,20 +175,14 @@ def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
     (folder / "two.txt").write_text(
         "\n".join([*lines, "__label__food __label__animals soup of the cow"]) + "\n"
     )
-    assert "multi-label" not in nbtext("train", "one.txt", "-o", "one", cwd=folder).err
-    assert "multi-label" in nbtext("train", "two.txt", "-o", "two", cwd=folder).err
+    assert "multi-label" not in nbtext("train one.txt -o one").err
+    assert "multi-label" in nbtext("train two.txt -o two").err
     found = nbtext(
-        "predict",
-        "-",
-        "-m",
-        "two",
-        "--to",
-        "fasttext",
+        "predict - -m two --to fasttext",
         input=b"cheese soup dog horse\n",
-        cwd=folder,
     ).out
     assert set(found.split()) <= {"__label__food", "__label__animals", "__label__cities"}
-    refused = nbtext("train", "two.txt", "--single-label", "-o", "x", cwd=folder).refused(1)
+    refused = nbtext("train two.txt --single-label -o x").refused(1)
     said = f"two.txt:{len(lines) + 1}: the document has 2 labels (food, animals), but exactly one is expected; leave out"
     assert f"{said} --single-label" in refused.err
     assert not (folder / "x").exists()
@@ -198,7 +191,7 @@ def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
 def test_commas_are_not_separators(nbtext: Any, folder: Path) -> None:
     """Without --label-separator, a cell is one label."""
     (folder / "t.csv").write_text('text,label\ndog cat,"a,b"\nsoup,c\nbread,c\ncow,"a,b"\n')
-    done = nbtext("train", "t.csv", "-o", "x", cwd=folder)
+    done = nbtext("train t.csv -o x")
     assert "4 documents, 2 labels" in done.err
     assert "several" not in done.err
 
@@ -207,7 +200,7 @@ def test_a_missing_label_is_not_an_empty_list(nbtext: Any, folder: Path) -> None
     """`[]` is a document without label; a document without the key is an error."""
     with (folder / "train.jsonl").open("a") as file:
         file.write('{"text": "no key"}\n')
-    nbtext("train", "train.jsonl", "-o", "x", cwd=folder).refused(
+    nbtext("train train.jsonl -o x").refused(
         1, "train.jsonl:151: the document has no label; its keys or columns are: text"
     )
 
@@ -254,55 +247,17 @@ def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
     """
     (folder / "t.txt").write_text("dog cat soup bread\n")
     command = ("predict", "t.txt", "--input-format", "lines")
-    row = nbtext(*command, "-m", "c", cwd=folder).out.rstrip("\n").split("\t")
+    row = nbtext(*command, "-m", "c").out.rstrip("\n").split("\t")
     assert set(row[1].split("|")) == {"animals", "food"}
     assert len(row[2].split("|")) == 2
     (folder / "empty.txt").write_text("")
-    empty = nbtext(
-        "predict", "empty.txt", "--input-format", "lines", "-m", "c", "--to", "csv", cwd=folder
-    )
+    empty = nbtext("predict empty.txt --input-format lines -m c --to csv")
     assert empty.out == "id,labels,probabilities\n"
-    nbtext(*command, "-m", "m", "--to", "fasttext", cwd=folder).refused(
+    nbtext(*command, "-m", "m", "--to", "fasttext").refused(
         2, "the label 'cities & towns' is empty or contains a space"
     )
-    header = nbtext(*command, "-m", "m", "--to", "header", cwd=folder)
+    header = nbtext(*command, "-m", "m", "--to", "header")
     assert "a mail header can hold one label, and the model is a multi-label model" in header.err
-
-
-def test_added_columns(nbtext: Any, folder: Path) -> None:
-    """Lists in JSON, texts with the separator in CSV."""
-    rows = nbtext("predict", "test.jsonl", "-m", "m", "--add-columns", cwd=folder).records
-    found = records(nbtext, folder, "test.jsonl", "-m", "m")
-    assert [row["labels"] for row in rows] == [record["labels"] for record in found]
-    assert [row["probabilities"] for row in rows] == [record["probabilities"] for record in found]
-    table = nbtext("predict", "test.csv", "-m", "c", "--add-columns", cwd=folder).out
-    cells = [row["labels"] for row in csv.DictReader(io.StringIO(table))]
-    assert cells == ["|".join(record["labels"]) for record in found]
-    refused = nbtext(
-        "predict", "test.csv", "-m", "c", "--add-columns", "--columns", "label", cwd=folder
-    )
-    assert "the predictions of a multi-label model have no 'label'" in refused.err
-
-
-def test_parquet(nbtext: Any, folder: Path) -> None:
-    """A column of lists is read, and lists are added."""
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
-    texts = documents(60, 2)
-    pq.write_table(
-        pa.table({"text": [t for t, _ in texts], "label": [labels for _, labels in texts]}),
-        folder / "t.parquet",
-    )
-    one, other = (
-        nbtext("evaluate", name, "-m", "m", "--to", "json", cwd=folder).out
-        for name in ("t.parquet", "test.jsonl")
-    )
-    assert one == other
-    nbtext("predict", "t.parquet", "-m", "m", "--add-columns", "-o", "o.parquet", cwd=folder).ok()
-    added = pq.read_table(folder / "o.parquet").column("labels").to_pylist()
-    assert added == [
-        record["labels"] for record in records(nbtext, folder, "test.jsonl", "-m", "m")
-    ]
 
 
 def test_evaluate(nbtext: Any, folder: Path) -> None:
@@ -310,15 +265,7 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
     escaped.
     """
     done = nbtext(
-        "evaluate",
-        "test.jsonl",
-        "-m",
-        "m",
-        "--to",
-        "json",
-        "--fail-under",
-        "micro_f1=0.8,f1:food=0.5",
-        cwd=folder,
+        "evaluate test.jsonl -m m --to json --fail-under micro_f1=0.8,f1:food=0.5",
     ).ok()
     found = done.json
     for name in (
@@ -335,32 +282,12 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
         assert 0 <= found[name] <= 1
     assert [score["label"] for score in found["per_label"]] == list(LABELS)
     below = ["--threshold", "0.98", "--fail-under", "micro_f1=1,subset_accuracy=1"]
-    failed = nbtext("evaluate", "test.jsonl", "-m", "m", *below, cwd=folder)
+    failed = nbtext("evaluate", "test.jsonl", "-m", "m", *below)
     assert (failed.status, "micro_f1 is 0." in failed.err) == (3, True)
-    folds = nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", cwd=folder)
+    folds = nbtext("evaluate train.jsonl --folds 5 --to json")
     assert folds.json["documents"] == 150
     assert folds.json["micro_f1"] > 0.9
-    assert (
-        nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", "-j", "2", cwd=folder).out
-        == folds.out
-    )
-
-
-def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
-    """The records of predict give the evaluation of the model, except for its thresholds."""
-    nbtext(
-        "predict", "test.jsonl", "-m", "m", "--coverage", "0.9", "-o", "p.jsonl", cwd=folder
-    ).ok()
-    found = nbtext(
-        "evaluate", "test.jsonl", "--predictions", "p.jsonl", "--to", "json", cwd=folder
-    ).ok()
-    model = nbtext(
-        "evaluate", "test.jsonl", "-m", "m", "--coverage", "0.9", "--to", "json", cwd=folder
-    ).json
-    for name, value in found.json.items():
-        if isinstance(value, float):
-            assert value == pytest.approx(model[name], abs=1e-5), name
-    assert found.json["per_label"][0]["threshold"] is None
+    assert nbtext("evaluate train.jsonl --folds 5 --to json -j 2").out == folds.out
 
 
 @pytest.mark.exhaustive
@@ -372,30 +299,20 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     (folder / "half.csv").write_text(
         "".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40])
     )
-    nbtext("train", "half.csv", *options, "-o", "h", cwd=folder).ok()
+    nbtext("train", "half.csv", *options, "-o", "h").ok()
     done = nbtext(
-        "compare",
-        "test.csv",
-        "-m",
-        "h",
-        "-m",
-        "c",
-        "--to",
-        "json",
-        "--report",
-        "p.html",
-        cwd=folder,
+        "compare test.csv -m h -m c --to json --report p.html",
     ).ok()
     found = done.json
-    expected = nbtext("evaluate", "test.csv", "-m", "h", "--to", "json", cwd=folder).json
+    expected = nbtext("evaluate test.csv -m h --to json").json
     for name in ("micro_f1", "subset_accuracy", "precision_at_1"):
         assert found["models"][0][name]["value"] == pytest.approx(expected[name])
     assert found["models"][0]["model"] == "multi-label"
     assert found["labels"] == list(LABELS)
     assert "Differences in subset accuracy" in (folder / "p.html").read_text()
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
-    nbtext("train", "one.csv", "-o", "one", cwd=folder).ok()
-    mixed = nbtext("compare", "test.csv", "-m", "one", "-m", "c", cwd=folder)
+    nbtext("train one.csv -o one").ok()
+    mixed = nbtext("compare test.csv -m one -m c")
     assert "some models predict one label for a document, others several" in mixed.err
 
 
@@ -406,11 +323,11 @@ def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> Non
         ("diff", model, "m"),
         ("merge", "m", model, "-o", "both"),
     ):
-        nbtext(*arguments, cwd=folder).refused(
+        nbtext(*arguments).refused(
             1, "one of the models gives documents several labels, and the other gives one"
         )
-    nbtext("diff", "m", "m", cwd=folder).ok()
-    nbtext("calibrate", "m", "test.jsonl", "-o", "again", cwd=folder).refused(1, "--keep-sample")
+    nbtext("diff m m").ok()
+    nbtext("calibrate m test.jsonl -o again").refused(1, "--keep-sample")
 
 
 def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
@@ -418,16 +335,14 @@ def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     label.
     """
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
-    nbtext("train", "one.csv", "-o", "one", cwd=folder).ok()
+    nbtext("train one.csv -o one").ok()
     write_jsonl(folder / "two.jsonl", [("dog", ["a"]), ("soup", ["a", "c"])])
-    nbtext("vectorize", "two.jsonl", "--like", "one", "-o", "x.npz", cwd=folder).ok()
+    nbtext("vectorize two.jsonl --like one -o x.npz").ok()
     for source in ("two.jsonl", "x.npz"):
-        nbtext("evaluate", source, "-m", "one", cwd=folder).refused(
-            1, "the document has 2 labels", "two.jsonl:2"
-        )
+        nbtext(f"evaluate {source} -m one").refused(1, "the document has 2 labels", "two.jsonl:2")
     write_jsonl(folder / "lists.jsonl", [("dog", ["a"]), ("soup", ["c"])])
-    nbtext("evaluate", "lists.jsonl", "-m", "one", cwd=folder).ok()
-    nbtext("predict", "test.jsonl", "-m", "one", cwd=folder).ok()
+    nbtext("evaluate lists.jsonl -m one").ok()
+    nbtext("predict test.jsonl -m one").ok()
 
 
 @pytest.mark.exhaustive
@@ -440,7 +355,7 @@ def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
         for text, labels in documents(80, 3)
     ]
     write_jsonl(tmp_path / "t.jsonl", texts)
-    nbtext("train", "t.jsonl", "-o", "m").ok()
+    nbtext("train t.jsonl -o m").ok()
     texts = [
         (f"{text} <b>", [*labels, bad] if k % 3 == 0 else labels)
         for k, (text, labels) in enumerate(documents(80, 4))
@@ -448,12 +363,7 @@ def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
     write_jsonl(
         tmp_path / "t.jsonl", [(text, list(dict.fromkeys(labels))) for text, labels in texts]
     )
-    assert (
-        "\x1b"
-        not in nbtext("evaluate", "t.jsonl", "-m", "m", "--to", "table", "--report", "p.html")
-        .ok()
-        .out
-    )
+    assert "\x1b" not in nbtext("evaluate t.jsonl -m m --to table --report p.html").ok().out
     page = (tmp_path / "p.html").read_text()
     assert "<script>alert" not in page
     assert "\x1b" not in page
@@ -464,5 +374,5 @@ def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
         "Documents with the largest errors",
     ):
         assert title in page
-    nbtext("evaluate", "t.jsonl", "--folds", "3", "--report", "q.html").ok()
+    nbtext("evaluate t.jsonl --folds 3 --report q.html").ok()
     assert "cross-validation keeps documents as counts only" in (tmp_path / "q.html").read_text()

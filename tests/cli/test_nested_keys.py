@@ -3,13 +3,12 @@ command.
 """
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext import TextClassifier
 
@@ -32,28 +31,12 @@ def nested_rows() -> list[dict[str, Any]]:
     ]
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(rows, indent=1))
-    else:
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.feather
-        import pyarrow.parquet
-
-        if path.suffix == ".parquet":
-            pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path)
-        else:
-            pyarrow.feather.write_feather(pa.Table.from_pylist(rows), path)
-
-
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.parquet", "t.arrow"])
 def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
     """Texts, labels, ids and groups are found in objects and structs, as if they were keys and
     columns of their own, and later commands find them again.
     """
-    write(tmp_path / name, nested_rows())
+    write_rows(tmp_path / name, nested_rows())
     flat = [
         {
             "data.text": row["data"]["text"],
@@ -62,7 +45,7 @@ def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) ->
         }
         for row in nested_rows()
     ]
-    write(tmp_path / "flat.jsonl", flat)
+    write_rows(tmp_path / "flat.jsonl", flat)
     nbtext("train", name, *NESTED, "-o", "m.joblib").ok()
     nbtext("train", "flat.jsonl", *NESTED, "-o", "flat.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "flat.joblib").read_bytes()
@@ -89,7 +72,7 @@ def test_a_literal_key_goes_first(nbtext: Callable[..., Any], tmp_path: Path, na
         {**row, "data.text": "literal words", "meta.label": "x" if n % 2 else "y"}
         for n, row in enumerate(nested_rows())
     ]
-    write(tmp_path / name, rows)
+    write_rows(tmp_path / name, rows)
     for kernel in ("", "off"):
         nbtext("train", name, *NESTED, "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
         assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("x", "y")
@@ -102,7 +85,7 @@ def test_lines_of_both_kinds(nbtext: Callable[..., Any], tmp_path: Path) -> None
     flat = [{"data.text": text, "meta.label": label} for text, label in LETTERS]
     outputs = []
     for rows in ([*flat, *nested_rows()], [*nested_rows(), *flat]):
-        write(tmp_path / "t.jsonl", rows)
+        write_rows(tmp_path / "t.jsonl", rows)
         for kernel in ("", "off"):
             nbtext("train", "t.jsonl", *NESTED, "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
             outputs.append((tmp_path / "m.joblib").read_bytes())
@@ -113,7 +96,7 @@ def test_a_nested_label_is_corrected_in_its_place(
     nbtext: Callable[..., Any], tmp_path: Path
 ) -> None:
     """`review --apply` writes the new label where the old one was."""
-    write(tmp_path / "t.jsonl", nested_rows())
+    write_rows(tmp_path / "t.jsonl", nested_rows())
     (tmp_path / "d.jsonl").write_text(
         json.dumps({"id": "d0", "decision": "relabel", "label": "pear"}) + "\n"
     )
@@ -126,8 +109,8 @@ def test_a_nested_label_is_corrected_in_its_place(
 
 def test_a_label_that_is_an_object(tmp_path: Path, nbtext: Callable[..., Any]) -> None:
     """The error says which key to name."""
-    write(tmp_path / "t.jsonl", [{"text": "red", "label": {"choices": ["a"]}}])
-    nbtext("train", "t.jsonl", "-o", "m.joblib").refused(
+    write_rows(tmp_path / "t.jsonl", [{"text": "red", "label": {"choices": ["a"]}}])
+    nbtext("train t.jsonl -o m.joblib").refused(
         1, "t.jsonl:1: `label` is an object", "--label-field label.choices"
     )
 
@@ -140,21 +123,6 @@ EMPTY_ROWS: list[dict[str, Any]] = [
 FULL_ROWS = [{"text": text, "label": label} for text, label in LETTERS]
 
 
-def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
-    if path.suffix == ".csv":
-        lines = [f"{row['text'] or ''},{row['label']}\n" for row in rows]
-        path.write_text("text,label\n" + "".join(lines))
-    elif path.suffix == ".db":
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("create table t (text, label)")
-            connection.executemany(
-                "insert into t values (?, ?)", [(row["text"], row["label"]) for row in rows]
-            )
-            connection.commit()
-    else:
-        write(path, rows)
-
-
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.csv", "t.db", "t.parquet", "t.arrow"])
 def test_documents_without_a_text_are_left_out(
     nbtext: Callable[..., Any], tmp_path: Path, name: str
@@ -162,9 +130,9 @@ def test_documents_without_a_text_are_left_out(
     """--skip-empty leaves out what is missing, null or blank, counted, when training and
     evaluating; `predict` gives each row its record.
     """
-    write_table(tmp_path / "full.csv", FULL_ROWS)
-    write_table(tmp_path / name, [*FULL_ROWS[:7], *EMPTY_ROWS, *FULL_ROWS[7:]])
-    nbtext("train", "full.csv", "-o", "full.joblib").ok()
+    write_rows(tmp_path / "full.csv", FULL_ROWS)
+    write_rows(tmp_path / name, [*FULL_ROWS[:7], *EMPTY_ROWS, *FULL_ROWS[7:]])
+    nbtext("train full.csv -o full.joblib").ok()
     done = nbtext("train", name, "--skip-empty", "-o", "m.joblib").ok()
     assert "skipped 3: without a text (--skip-empty)" in done.err
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "full.joblib").read_bytes()
@@ -190,19 +158,16 @@ def test_a_missing_key_is_no_text(nbtext: Callable[..., Any], tmp_path: Path) ->
     """A row of JSON without the key is like one where it is null; with several fields, one text is
     enough.
     """
-    write(tmp_path / "t.jsonl", [{"label": "apple"}, *FULL_ROWS])
-    nbtext("train", "t.jsonl", "-o", "m.joblib").refused(
+    write_rows(tmp_path / "t.jsonl", [{"label": "apple"}, *FULL_ROWS])
+    nbtext("train t.jsonl -o m.joblib").refused(
         1, "t.jsonl:1: no key `text`, found label", "--skip-empty"
     )
-    assert (
-        "skipped 1: without a text"
-        in nbtext("train", "t.jsonl", "--skip-empty", "-o", "m.joblib").ok().err
-    )
+    assert "skipped 1: without a text" in nbtext("train t.jsonl --skip-empty -o m.joblib").ok().err
     rows = [
         {"title": None, "text": None, "label": "apple"},
         *({"title": "x", **row} for row in FULL_ROWS),
     ]
-    write(tmp_path / "t.jsonl", rows)
+    write_rows(tmp_path / "t.jsonl", rows)
     fields = ("--text-field", "title,text")
     assert (
         "skipped 1: without a text"
@@ -220,9 +185,7 @@ def test_documents_without_a_text_in_directories(
         (tmp_path / "d" / label / "2.txt").write_text("\n")
     assert (
         "skipped 2: without a text (--skip-empty)"
-        in nbtext("train", "d", "--skip-empty", "-o", "m.joblib").ok().err
+        in nbtext("train d --skip-empty -o m.joblib").ok().err
     )
     (tmp_path / "e.csv").write_text("text,label\n,a\n ,b\n")
-    nbtext("train", "e.csv", "--skip-empty", "-o", "m.joblib").refused(
-        1, "without a text (--skip-empty)"
-    )
+    nbtext("train e.csv --skip-empty -o m.joblib").refused(1, "without a text (--skip-empty)")

@@ -6,31 +6,12 @@ import csv
 import io
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
+from made_texts import make_texts
 
 from nbtext import TextClassifier
-
-WORDS = {"fruit": ["apple", "pear", "plum", "cherry"], "tool": ["hammer", "saw", "drill", "pliers"]}
-
-
-def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Return texts of two labels, two of three of them fruit: a word, or none, or one that no other
-    text has.
-    """
-    random = Random(seed)
-    rows = []
-    for i in range(n):
-        label = "tool" if i % 3 == 2 else "fruit"
-        text = (
-            " ".join(random.choices(WORDS[label], k=3))
-            if i % 4 < 2
-            else ("", f"unheard{i}")[i % 4 - 2]
-        )
-        rows.append((text, label))
-    return rows
 
 
 def write_csv(path: Path, rows: list[tuple[str, Any]]) -> str:
@@ -70,19 +51,19 @@ def test_estimates_agree_on_texts_without_a_known_word(
 def test_min_known(nbtext: Any, tmp_path: Path) -> None:
     """No label unless the model knows at least this share of the tokens; the record says why."""
     data = write_csv(tmp_path / "t.csv", make_texts(240))
-    nbtext("train", data, "-o", "m", cwd=tmp_path).ok()
+    nbtext("train", data, "-o", "m").ok()
     lines = b"apple zzz\napple pear plum zzz\nzzz\n"
     command = ("predict", "-", "-m", "m", "--to", "jsonl")
-    free = nbtext(*command, input=lines, cwd=tmp_path)
+    free = nbtext(*command, input=lines)
     assert [json.loads(line)["label"] for line in free.out.splitlines()] == ["fruit"] * 3
     assert json.loads(free.out.splitlines()[2])["known"] == 0
-    careful = nbtext(*command, "--min-known", "0.6", input=lines, cwd=tmp_path)
+    careful = nbtext(*command, "--min-known", "0.6", input=lines)
     found = [json.loads(line) for line in careful.out.splitlines()]
     assert [each["label"] for each in found] == [None, "fruit", None]
     assert found[0]["reason"] == "the share 0.500000 of the tokens is known, below 0.6"
     assert found[2]["reason"] == "the share 0.000000 of the tokens is known, below 0.6"
     assert found[2]["scores"] == json.loads(free.out.splitlines()[2])["scores"]
-    nbtext(*command, "--min-known", "2", input=lines, cwd=tmp_path).refused(2, "--min-known")
+    nbtext(*command, "--min-known", "2", input=lines).refused(2, "--min-known")
 
 
 def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
@@ -92,8 +73,8 @@ def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for model in ("auto", "svm"):
         out = str(tmp_path / model)
-        nbtext("train", str(data), "--model", model, "-o", out).ok()
-        folds = nbtext("evaluate", str(data), "--folds", "5", "--model", model, "--to", "json").json
+        nbtext(f"train {data} --model {model} -o {out}").ok()
+        folds = nbtext(f"evaluate {data} --folds 5 --model {model} --to json").json
         assert folds["micro_f1"] > 0.85
         ask = ("predict", "-", "-m", out, "--to", "jsonl")
         answer = nbtext(*ask, input=b"zzz\n").json

@@ -20,10 +20,10 @@ def test_a_number_and_its_noun(number: float, said: str) -> None:
 def test_what_commands_say(nbtext: Any, tmp_path: Path) -> None:
     """`1 document`, on standard error, in a summary and in an evaluation."""
     (tmp_path / "one.tsv").write_bytes(b"text\tlabel\nsnow sno\xffw snow\tweather\n")
-    trained = nbtext("train", "one.tsv", "-o", "m", "--max-features", "1")
+    trained = nbtext("train one.tsv -o m --max-features 1")
     assert trained.err.startswith("replaced 1 invalid byte in 1 document; ")
     assert "multinomial: 1 document, 1 label, 1 feature; " in trained.err
-    inspected = nbtext("inspect", "m", "--to", "table").out
+    inspected = nbtext("inspect m --to table").out
     assert "1 document, 1 label, 1 feature, 2 occurrences of features" in inspected
     assert "  1 document, prior 1.0000; features by " in inspected
-    assert nbtext("evaluate", "one.tsv", "-m", "m", "--to", "table").out.startswith("1 document\n")
+    assert nbtext("evaluate one.tsv -m m --to table").out.startswith("1 document\n")

@@ -130,7 +130,7 @@ def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> 
 
 
 @needs_kernel
-@pytest.mark.parametrize("n_bytes", [0, 10_000, 80_000])
+@pytest.mark.parametrize("n_bytes", [0, 10_000, 40_000])
 def test_a_full_disk_leaves_nothing(n_bytes: int, letters: Path, tmp_path: Path) -> None:
     """The error is one line, whichever file does not fit."""
     limit = resource.RLIMIT_FSIZE, (n_bytes, n_bytes)

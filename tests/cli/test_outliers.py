@@ -9,7 +9,7 @@ def test_strange_text_is_less_typical(nbtext: Any, model: str) -> None:
     lower score.
     """
     lines = "the bins in our street were not emptied again this week\nder Hund bellt\nxq zzv qqj wwkx\n\n"
-    out = nbtext("predict", "-", "-m", model, "--to", "jsonl", input=lines.encode()).out
+    out = nbtext(f"predict - -m {model} --to jsonl", input=lines.encode()).out
     letter, german, noise, nothing = (json.loads(line) for line in out.splitlines())
     assert letter["typicality"] > 0.1
     assert letter["outlier"] is False

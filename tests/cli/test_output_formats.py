@@ -1,8 +1,5 @@
 """The output formats of all commands follow the same conventions."""
 
-import csv
-import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -68,28 +65,3 @@ def test_headers(nbtext: Any, letters: Path, model: str, command: str) -> None:
     lines = tabs.out.splitlines()[command == "sample" :]
     assert len(lines) == len(rows) > 0
     assert {len(row) for row in rows} == {line.count("\t") + 1 for line in lines} == {len(header)}
-
-
-def test_evaluate_has_the_same_figures_in_csv(nbtext: Any, letters: Path, model: str) -> None:
-    """The summary and the precision, recall and F1 of each label are in every format."""
-    asked = ("evaluate", str(letters / "test"), "-m", model, "--to")
-    record = nbtext(*asked, "json").json
-    rows = list(csv.DictReader(io.StringIO(nbtext(*asked, "csv").out)))
-    found = {(row["metric"], row["label"]): float(row["value"]) for row in rows}
-    for name in ("accuracy", "macro_f1", "log_loss"):
-        assert found[name, ""] == pytest.approx(record[name], abs=1e-6)
-    for score in record["per_label"]:
-        for name in ("precision", "recall", "f1", "support"):
-            assert found[name, score["label"]] == pytest.approx(score[name], abs=1e-6)
-
-
-def test_scores_of_many_labels_sum_to_one(nbtext: Any, tmp_path: Path) -> None:
-    """3,000 labels: rounding adds up to less than 1e-6."""
-    lines = (
-        json.dumps({"text": f"word{k} common", "label": f"label{k}"}) + "\n" for k in range(3000)
-    )
-    (tmp_path / "many.jsonl").write_text("".join(lines))
-    nbtext("train", "many.jsonl", "-o", "m", "-q").ok()
-    found = nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"word7 common\ncommon\n")
-    for line in found.out.splitlines():
-        assert abs(sum(json.loads(line)["scores"].values()) - 1) <= 1e-6

@@ -156,14 +156,14 @@ def test_paths_with_drive_letters_and_line_ends_of_windows(
     for source, name in ((table, model), ("plain.csv", "m")):
         assert nbtext("train", source, "-o", name).status == 0
     assert Path(model).read_bytes() == Path("m").read_bytes()
-    rows = nbtext("predict", table, "-m", model, "--to", "jsonl").records
+    rows = nbtext(f"predict {table} -m {model} --to jsonl").records
     assert [row["id"] for row in rows] == [f"{table}:{line}" for line in (2, 4, 5, 6)]
     assert [row["label"] for row in rows] == ["trash", "parking"] * 2
     changed = "E:\\out.csv"
     options = ("--add-columns", "--column-prefix", "predicted_", "-o", changed)
     assert nbtext("predict", table, "-m", model, *options).status == 0
     assert Path(changed).read_bytes().count(b"\r\n") == TABLE.count("\n")
-    assert nbtext("evaluate", table, "-m", model).status == 0
+    assert nbtext(f"evaluate {table} -m {model}").status == 0
     wrong = nbtext("predict", "F:\\missing.csv", "-m", model)
     assert (wrong.status, wrong.err.count("\n")) == (1, 1)
     assert "cannot be read" in wrong.err

@@ -23,12 +23,10 @@ def test_the_same_answers_as_from_the_texts(
         nbtext("train", str(letters / "train"), *features, "--model", other, "-q", "-o", other).ok()
     wanted = ["train", str(letters / "train"), *features, "--model", name, *EXACT, "-o", "wanted"]
     nbtext(*wanted).ok()
-    expected = nbtext("predict", str(letters / "test"), "-m", "wanted", "--to", "tsv").out
+    expected = nbtext(f"predict {letters}/test -m wanted --to tsv").out
     for other in MODELS:
         nbtext("train", other, "--model", name, *EXACT, "-o", "again").ok()
-        assert (
-            nbtext("predict", str(letters / "test"), "-m", "again", "--to", "tsv").out == expected
-        )
+        assert nbtext(f"predict {letters}/test -m again --to tsv").out == expected
 
 
 def test_a_kept_sample_chooses_as_the_texts_do(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -47,11 +45,11 @@ def test_a_kept_sample_chooses_as_the_texts_do(nbtext: Any, letters: Path, tmp_p
 
 def test_what_is_carried_over_is_said(nbtext: Any, letters: Path) -> None:
     """The same model stays as it is; another one has the smoothing alone."""
-    trained = nbtext("train", str(letters / "train"), "--model", "multinomial", "-o", "model")
+    trained = nbtext(f"train {letters}/train --model multinomial -o model")
     smoothing = trained.err.split("smoothing ")[1].split(";")[0]
-    same = nbtext("train", "model", "-o", "same")
+    same = nbtext("train model -o same")
     assert (same.err, same.err.count("approximate")) == (trained.err, 0)
-    other = nbtext("train", "model", "--model", "bernoulli", "-o", "other")
+    other = nbtext("train model --model bernoulli -o other")
     assert (
         f"smoothing {smoothing}\napproximate (fitted before the last change of the documents): smoothing;"
         in other.err
@@ -60,8 +58,7 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path) -> None:
         "not fitted, because there are too few documents: calibration, nonconformity;" in other.err
     )
     answers = {
-        name: nbtext("predict", str(letters / "test"), "-m", name).out
-        for name in ("model", "same", "other")
+        name: nbtext(f"predict {letters}/test -m {name}").out for name in ("model", "same", "other")
     }
     assert answers["model"] == answers["same"] != answers["other"]
 
@@ -73,7 +70,7 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path) 
     train = str(letters / "train")
     prior = ["--prior", "1,2,3,4,5,6"]
     nbtext("train", train, "--model", "bernoulli", *prior, "--smoothing", "2", "-o", "a")
-    again = nbtext("train", "a", "--smoothing", "0.5", "-o", "b")
+    again = nbtext("train a --smoothing 0.5 -o b")
     assert again.err.startswith(
         "bernoulli: 336 documents, 6 labels, 2,803 features; smoothing 0.5\n"
     )
@@ -82,8 +79,8 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path) 
     nbtext("train", train, "--model", "complement", *prior, *exact, "-o", "d")
     answers = [nbtext("predict", str(letters / "test"), "-m", name).out for name in "cd"]
     assert answers[0] == answers[1]
-    nbtext("train", train, "--model", "gaussian", "-o", "e")
-    assert "smoothing 1\n" in nbtext("train", "e", "--model", "multinomial", "-o", "f").err
+    nbtext(f"train {train} --model gaussian -o e")
+    assert "smoothing 1\n" in nbtext("train e --model multinomial -o f").err
 
 
 @pytest.mark.parametrize("command", ["predict", "train -o m", "evaluate"])

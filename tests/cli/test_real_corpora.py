@@ -16,13 +16,9 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     repairs broken bytes; its page is below 3 MB, and says what is confused most.
     """
     folder = corpora("20news")
-    trained = nbtext(
-        "train", str(folder / "train"), "--model", "multinomial", "-o", "m.joblib"
-    ).ok()
+    trained = nbtext(f"train {folder}/train --model multinomial -o m.joblib").ok()
     assert "invalid bytes in" in trained.err
-    record = nbtext(
-        "evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", "--report", "p.html"
-    ).json
+    record = nbtext(f"evaluate {folder}/test -m m.joblib --to json --report p.html").json
     assert record["documents"] == 7532
     assert record["accuracy"] > 0.80
     assert record["expected_calibration_error"] < 0.04
@@ -40,9 +36,9 @@ def test_newsgroups_by_default(nbtext: Any, corpora: Corpora) -> None:
     never predicts.
     """
     folder = corpora("20news")
-    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib")
+    trained = nbtext(f"train {folder}/train -o m.joblib")
     assert "complement with binary counts: 11,314 documents" in trained.err
-    record = nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json
+    record = nbtext(f"evaluate {folder}/test -m m.joblib --to json").json
     assert record["accuracy"] >= 0.820
     (group,) = (each for each in record["per_label"] if each["label"] == "comp.os.ms-windows.misc")
     assert group["recall"] >= 0.5
@@ -52,20 +48,17 @@ def test_newsgroups_by_default(nbtext: Any, corpora: Corpora) -> None:
 def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora) -> None:
     """IMDB: binary counts are selected."""
     folder = corpora("imdb")
-    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib")
+    trained = nbtext(f"train {folder}/train -o m.joblib")
     assert "multinomial with binary counts: 25,000 documents" in trained.err
-    assert (
-        nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"]
-        >= 0.823
-    )
+    assert nbtext(f"evaluate {folder}/test -m m.joblib --to json").json["accuracy"] >= 0.823
 
 
 @pytest.mark.exhaustive
 def test_movie_reviews(nbtext: Any, corpora: Corpora) -> None:
     """IMDB: 25,000 reviews learned and 25,000 judged."""
     folder = corpora("imdb")
-    nbtext("train", str(folder / "train"), "--ngrams", "1,2", "-q", "-o", "m.joblib").ok()
-    record = nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json
+    nbtext(f"train {folder}/train --ngrams 1,2 -q -o m.joblib").ok()
+    record = nbtext(f"evaluate {folder}/test -m m.joblib --to json").json
     assert record["documents"] == 25_000
     assert record["accuracy"] > 0.84
 
@@ -83,7 +76,7 @@ def test_short_questions_combined(nbtext: Any, corpora: Corpora) -> None:
         "evaluate", str(folder / "test.csv"), *columns, "-m", "m.joblib", "--to", "json"
     ).json
     assert record["accuracy"] >= 0.900
-    inspected = nbtext("inspect", "m.joblib", "--to", "json").json
+    inspected = nbtext("inspect m.joblib --to json").json
     assert {part["view"] for part in inspected["parts"]} == {"char_wb:2,5", "word:1", "word:2"}
     assert inspected["expected"]["accuracy"] == pytest.approx(record["accuracy"], abs=0.01)
     assert inspected["expected"]["log_loss"] == pytest.approx(record["log_loss"], abs=0.03)
@@ -94,12 +87,9 @@ def test_short_questions_combined(nbtext: Any, corpora: Corpora) -> None:
 def test_long_texts_combined(nbtext: Any, corpora: Corpora, name: str, least: float) -> None:
     """20 Newsgroups by date, and IMDB: words and pairs of words."""
     folder = corpora(name)
-    trained = nbtext("train", str(folder / "train"), "--model", "combined", "-o", "m.joblib")
+    trained = nbtext(f"train {folder}/train --model combined -o m.joblib")
     assert " of word:2; estimated" in trained.err
-    assert (
-        nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"]
-        >= least
-    )
+    assert nbtext(f"evaluate {folder}/test -m m.joblib --to json").json["accuracy"] >= least
 
 
 def test_short_messages(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
@@ -124,9 +114,7 @@ def test_raw_mail(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     for folder in corpora("spamassassin").resolve().iterdir():
         if folder.is_dir():  # beside them lies a note, which has no label
             (tmp_path / folder.name).symlink_to(folder)
-    result = nbtext(
-        "evaluate", str(tmp_path), "--input-format", "mbox", "--folds", "3", "--to", "json"
-    )
+    result = nbtext(f"evaluate {tmp_path} --input-format mbox --folds 3 --to json")
     record = result.json
     assert record["documents"] == 6046
     assert record["accuracy"] > 0.8

@@ -5,22 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-THREE = {
-    "refund of my card payment": (0.7, 0.2, 0.1),
-    "card payment declined": (0.15, 0.7, 0.15),
-    "where is my new card": (0.2, 0.3, 0.5),
-}
-
-
-def three_texts(seed: int, n: int = 1500) -> tuple[list[str], list[str]]:
-    """Three texts, each with labels of its own shares."""
-    random = np.random.default_rng(seed)
-    texts = random.choice(list(THREE), n).tolist()
-    return texts, [
-        str(random.choice(["refund", "declined", "delivery"], p=THREE[text])) for text in texts
-    ]
+from made_texts import three_texts
 
 
 def write(path: Path, texts: list[str], labels: list[Any]) -> str:
@@ -60,5 +45,5 @@ def test_folds_by_a_search_and_of_several_labels(nbtext: Any, tmp_path: Path) ->
         for text, label in zip(texts, labels, strict=True)
     ]
     (tmp_path / "t.jsonl").write_text("\n".join(lines))
-    record = nbtext("evaluate", "t.jsonl", "--folds", "5", "--to", "json").json
+    record = nbtext("evaluate t.jsonl --folds 5 --to json").json
     assert record["duplicates"] == 117

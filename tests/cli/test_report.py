@@ -58,12 +58,7 @@ def test_without_the_extra(nbtext: Any, letters: Path, model: str, tmp_path: Pat
     (tmp_path / "vl_convert.py").write_text("raise ImportError")
     top = Path(__file__).parents[2]
     result = nbtext(
-        "evaluate",
-        str(letters / "test"),
-        "-m",
-        model,
-        "--report",
-        "page.html",
+        f"evaluate {letters}/test -m {model} --report page.html",
         PYTHONPATH=f"{tmp_path}:{top}",
     ).refused(1)
     assert (
@@ -71,25 +66,6 @@ def test_without_the_extra(nbtext: Any, letters: Path, model: str, tmp_path: Pat
         == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
     )
     assert not (tmp_path / "page.html").exists()
-
-
-def test_where_it_cannot_be_written(nbtext: Any, letters: Path, model: str) -> None:
-    """One line says so."""
-    result = nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--report", "no/page.html"
-    ).refused(1)
-    assert result.err.startswith(
-        "nbtext: no/page.html: cannot be written: no such file or directory; "
-    )
-
-
-def test_not_among_the_figures(nbtext: Any, letters: Path, model: str) -> None:
-    """Standard output is theirs."""
-    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "-").refused(2)
-    assert (
-        result.err
-        == "nbtext: --report: the page and the result cannot both go to standard output; name a file\n"
-    )
 
 
 def said(page: Path) -> str:
@@ -104,9 +80,7 @@ def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     """Accuracy with its interval, what is confused most, the threshold for 95 %, and what was asked
     for.
     """
-    nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--report", "page.html", "--coverage", "0.9"
-    ).ok()
+    nbtext(f"evaluate {letters}/test -m {model} --report page.html --coverage 0.9").ok()
     text = said(tmp_path / "page.html")
     assert "The predicted label of 90.5 % of the documents is correct" in text
     assert "The labels that are confused most often are noise and permits : 2 documents." in text
@@ -133,9 +107,7 @@ def test_common_words_of_a_model_without_counts(nbtext: Any, letters: Path, tmp_
     """A linear model does not tell which words are common, so the page does not say that they are
     added up.
     """
-    nbtext(
-        "train", letters / "train", "--model", "svm", "-q", "-o", "svm.joblib", cwd=tmp_path
-    ).ok()
+    nbtext("train", letters / "train", "--model", "svm", "-q", "-o", "svm.joblib").ok()
     nbtext(
         "evaluate",
         letters / "test",
@@ -144,7 +116,6 @@ def test_common_words_of_a_model_without_counts(nbtext: Any, letters: Path, tmp_
         "--report",
         "page.html",
         "-q",
-        cwd=tmp_path,
     ).ok()
     text = said(tmp_path / "page.html")
     assert "The words with the largest contributions to the wrong label." in text
@@ -154,7 +125,7 @@ def test_common_words_of_a_model_without_counts(nbtext: Any, letters: Path, tmp_
 @pytest.mark.exhaustive
 def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """All that figures alone can say; what needs texts or one model is named as missing."""
-    nbtext("evaluate", str(letters / "train"), "--folds", "3", "--report", "page.html").ok()
+    nbtext(f"evaluate {letters}/train --folds 3 --report page.html").ok()
     text = said(tmp_path / "page.html")
     assert "336 documents, 6 labels" in text
     assert "cross-validation keeps documents as counts only" in text
@@ -169,7 +140,7 @@ def test_of_predictions_made_before(
     """With names and texts; curves of every label where its probabilities are known."""
     source = str(letters / "test")
     nbtext("predict", source, "-m", model, "--to", form, "-o", "answers").ok()
-    nbtext("evaluate", source, "--predictions", "answers", "--report", "page.html").ok()
+    nbtext(f"evaluate {source} --predictions answers --report page.html").ok()
     text = said(tmp_path / "page.html")
     assert ("Curves are not shown" in text) is not has_curves
     assert "they need the one model that made all predictions (-m)" in text

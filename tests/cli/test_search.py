@@ -37,9 +37,7 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     of threads.
     """
     for file, jobs in (("a", "1"), ("b", "2")):
-        trained = nbtext(
-            "train", str(few / "train"), "-o", file, "--model", "best", "-j", jobs
-        ).ok()
+        trained = nbtext(f"train {few}/train -o {file} --model best -j {jobs}").ok()
         assert trained.out == ""
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"tried \d models on \d+ documents\n", trained.err)
@@ -50,7 +48,7 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     assert len(marked) == 1
     # leave-one-out may be above folds
     assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02
-    assert nbtext("evaluate", str(few / "test"), "-m", "a", "--to", "json").json["accuracy"] > 0.9
+    assert nbtext(f"evaluate {few}/test -m a --to json").json["accuracy"] > 0.9
 
 
 def test_a_stack_shows_its_parts_and_their_weights(nbtext: Any, tmp_path: Path) -> None:
@@ -61,7 +59,7 @@ def test_a_stack_shows_its_parts_and_their_weights(nbtext: Any, tmp_path: Path) 
     lines = [json.dumps({"text": text, "label": f"label {k % 3}"}) for k, text in enumerate(texts)]
     (tmp_path / "texts.jsonl").write_text("\n".join(lines))
     for file, jobs in (("a", "1"), ("b", "2")):
-        trained = nbtext("train", "texts.jsonl", "-o", file, "--model", "best", "-j", jobs).ok()
+        trained = nbtext(f"train texts.jsonl -o {file} --model best -j {jobs}").ok()
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"^ stacked .*◂$", trained.err, re.MULTILINE)
     assert re.search(r"^stacked: 0\.\d+ × \w+ .*of char_wb:1,5", trained.err, re.MULTILINE)
@@ -96,7 +94,7 @@ def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
         nbtext(*command, "-o", "n").refused(
             1, "stacked models, which are not fitted to sums of counts"
         )
-    shown = nbtext("inspect", "m", "--to", "json").json
+    shown = nbtext("inspect m --to json").json
     assert {part["view"] for part in shown["parts"]} == {"word:1,2", "char_wb:1,3"}
 
 
@@ -105,9 +103,9 @@ def test_the_model_is_an_ordinary_one(nbtext: Any, few: Path, tmp_path: Path) ->
     """Its bytes are those of training with the settings that the search found; all commands know
     it.
     """
-    found = nbtext("train", str(few / "train"), "-o", "m", "--model", "best").err
+    found = nbtext(f"train {few}/train -o m --model best").err
     assert re.search("^ auto counts .*◂", found, re.MULTILINE)
-    nbtext("train", str(few / "train"), "-o", "plain")
+    nbtext(f"train {few}/train -o plain")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "plain").read_bytes()
     for command in (
         ["predict", str(few / "test")],
@@ -234,7 +232,7 @@ def test_texts_without_spaces_get_advice(
         {"text": text, "label": label} for text, label in zip(texts, ("good", "bad"), strict=True)
     ] * 3
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    trained = nbtext("train", "texts.jsonl", "-o", "m").ok()
+    trained = nbtext("train texts.jsonl -o m").ok()
     assert ("% of the words are runs of a script without spaces" in trained.err) == is_advised
     assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
     for options in (
@@ -255,9 +253,9 @@ def test_documents_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
         for i in range(80)
     ]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    trained = nbtext("train", "texts.jsonl", "-o", "m", "--model", "best")
+    trained = nbtext("train texts.jsonl -o m --model best")
     assert (trained.status, "micro F1   estimate" in trained.err) == (0, True), trained.err
-    assert nbtext("evaluate", "texts.jsonl", "-m", "m", "--to", "json").json["micro_f1"] > 0.9
-    nbtext("evaluate", "texts.jsonl", "--folds", "3", "--model", "best").refused(
+    assert nbtext("evaluate texts.jsonl -m m --to json").json["micro_f1"] > 0.9
+    nbtext("evaluate texts.jsonl --folds 3 --model best").refused(
         1, "give documents with one label each"
     )

@@ -4,15 +4,18 @@ word.
 
 import csv
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from made_files import write_rows
 from test_conflicts import commands, option_of
 
 from nbtext.cli.command import Command, Option
+from nbtext.cli.main import run as run_command
 
 FRUIT = ["apple", "pear", "plum", "cherry", "ripe", "sweet"]
 TOOL = ["hammer", "saw", "drill", "steel", "iron", "bolt"]
@@ -184,7 +187,7 @@ def write_documents(folder: Path) -> None:
         {"id": "d1", "decision": "relabel", "label": ["fruit", "tool"]},
         {"id": r"=s\t1", "decision": "relabel", "label": "tool"},
     ]
-    (folder / "decisions.jsonl").write_text("".join(json.dumps(each) + "\n" for each in decisions))
+    write_rows(folder / "decisions.jsonl", decisions)
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +207,7 @@ def folder(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "predict several.csv -m several -q -o several.jsonl",
     )
     for command in made:
-        nbtext(*command.split(), cwd=path).ok()
+        nbtext(command, cwd=path).ok()
     return path
 
 
@@ -243,18 +246,27 @@ def tried_options(command: Command, typed: list[str]) -> Iterator[tuple[Option, 
 @pytest.mark.exhaustive(every=14)
 @pytest.mark.parametrize(("command", "typed"), list(modes()))
 def test_no_option_is_ignored(
-    nbtext: Any, folder: Path, command: Command, typed: list[str]
+    folder: Path,
+    command: Command,
+    typed: list[str],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each option changes the outputs, the messages or the files, or is refused."""
+    """Each option changes the outputs, the messages or the files, or is refused.
+
+    The commands run in this process: there are thousands of them.
+    """
+    monkeypatch.chdir(folder)
 
     def run(words: list[str]) -> tuple[Any, dict[str, bytes]]:
         before = set(folder.iterdir())
-        result = nbtext(command.name, *words, cwd=folder)
+        with warnings.catch_warnings():
+            status = run_command([str(command.name), *words])
         written = {}
         for path in set(folder.iterdir()) - before:
             written[path.name] = path.read_bytes() if path.is_file() else b""
             path.unlink() if path.is_file() else path.rmdir()
-        return (result.status, result.out, result.err), written
+        return (status, *capfd.readouterr()), written
 
     plain = run(typed)
     assert plain[0][0] == 0, plain
@@ -376,14 +388,7 @@ def test_a_setting_of_another_source_than_the_first(nbtext: Any, folder: Path) -
         "train", "folder", "--text-field", "title", "--exclude", "1*", *unlabeled, cwd=folder
     ).ok()
     nbtext(
-        "review",
-        "d.csv",
-        "--against",
-        "folder",
-        "--text-field",
-        "title",
-        "--exclude",
-        "1*",
+        "review d.csv --against folder --text-field title --exclude 1*",
         cwd=folder,
     ).ok()
     (folder / "x").unlink()

@@ -22,7 +22,7 @@ def model(nbtext: Any, tmp_path: Path) -> str:
         for n in range(24)
     ]
     (tmp_path / "t.jsonl").write_text("".join(lines))
-    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
+    nbtext("train t.jsonl -o m.joblib").ok()
     return "m.joblib"
 
 
@@ -72,7 +72,7 @@ def is_number(cell: str) -> bool:
 
 def test_exported_weights(nbtext: Any, model: str, tmp_path: Path) -> None:
     """`export --to csv` has the option as well, and other formats do not."""
-    nbtext("export", model, "-o", "weights.csv", "--spreadsheet-safe").ok()
+    nbtext(f"export {model} -o weights.csv --spreadsheet-safe").ok()
     header = next(csv.reader(io.StringIO((tmp_path / "weights.csv").read_text())))
     assert header[3:] == ["'" + label for label in sorted(EVIL[:3])]
     for arguments in (
@@ -103,5 +103,5 @@ def test_cells(rows: bytes, safe: bytes) -> None:
 
 def test_the_suffix_is_the_format(nbtext: Any, model: str, tmp_path: Path) -> None:
     """`-o FILE.mjs` implies --to js."""
-    nbtext("export", model, "-o", "x.mjs").ok()
+    nbtext(f"export {model} -o x.mjs").ok()
     assert "export function classify" in (tmp_path / "x.mjs").read_text()

@@ -45,7 +45,7 @@ def evaluate(nbtext: Any, folder: Path, *options: str) -> Any:
 @pytest.mark.parametrize("model", ["multinomial", "nbsvm"])
 def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     """It is stored, reported with its bound, met by new documents, and checked by `evaluate`."""
-    nbtext("train", "train.csv", "-o", "plain", "--model", model, cwd=mails).ok()
+    nbtext(f"train train.csv -o plain --model {model}", cwd=mails).ok()
     plain = evaluate(nbtext, mails, "-m", "plain")
     assert plain["per_label"][0]["recall"] < 0.99
     assert "targets" not in plain
@@ -59,15 +59,13 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     assert check["result"] == "met" if check["low"] >= 0.99 else "undecided"
     assert check["low"] <= check["value"] <= check["high"]
     assert check["high"] > 0.99
-    nbtext("evaluate", "test.csv", "-m", "m", "--fail-under", "recall:ham=0.97", cwd=mails).ok()
+    nbtext("evaluate test.csv -m m --fail-under recall:ham=0.97", cwd=mails).ok()
     for output_format, words in (
         ("table", "target recall of ham 0.99: "),
         ("tsv", "target_recall\t0.99"),
         ("markdown", "| recall | ham | 0.99 |"),
     ):
-        assert (
-            words in nbtext("evaluate", "test.csv", "-m", "m", "--to", output_format, cwd=mails).out
-        )
+        assert words in nbtext(f"evaluate test.csv -m m --to {output_format}", cwd=mails).out
 
 
 def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
@@ -216,20 +214,20 @@ def test_a_growing_model_chooses_again_or_says_that_it_does_not(nbtext: Any, mai
     target = ("--min-recall", "ham=0.99")
     kept = (*target, "--keep-sample", "10000")
     nbtext("train", "train.csv", "-o", "kept", *kept, cwd=mails).ok()
-    nbtext("update", "kept", "test.csv", cwd=mails).ok()
+    nbtext("update kept test.csv", cwd=mails).ok()
     nbtext("train", "both.csv", "-o", "whole", *kept, cwd=mails).ok()
     assert (mails / "kept").read_bytes() == (mails / "whole").read_bytes()
     nbtext("train", "train.csv", "-o", "lean", *target, cwd=mails).ok()
-    assert "decision offsets" in nbtext("update", "lean", "test.csv", cwd=mails).err
+    assert "decision offsets" in nbtext("update lean test.csv", cwd=mails).err
     assert evaluate(nbtext, mails, "-m", "lean")["targets"][0]["metric"] == "recall"
-    refused = nbtext("train", "lean", "-o", "other", "--min-recall", "ham=0.95", cwd=mails)
+    refused = nbtext("train lean -o other --min-recall ham=0.95", cwd=mails)
     assert "needs retained documents, and the model has none" in refused.err
-    nbtext("train", "kept", "-o", "other", "--min-recall", "ham=0.95", cwd=mails).ok()
+    nbtext("train kept -o other --min-recall ham=0.95", cwd=mails).ok()
 
 
 def test_thresholds(nbtext: Any, mails: Path) -> None:
     """A label is predicted exactly where its probability reaches the threshold."""
-    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
+    nbtext("train train.csv -o t", cwd=mails).ok()
 
     def predict(*options: str) -> list[dict[str, Any]]:
         out = nbtext("predict", "test.csv", "-m", "t", "--to", "jsonl", *options, cwd=mails).out
@@ -255,9 +253,9 @@ def test_thresholds(nbtext: Any, mails: Path) -> None:
 
 
 def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
-    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
+    nbtext("train train.csv -o t", cwd=mails).ok()
     (mails / "cost.csv").write_text("ham,spam,10\n")
-    nbtext("predict", "test.csv", "-m", "t", "-o", "p.jsonl", cwd=mails).ok()
+    nbtext("predict test.csv -m t -o p.jsonl", cwd=mails).ok()
     for command, options, message in (
         (
             "predict",
@@ -281,9 +279,7 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
         ran = nbtext(command, "test.csv", "-m", "t", *options, cwd=mails)
         assert ran.status != 0
         assert message in ran.err
-    ran = nbtext(
-        "evaluate", "test.csv", "--predictions", "p.jsonl", "--threshold", "spam=0.9", cwd=mails
-    )
+    ran = nbtext("evaluate test.csv --predictions p.jsonl --threshold spam=0.9", cwd=mails)
     assert (
         "cannot be combined with --predictions, because predictions are final: nbtext predict has this option"
         in ran.err
@@ -293,7 +289,7 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
 def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:
     """The metric before and after, or that nothing changed."""
     for metric in ("accuracy", "macro_f1", "log_loss"):
-        err = nbtext("train", "train.csv", "-o", "o", "--optimize", metric, cwd=mails).err
+        err = nbtext(f"train train.csv -o o --optimize {metric}", cwd=mails).err
         (line,) = [line for line in err.splitlines() if line.startswith("optimized ")]
         assert (
             "nothing changed, because no offsets improve it" in line
@@ -308,7 +304,7 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
     from nbtext.artifact.model import load_model, save_model
     from nbtext.errors import ArtifactError
 
-    nbtext("train", "train.csv", "-o", "m", "--min-recall", "ham=0.99", cwd=mails).ok()
+    nbtext("train train.csv -o m --min-recall ham=0.99", cwd=mails).ok()
     model = load_model(mails / "m")
     settings = model.fitted.model_settings
     estimate = model.fitted.estimate

@@ -233,16 +233,6 @@ def test_a_model_that_is_redirected(model: str, letters: Path, command: str) -> 
     assert Path(model).read_bytes() == before
 
 
-def test_evaluating_predictions_made_before(nbtext: Any, letters: Path, model: str) -> None:
-    """Predictions in a file are judged as the model that made them is."""
-    source = str(letters / "test")
-    nbtext("predict", source, "-m", model, "--to", "jsonl", "-o", "p.jsonl").ok()
-    by_model = nbtext("evaluate", source, "-m", model, "--to", "json").json
-    by_file = nbtext("evaluate", source, "--predictions", "p.jsonl", "--to", "json").json
-    assert by_file["confusion_matrix"] == by_model["confusion_matrix"]
-    assert abs(by_file["log_loss"] - by_model["log_loss"]) < 1e-4
-
-
 def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
     """With --separate-fields, the same word in the subject and in the body are two features."""
     rows = [("free money", "see you at lunch", "spam"), ("lunch", "the soup is free", "ham")] * 3
@@ -260,6 +250,6 @@ def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
     nbtext("train", "mail.csv", *fields, "-o", "m.joblib").ok()
     (tmp_path / "new.csv").write_text("subject,body\nfree,free\nlunch,see\n")
     assert len(nbtext("predict", "new.csv", *fields, "-m", "m.joblib").out.splitlines()) == 2
-    nbtext("predict", "new.csv", "--text-field", "subject", "-m", "m.joblib").refused(
+    nbtext("predict new.csv --text-field subject -m m.joblib").refused(
         2, "--text-field subject,body --separate-fields"
     )

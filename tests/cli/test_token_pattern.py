@@ -1,10 +1,10 @@
 """Commands with a token pattern, and a text that is too long for one."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 LONG = "word " * 1_040_000  # 5.2 million characters
 
@@ -17,10 +17,10 @@ def source(nbtext: Any, tmp_path: Path) -> Path:
         for n in range(4)
         for label in ("a", "b")
     ]
-    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    nbtext("train", "train.jsonl", "--token-pattern", r"[a-z]+", "-o", "m.joblib").ok()
+    write_rows(tmp_path / "train.jsonl", rows)
+    nbtext("train train.jsonl --token-pattern [a-z]+ -o m.joblib").ok()
     rows = [{"label": "a", "text": text} for text in ("a text", LONG, "a text number")]
-    (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "new.jsonl", rows)
     return tmp_path
 
 
@@ -38,7 +38,7 @@ def test_one_long_text_has_its_own_record(nbtext: Any, source: Path, jobs: str) 
 
 def test_explain_goes_on_after_it(nbtext: Any, source: Path) -> None:
     """As predict does."""
-    result = nbtext("explain", "new.jsonl", "-m", "m.joblib", "--to", "jsonl", cwd=source)
+    result = nbtext("explain new.jsonl -m m.joblib --to jsonl", cwd=source)
     assert len(result.out.splitlines()) == 3, result.err
 
 
@@ -66,8 +66,6 @@ def test_what_learns_names_it(nbtext: Any, source: Path, command: list[str]) -> 
 
 def test_a_set_that_other_programs_read_in_another_way(nbtext: Any, source: Path) -> None:
     """Python has no POSIX classes; it would only warn, and match other characters."""
-    nbtext(
-        "train", "train.jsonl", "--token-pattern", "[[:alpha:]]+", "-o", "n.joblib", cwd=source
-    ).refused(
+    nbtext("train train.jsonl --token-pattern [[:alpha:]]+ -o n.joblib", cwd=source).refused(
         2, "--token-pattern: invalid regular expression: possible nested set at position 1; write "
     )

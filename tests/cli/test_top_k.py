@@ -29,7 +29,7 @@ def texts(tmp_path: Path) -> Path:
 @pytest.fixture
 def best(nbtext: Any, model: str, texts: Path) -> list[list[tuple[str, float]]]:
     """The labels of each document by decreasing probability, from the records with all labels."""
-    records = nbtext("predict", str(texts), "-m", model, "--to", "jsonl").records
+    records = nbtext(f"predict {texts} -m {model} --to jsonl").records
     return [
         sorted((each["scores"] or {}).items(), key=lambda pair: -pair[1])[:K] for each in records
     ]
@@ -72,11 +72,7 @@ def test_every_format(
 def test_more_than_there_are_labels(nbtext: Any, model: str, texts: Path) -> None:
     """Columns without a label stay empty, so that their number is what was asked for."""
     rows = list(
-        csv.reader(
-            io.StringIO(
-                nbtext("predict", str(texts), "-m", model, "--top-k", "8", "--to", "csv").out
-            )
-        )
+        csv.reader(io.StringIO(nbtext(f"predict {texts} -m {model} --top-k 8 --to csv").out))
     )
     assert {len(row) for row in rows} == {3 + 16}
     assert rows[1][-4:] == [""] * 4 and rows[1][-5] != ""
@@ -87,22 +83,12 @@ def test_added_columns(
 ) -> None:
     """Rows of JSON get `scores`, rows of CSV two columns for each label."""
     result = nbtext(
-        "predict",
-        str(texts),
-        "-m",
-        model,
-        "--top-k",
-        str(K),
-        "--add-columns",
-        "--column-prefix",
-        "p_",
+        f"predict {texts} -m {model} --top-k {K} --add-columns --column-prefix p_",
     )
     found = result.records
     assert [list((each["p_scores"] or {}).items()) for each in found] == best
     (texts.parent / "t.csv").write_text("text\nthe bins of my street\n")
-    result = nbtext(
-        "predict", "t.csv", "-m", model, "--top-k", "2", "--add-columns", cwd=texts.parent
-    )
+    result = nbtext(f"predict t.csv -m {model} --top-k 2 --add-columns", cwd=texts.parent)
     (row,) = csv.DictReader(io.StringIO(result.out))
     assert list(row) == [
         "text",
@@ -117,25 +103,6 @@ def test_added_columns(
         best[0][1][0],
         pytest.approx(best[0][1][1], abs=1e-6),
     )
-
-
-@pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
-def test_evaluate_reads_them(
-    nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str
-) -> None:
-    """With all labels, the log-loss is that of the model (to six decimals of the probabilities); so
-    with sets.
-    """
-    out = str(tmp_path / f"p.{form}")
-    for sets in ((), ("--coverage", "0.9")):
-        asked = ("predict", str(letters / "test"), "-m", model, "--top-k", "6", *sets, "-o", out)
-        nbtext(*asked).ok()
-        found = nbtext("evaluate", str(letters / "test"), "--predictions", out, "--to", "json").json
-        expected = nbtext(
-            "evaluate", str(letters / "test"), "-m", model, *sets, "--to", "json"
-        ).json
-        for name in ("accuracy", "log_loss"):
-            assert found[name] == pytest.approx(expected[name], abs=1e-4)
 
 
 @given(

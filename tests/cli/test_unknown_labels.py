@@ -69,15 +69,11 @@ def test_only_such_documents(nbtext: Any, corpora: dict[str, str]) -> None:
     """
     nbtext("train", corpora["train"], "-o", "m.joblib").ok()
     write("other.jsonl", [(text, "animal") for text in OTHERS])
-    found = (
-        nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "json", "--report", "page.html")
-        .ok()
-        .json
-    )
+    found = nbtext("evaluate other.jsonl -m m.joblib --to json --report page.html").ok().json
     assert (found["accuracy"], found["unknown_label"]) == (0, 2)
     assert not set(OF_PROBABILITIES) & found.keys()
-    nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "table").ok()
-    refused = nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--fail-under", "log_loss=1")
+    nbtext("evaluate other.jsonl -m m.joblib --to table").ok()
+    refused = nbtext("evaluate other.jsonl -m m.joblib --fail-under log_loss=1")
     assert refused.status == 2
     assert (
         "log_loss was not measured; each document has a label that the model does not know"
@@ -125,7 +121,7 @@ def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
     write("train.jsonl", known)
     write("known.jsonl", known)
     write("all.jsonl", [*known, ("frog and apple", ["animal", "fruit"]), ("toad", ["animal"])])
-    nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
+    nbtext("train train.jsonl -o m.joblib").ok()
     found = []
     for name in ("known.jsonl", "all.jsonl"):
         how = ("-m", "m.joblib")
@@ -137,7 +133,7 @@ def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
     for name in OF_SEVERAL:
         assert found[1][name] == pytest.approx(found[0][name], abs=1e-12)
     assert found[1]["micro_recall"] < found[0]["micro_recall"]
-    nbtext("evaluate", "all.jsonl", "-m", "m.joblib", "--report", "page.html", "--to", "table").ok()
+    nbtext("evaluate all.jsonl -m m.joblib --report page.html --to table").ok()
     assert "2 with a label that the model does not know" in Path("page.html").read_text()
 
 
@@ -206,14 +202,7 @@ def test_labels_alone(nbtext: Any) -> None:
     Path("t.csv").write_text("true,guess,text\na,a,x\nb,a,y\nc,a,z\n")
     found = (
         nbtext(
-            "evaluate",
-            "t.csv",
-            "--label-field",
-            "true",
-            "--predicted-field",
-            "guess",
-            "--to",
-            "json",
+            "evaluate t.csv --label-field true --predicted-field guess --to json",
         )
         .ok()
         .json

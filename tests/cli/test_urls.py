@@ -37,8 +37,8 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
     (tmp_path / "train.jsonl.gz").write_bytes(
         gzip.compress((tmp_path / "train.jsonl").read_bytes())
     )
-    nbtext("train", str(letters / "train"), "-o", "files", "-q").ok()
-    nbtext("train", "train.jsonl", "-o", "here", "-q").ok()
+    nbtext(f"train {letters}/train -o files -q").ok()
+    nbtext("train train.jsonl -o here -q").ok()
     sources = {
         f"{server}/train.jsonl": "here",
         f"{server}/train.jsonl.gz": "here",
@@ -60,6 +60,6 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
 def test_what_is_not_there(nbtext: Any, server: str) -> None:
     """A missing file is one line, which has no password in it."""
     url = server.replace("//", "//me:secret@")
-    result = nbtext("train", f"{url}/none.jsonl?key=secret", "-o", "m")
+    result = nbtext(f"train {url}/none.jsonl?key=secret -o m")
     said = f"nbtext: {server}/none.jsonl: cannot be read: there is no such file; check the URL\n"
     assert (result.status, result.out, result.err) == (1, "", said)

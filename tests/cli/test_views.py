@@ -41,13 +41,13 @@ def test_training_to_prediction(nbtext: Any, letters: Path, options: tuple[str, 
     model = load_model("1.joblib")
     save_model(model, "again.joblib")
     assert Path("again.joblib").read_bytes() == Path("1.joblib").read_bytes()
-    predicted = nbtext("predict", test, "-m", "1.joblib", "--to", "jsonl").ok().records
+    predicted = nbtext(f"predict {test} -m 1.joblib --to jsonl").ok().records
     right = sum(Path(each["id"]).parent.name == each["label"] for each in predicted) / len(
         predicted
     )
     assert right > 0.8
-    assert nbtext("evaluate", test, "-m", "1.joblib", "--to", "json").ok().json["accuracy"] == right
-    explained = nbtext("explain", test, "-m", "1.joblib", "--to", "jsonl").ok().records
+    assert nbtext(f"evaluate {test} -m 1.joblib --to json").ok().json["accuracy"] == right
+    explained = nbtext(f"explain {test} -m 1.joblib --to jsonl").ok().records
     names = {
         each["feature"].partition("=")[0] for one in explained for each in one["contributions"]
     }
@@ -64,42 +64,11 @@ def test_the_library_and_the_command(nbtext: Any, letters: Path, options: tuple[
         texts, [path.parent.name for path in files]
     )
     nbtext("train", str(letters / "train"), *options, "-o", "m.joblib").ok()
-    typed = nbtext("predict", str(letters / "test"), "-m", "m.joblib", "--to", "jsonl").ok().records
+    typed = nbtext(f"predict {letters}/test -m m.joblib --to jsonl").ok().records
     tests = [Path(each["id"]).read_text(encoding="utf-8") for each in typed]
     for found, each in zip(classifier.predict_proba(tests), typed, strict=True):
         assert dict(zip(classifier.classes_, found, strict=True)) == pytest.approx(
             each["scores"], abs=1e-7
-        )
-
-
-@pytest.mark.parametrize(
-    "options",
-    [VIEWS, (*WEIGHTED, "--model", "complement"), (*VIEWS, "--min-df", "3")],
-    ids=" ".join,
-)
-def test_a_matrix_of_views(nbtext: Any, letters: Path, options: tuple[str, ...]) -> None:
-    """Training on the matrix that `vectorize` writes gives the predictions of training on the
-    texts.
-    """
-    train = str(letters / "train")
-    test = str(letters / "test")
-    model = [each for each in options if each in ("--model", "complement")] or [
-        "--model",
-        "multinomial",
-    ]
-    features = [each for each in options if each not in ("--model", "complement")]
-    nbtext("vectorize", train, *features, "-o", "m.npz").ok()
-    nbtext("train", "m.npz", *model, "-o", "m.joblib").ok()
-    nbtext("train", train, *features, *model, "-o", "t.joblib").ok()
-    found = [
-        nbtext("predict", test, "-m", name, "--to", "jsonl").ok().records
-        for name in ("m.joblib", "t.joblib")
-    ]
-    assert [each["label"] for each in found[0]] == [each["label"] for each in found[1]]
-    # a matrix of weights has no lengths of documents, which the calibration uses
-    if "complement" not in model:
-        assert [each["probability"] for each in found[0]] == pytest.approx(
-            [each["probability"] for each in found[1]]
         )
 
 
@@ -109,15 +78,13 @@ def test_counts_of_views_add_and_subtract(nbtext: Any, letters: Path) -> None:
     test = str(letters / "test")
     for name, sources in {"a": [train], "b": [test], "ab": [train, test]}.items():
         nbtext("train", *sources, *VIEWS, "--keep-sample", "1000", "-o", f"{name}.joblib").ok()
-    nbtext("merge", "a.joblib", "b.joblib", "-o", "merged.joblib").ok()
-    nbtext("update", "a.joblib", test, "-o", "updated.joblib").ok()
-    nbtext("forget", "ab.joblib", test, "-o", "less.joblib").ok()
+    nbtext("merge a.joblib b.joblib -o merged.joblib").ok()
+    nbtext(f"update a.joblib {test} -o updated.joblib").ok()
+    nbtext(f"forget ab.joblib {test} -o less.joblib").ok()
     for one, other in (("merged", "ab"), ("updated", "ab"), ("less", "a")):
         assert Path(f"{one}.joblib").read_bytes() == Path(f"{other}.joblib").read_bytes()
-    nbtext("train", train, "--view", "word:1,2", "-o", "other.joblib").ok()
-    nbtext("merge", "a.joblib", "other.joblib", "-o", "x").refused(
-        1, "different settings: --view is"
-    )
+    nbtext(f"train {train} --view word:1,2 -o other.joblib").ok()
+    nbtext("merge a.joblib other.joblib -o x").refused(1, "different settings: --view is")
 
 
 def test_several_labels(nbtext: Any) -> None:
@@ -147,11 +114,7 @@ def test_several_labels(nbtext: Any) -> None:
             "-o",
             "m",
         ).ok()
-        found = (
-            nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"a cat and a dog\n")
-            .ok()
-            .records
-        )
+        found = nbtext("predict - -m m --to jsonl", input=b"a cat and a dog\n").ok().records
         assert set(found[0]["labels"]) <= {"cat", "dog"}
         assert found[0]["labels"]
 
@@ -165,28 +128,26 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
     nbtext("train", train, *VIEWS, "--model", "multinomial", "-o", "m.joblib").ok()
     nbtext("train", train, *WEIGHTED, "--model", "svm", "-o", "w.joblib").ok()
     views = set(load_model("m.joblib").fitted.feature_settings.view)
-    shown = nbtext("inspect", "m.joblib", "--to", "csv").ok().rows
+    shown = nbtext("inspect m.joblib --to csv").ok().rows
     column = shown[0].index("feature")
     assert {row[column].partition("=")[0] for row in shown[1:]} == views
     for word, name in (("street", "word:1,2=street"), ("char_wb:2,4=str", "char_wb:2,4=str")):
-        assert name in nbtext("inspect", "m.joblib", "--word", word).ok().out
+        assert name in nbtext(f"inspect m.joblib --word {word}").ok().out
     assert nbtext("review", train, *VIEWS, "--to", "jsonl").ok()
-    assert nbtext("compare", test, "-m", "m.joblib", "-m", "w.joblib", "--to", "json").ok()
+    assert nbtext(f"compare {test} -m m.joblib -m w.joblib --to json").ok()
     nbtext("evaluate", train, *VIEWS, "--folds", "3", "--to", "json").ok()
-    nbtext("export", "w.joblib", "--to", "csv", "-o", "w.csv").ok()
+    nbtext("export w.joblib --to csv -o w.csv").ok()
     assert (
         Path("w.csv").read_text(encoding="utf-8").count("\nweight,")
         == load_model("w.joblib").fitted.scorer.n_features
     )
-    nbtext("sample", "m.joblib").refused(1, "a model of n-grams cannot generate documents")
+    nbtext("sample m.joblib").refused(1, "a model of n-grams cannot generate documents")
     Path("k.csv").write_text("cat,purr\ndog,bark\n", encoding="utf-8")
     nbtext("train", test, "--keywords", "k.csv", *VIEWS, "-o", "x").refused(
         2, "--view: cannot be combined with --keywords"
     )
-    nbtext("train", train, "--view", "word", "-o", "x").refused(
-        2, "'word' is not ANALYZER:N,N:WEIGHTING"
-    )
-    nbtext("train", train, "--view", "word:1", "--ngrams", "1,2", "-o", "x").refused(
+    nbtext(f"train {train} --view word -o x").refused(2, "'word' is not ANALYZER:N,N:WEIGHTING")
+    nbtext(f"train {train} --view word:1 --ngrams 1,2 -o x").refused(
         2, "--view: cannot be combined with --ngrams"
     )
 
@@ -195,9 +156,7 @@ def test_the_file_holds_each_view(nbtext: Any, letters: Path) -> None:
     """A view's vocabulary is stored without its name, and once, although the counts have it,
     too.
     """
-    nbtext(
-        "train", str(letters / "train"), "--view", "word:1", "--view", "word:2", "-o", "m.joblib"
-    ).ok()
+    nbtext(f"train {letters}/train --view word:1 --view word:2 -o m.joblib").ok()
     header = json.loads(joblib.load("m.joblib")["header"])
     assert [view["settings"]["view"] for view in header["views"]] == 2 * [["word:1", "word:2"]]
     assert [view["vocabulary"] for view in header["views"]] == header["counts"]["vocabulary"]

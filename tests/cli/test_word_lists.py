@@ -56,7 +56,7 @@ def test_every_command_names_entries_that_never_match(
 
 
 def test_keywords_that_hold_no_token(nbtext: Any, folder: Path) -> None:
-    ran = nbtext("train", "t.csv", "--keywords", "keywords.csv", "-o", "m").ok()
+    ran = nbtext("train t.csv --keywords keywords.csv -o m").ok()
     assert "--keywords: 1 of 3 entries can never match: 'x' (it has no feature)" in ran.err
 
 
@@ -94,10 +94,10 @@ def test_the_cause_of_no_feature(
 def test_one_document_holds_no_token(nbtext: Any, folder: Path) -> None:
     (folder / "n.csv").write_text(ROWS + "x,a\n")
     assert "1 of 5 documents holds no token: the label is what the model gives to no words" in (
-        nbtext("train", "n.csv", "-o", "m").ok().err
+        nbtext("train n.csv -o m").ok().err
     )
     (folder / "n.csv").write_text(ROWS + "x,a\ny,b\n")
-    assert "2 of 6 documents hold no token: " in nbtext("train", "n.csv", "-o", "m").ok().err
+    assert "2 of 6 documents hold no token: " in nbtext("train n.csv -o m").ok().err
 
 
 def write(path: Path, texts: dict[str, list[str]]) -> None:
@@ -112,7 +112,7 @@ def write(path: Path, texts: dict[str, list[str]]) -> None:
 def test_words_that_are_cut_at_vowel_signs(nbtext: Any, folder: Path) -> None:
     """The advice can be typed as it is, and keeps the words whole."""
     write(folder / "h.jsonl", HINDI)
-    ran = nbtext("train", "h.jsonl", "-o", "m").ok()
+    ran = nbtext("train h.jsonl -o m").ok()
     assert (
         "of the letters are marks, such as vowel signs of Hindi or Tamil, at which words are cut"
         in ran.err
@@ -154,4 +154,4 @@ def test_words_that_are_cut_at_vowel_signs(nbtext: Any, folder: Path) -> None:
 )
 def test_accents_are_no_vowel_signs(nbtext: Any, folder: Path, text: str) -> None:
     write(folder / "v.jsonl", {"a": [text], "b": [text[::2]]})
-    assert "marks" not in nbtext("train", "v.jsonl", "-o", "m").ok().err
+    assert "marks" not in nbtext("train v.jsonl -o m").ok().err

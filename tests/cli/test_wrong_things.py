@@ -3,7 +3,6 @@ status.
 """
 
 import csv
-import json
 import os
 import re
 import shlex
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext import TextClassifier, save_model
 
@@ -36,8 +36,8 @@ WRONG = """
 2 train letters/train --min-df nan -o m => --min-df: nan is neither a number of documents nor a proportion
 1 train letters/train --stop-words English -o m => or a file with one word per line
 2 train letters/train --encoding klingon -o m => klingon
-1 train letters/train --stop-words nowhere.txt -o m => nowhere.txt: cannot be read: No such file or directory; give --stop-words english
-1 train letters/train --vocabulary nowhere.txt -o m => nowhere.txt: cannot be read: No such file or directory; give a file with one
+1 train letters/train --stop-words nowhere.txt -o m => nowhere.txt: cannot be read: no such file or directory; give --stop-words english
+1 train letters/train --vocabulary nowhere.txt -o m => nowhere.txt: cannot be read: no such file or directory; give a file with one
 1 train missing -o m => missing
 1 train empty -o m => empty
 1 train no-such-column.csv -o m => no-such-column.csv
@@ -86,7 +86,7 @@ WRONG = """
 1 predict letters/test -m txt.joblib => did you mean text.joblib?
 1 predict letters/test -m link.joblib => link.joblib: is a symbolic link to a file that does not exist; correct its
 1 train link.joblib -o m => link.joblib: is a symbolic link to a file that does not exist; correct its
-1 train xyz/no_such -o m => xyz/no_such: cannot be read: No such file or directory; check the path
+1 train xyz/no_such -o m => xyz/no_such: cannot be read: no such file or directory; check the path
 1 predict letters/tset -m text.joblib => text.joblib: looks like text
 1 train letters/trian -o m => did you mean letters/train?
 1 explain letters/test -m missing.joblib => missing.joblib
@@ -113,7 +113,10 @@ WRONG = """
 2 review texts.tsv -o r.joblib => -o: the result cannot have this format; r.joblib says .joblib
 2 vectorize texts.tsv -o m.csv => -o: the result cannot have this format; m.csv says .csv; name a file that ends
 2 label texts.tsv -o labels.csv => -o: answers are JSON lines; labels.csv says .csv; name a file that ends with .jsonl
+1 predict letters/test -m letters.joblib --cost nowhere.csv => nowhere.csv: cannot be read: no such file or directory; check
+2 evaluate letters/test -m letters.joblib --report - => the page and the result cannot both go to standard output; name a
 2 evaluate letters/test => --folds
+2 evaluate letters/test -m letters.joblib --foreign letters/train => No such option '--foreign'; try: nbtext evaluate
 2 evaluate letters/test --folds 1 => --folds
 2 evaluate letters/test --folds 1000 => --folds
 2 evaluate four.csv --folds 10 => 10 folds need at least as many documents; found 4; use 2 to 4
@@ -299,7 +302,7 @@ WRONG = """
 2 serve -m letters.joblib --host 0.0.0.0 =>
     --host: 0.0.0.0 is not a loopback address, so requests need a token; give --token-file
 1 serve -m letters.joblib --host 0.0.0.0 --token-file texts.tsv => texts.tsv:1: is not a token; write one on a line
-1 serve -m letters.joblib --token-file nothing => nothing: cannot be read: No such file
+1 serve -m letters.joblib --token-file nothing => nothing: cannot be read: no such file
 1 serve -m letters.joblib --host no.such.host.invalid --insecure => no.such.host.invalid:8000: cannot listen:
 2 serve -m letters.joblib --port 99999 => --port: 99999 is not a valid value; give a number from 0 to 65,535
 2 serve -m letters.joblib --timeout 0 => --timeout: 0 is not a valid value
@@ -354,7 +357,7 @@ def folder(
         }
         for path in letters.glob("test/*/*.txt")
     ]
-    (folder / "threads.jsonl").write_text("".join(json.dumps(row) + "\n" for row in threads))
+    write_rows(folder / "threads.jsonl", threads)
     with (folder / "threads.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, threads[0])
         writer.writeheader()
@@ -402,7 +405,7 @@ def test_one_line_that_helps(
 
 def test_debug_shows_the_traceback(nbtext: Any) -> None:
     """With --debug the traceback is there, for whoever mends nbtext."""
-    assert "Traceback" in nbtext("train", "missing", "-o", "m", "--debug").err
+    assert "Traceback" in nbtext("train missing -o m --debug").err
 
 
 def test_a_text_with_invalid_bytes_is_answered(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -412,7 +415,7 @@ def test_a_text_with_invalid_bytes_is_answered(nbtext: Any, model: str, tmp_path
     (tmp_path / "mails").mkdir()
     (tmp_path / "mails" / "a.bin").write_bytes(bytes(range(1, 256)) * 4)
     (tmp_path / "mails" / "b.txt").write_text("parking fine")
-    result = nbtext("predict", "mails", "-m", model)
+    result = nbtext(f"predict mails -m {model}")
     assert [line.split("\t")[0] for line in result.out.splitlines()] == [
         "mails/a.bin",
         "mails/b.txt",
@@ -425,11 +428,11 @@ def test_documents_that_cannot_be_read_are_said(nbtext: Any, model: str) -> None
     many, and why.
     """
     lines = b'{"txt": "a"}\n{"text": "parking"}\n[1]\n'
-    result = nbtext("predict", "-", "-m", model, "--input-format", "jsonl", input=lines)
+    result = nbtext(f"predict - -m {model} --input-format jsonl", input=lines)
     assert (result.status, result.out.splitlines()[0], result.out.count("\n")) == (0, "1\t\t", 3)
     assert result.err.startswith("2 documents could not be read; the first is ")
     assert "`text`" in result.err
-    assert nbtext("predict", "-", "-m", model, "-q", input=lines).err == ""
+    assert nbtext(f"predict - -m {model} -q", input=lines).err == ""
 
 
 def test_a_closed_pipe_ends_quietly(model: str, letters: Path) -> None:
@@ -467,7 +470,7 @@ def test_a_text_in_place_of_a_file(nbtext: Any, model: str) -> None:
     """The message shows how a text is predicted."""
     result = nbtext("predict", "where is my card", "-m", model).refused(1)
     assert result.err == (
-        "nbtext: where is my card: cannot be read: No such file or directory; check the path; "
+        "nbtext: where is my card: cannot be read: no such file or directory; check the path; "
         "to predict a text: echo … | nbtext predict -\n"
     )
 
@@ -520,7 +523,7 @@ def test_an_old_model_survives_a_failure(nbtext: Any, letters: Path, tmp_path: P
     """A training that fails leaves the old model as it was, and nothing beside it."""
     (tmp_path / "m.joblib").write_bytes(b"old")
     (tmp_path / "broken.jsonl").write_text("{")
-    nbtext("train", "broken.jsonl", "-o", "m.joblib", "--force").refused(1)
+    nbtext("train broken.jsonl -o m.joblib --force").refused(1)
     assert (tmp_path / "m.joblib").read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -528,7 +531,7 @@ def test_an_old_model_survives_a_failure(nbtext: Any, letters: Path, tmp_path: P
 def test_only_given_limits_are_blamed(nbtext: Any, tmp_path: Path) -> None:
     """Without --max-df, nobody is told to raise it."""
     (tmp_path / "t.tsv").write_text("label\ttext\na\tone word\nb\ttwo words\n")
-    result = nbtext("train", "t.tsv", "--min-df", "2", "-o", "m")
+    result = nbtext("train t.tsv --min-df 2 -o m")
     assert (result.status, "--max-df" in result.err) == (1, False)
     assert "lower --min-df" in result.err
 
@@ -580,6 +583,6 @@ def test_evaluate_says_why_a_document_cannot_be_read(
     """A document that cannot be read has no label either, but that is not the reason."""
     (tmp_path / "noise").mkdir()
     (tmp_path / "noise" / "1.txt").write_text("loud music, loud music")
-    nbtext("evaluate", ".", "-m", model, "--max-document-bytes", "9").refused(
+    nbtext(f"evaluate . -m {model} --max-document-bytes 9").refused(
         1, "1.txt: the document has more than 9 bytes"
     )

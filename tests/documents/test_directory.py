@@ -147,7 +147,7 @@ def test_a_tree_without_files_is_an_error(
 def test_a_missing_path_is_an_error(opened: Callable[..., Any], tmp_path: Path) -> None:
     """A path that is not there is said at once, with what would help."""
     with pytest.raises(
-        InputError, match="cannot be read: No such file or directory; check the path"
+        InputError, match="cannot be read: no such file or directory; check the path"
     ):
         opened(tmp_path / "missing")
     with pytest.raises(InputError, match="a path cannot contain a NUL character"):
@@ -165,7 +165,7 @@ def test_a_file_that_vanishes_is_a_problem_of_its_row(
     assert batch.columns == (["a/1", "", "a/3"],)
     assert batch.labels == ["a", None, "a"]
     assert {row: str(problem) for row, problem in batch.problems.items()} == {
-        1: f"{tmp_path}/a/2: cannot be read: No such file or directory; check the path"
+        1: f"{tmp_path}/a/2: cannot be read: no such file or directory; check the path"
     }
 
 
@@ -178,7 +178,7 @@ def test_what_is_forbidden_is_said(
     (tmp_path / "a" / "1").chmod(0)
     (tmp_path / "b").chmod(0)
     try:
-        assert "Permission denied" in problems(tmp_path)[0]
+        assert "permission denied" in problems(tmp_path)[0]
         assert opened(tmp_path).skipped == {"unreadable folder": 1}
     finally:
         (tmp_path / "b").chmod(0o700)

@@ -138,7 +138,7 @@ def test_trust(judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier)
     assert diagnosis.trust.before is not None and diagnosis.trust.calibration is not None
     assert diagnosis.trust.before.error > evaluation.metrics["expected_calibration_error"]
     assert [target.accuracy for target in diagnosis.trust.targets] == list(TARGETS)
-    assert diagnosis.has_conformal_scores and diagnosis.has_names and diagnosis.has_texts
+    assert diagnosis.has_names and diagnosis.has_texts
 
 
 def test_outliers(judged: tuple[Evaluation, Diagnosis]) -> None:
@@ -157,7 +157,7 @@ def test_without_a_model() -> None:
     outcomes = evaluator.outcomes()
     diagnosis = error_log.diagnose(evaluation, outcomes)
     assert (diagnosis.top_features, diagnosis.mistakes, diagnosis.outliers) == (None, (), None)
-    assert diagnosis.trust.before is None and not diagnosis.has_conformal_scores
+    assert diagnosis.trust.before is None
     assert diagnosis.curves is not None and len(diagnosis.curves.labels) == 3
     assert diagnosis.confusions.pairs and not diagnosis.confusions.pairs[0].confusions[0].words
     assert error_log.diagnose(evaluation, outcomes, has_all_probabilities=False).curves is None

@@ -2,7 +2,6 @@
 memory.
 """
 
-import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import InputError
-from nbtext.evaluation import evaluator as module
 from nbtext.evaluation.evaluator import Evaluation, LabelPair, MultilabelEvaluator
 from nbtext.evaluation.metrics import MULTILABEL_METRICS, sum_outcomes
 from nbtext.evaluation.outcomes import LabelNumbers, measure_sets
@@ -240,22 +238,3 @@ def test_no_documents() -> None:
     """Nothing can be evaluated without a document."""
     with pytest.raises(InputError, match="no documents to evaluate"):
         MultilabelEvaluator().evaluation()
-
-
-@pytest.mark.exhaustive
-def test_memory_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory does not grow with the documents: a batch of probabilities, and numbers for each
-    label.
-    """
-    monkeypatch.setattr(module, "MAX_PAIRS", 1000)
-    evaluator = MultilabelEvaluator()
-    peaks = []
-    for seed in range(3):
-        found = found_by_chance(40, 10_000, seed=seed, rare=9_980)
-        tracemalloc.start()
-        evaluator.add(found)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert max(peaks) < 12 * 8 * 40 * 10_000
-    assert peaks[-1] < 1.2 * peaks[1]
-    assert len(evaluator.evaluation().per_label) == 10_000

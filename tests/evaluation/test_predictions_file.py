@@ -101,12 +101,6 @@ def test_as_an_editor_of_windows_leaves_it(tmp_path: Path) -> None:
         assert (found.labels, found.label_sets) == ([("a",)], [("a", "b")])
 
 
-def test_a_missing_file() -> None:
-    """It is named."""
-    with pytest.raises(InputError, match=r"nowhere\.tsv: cannot be read"):
-        PredictionsFile("nowhere.tsv")
-
-
 def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
     """Also over several batches; one record is for all documents of its id, and two are not for
     three.

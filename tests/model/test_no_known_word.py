@@ -8,28 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_texts import make_texts
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext import TextClassifier
-
-WORDS = {"fruit": ["apple", "pear", "plum", "cherry"], "tool": ["hammer", "saw", "drill", "pliers"]}
-
-
-def make_texts(n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Return texts of two labels, two of three of them fruit: a word, or none, or one that no other
-    text has.
-    """
-    random = Random(seed)
-    rows = []
-    for i in range(n):
-        label = "tool" if i % 3 == 2 else "fruit"
-        text = (
-            " ".join(random.choices(WORDS[label], k=3))
-            if i % 4 < 2
-            else ("", f"unheard{i}")[i % 4 - 2]
-        )
-        rows.append((text, label))
-    return rows
 
 
 def test_an_empty_row_of_a_matrix() -> None:

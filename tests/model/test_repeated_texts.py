@@ -7,26 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_texts import three_texts
 from numpy.typing import NDArray
 
 from nbtext import TextClassifier, load_model
 from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.label_calibration import MultilabelEstimate
-
-THREE = {
-    "refund of my card payment": (0.7, 0.2, 0.1),
-    "card payment declined": (0.15, 0.7, 0.15),
-    "where is my new card": (0.2, 0.3, 0.5),
-}
-
-
-def three_texts(seed: int, n: int = 1500) -> tuple[list[str], list[str]]:
-    """Three texts, each with labels of its own shares."""
-    random = np.random.default_rng(seed)
-    texts = random.choice(list(THREE), n).tolist()
-    return texts, [
-        str(random.choice(["refund", "declined", "delivery"], p=THREE[text])) for text in texts
-    ]
 
 
 def complaints(seed: int) -> tuple[list[str], list[str]]:

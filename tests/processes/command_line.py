@@ -116,17 +116,18 @@ def nbtext_alone() -> Run:
 @pytest.fixture(scope="session")
 def nbtext(forker: Callable[..., Forker]) -> Run:
     """nbtext(*arguments, input=b"", cwd=folder): run the program and give its exit status and
-    outputs.
+    outputs. One argument alone is a command as it is typed, whose words are separated by blanks.
     """
 
     def run(
         *arguments: str, input: bytes = b"", cwd: Path | None = None, **environment: str
     ) -> Result:
-        if DELETED.intersection(arguments):
+        words = arguments[0].split() if len(arguments) == 1 else arguments
+        if DELETED.intersection(words):
             pytest.skip("its application was deleted")
         given = environment_with(**environment)
         done = forker(given.get("NBTEXT_KERNEL", "")).run(
-            list(arguments), input=input, cwd=cwd, env=given
+            list(words), input=input, cwd=cwd, env=given
         )
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -107,7 +107,6 @@ def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) 
         "trade_off",
         "precision_recall",
         "roc",
-        "set_sizes",
         "typicality",
     }
     assert all(shown.marks(name) > 0 for name in names)

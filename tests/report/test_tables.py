@@ -1,6 +1,5 @@
 """Every table of every command fits the terminal: long labels are cut, and figures are not."""
 
-import json
 import random
 import re
 from collections import Counter
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from command_line import DELETED
+from made_files import write_rows
 from rich.cells import cell_len
 
 from nbtext.cli.main import cli
@@ -89,9 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("one", rows[160:161]),
         ("several", several[:160]),
     ):
-        (folder / f"{name}.jsonl").write_text(
-            "".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8"
-        )
+        write_rows(folder / f"{name}.jsonl", kept)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         run("train train.jsonl -o m.joblib --model multinomial")

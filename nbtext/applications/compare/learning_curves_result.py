@@ -16,7 +16,6 @@ from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
 COLUMNS = (
     "size",
@@ -24,16 +23,11 @@ COLUMNS = (
     *(f"{metric.name}{end}" for metric in CURVES for end in ("", "_deviation")),
     "unknown_label",
 )
-COLORS = ("blue", "yellow", "magenta", "cyan", "green", "red")
-MARKS = "●■▲◆○□△◇"
-NARROWEST = 20  # characters of a chart
 UNKNOWN = "A part may lack labels; their test documents are wrong in the accuracy, and left out of the log-loss."
 
 
 def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
-    """Return learning curves as a result, with a chart on a terminal; JSON has the value of each
-    seed, too.
-    """
+    """Return learning curves as a result; JSON has the value of each seed, too."""
     names = ("documents", "test_documents", "labels", "seeds")
 
     def records(found: LearningCurves) -> list[dict[str, Any]]:
@@ -47,7 +41,7 @@ def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
         COLUMNS,
         lambda found: map(_row, found.points),
         lambda found: {name: getattr(found, name) for name in names} | {"points": records(found)},
-        layout=lambda found, screen: _parts(found, screen.width),
+        layout=lambda found, _: _parts(found),
         records=records,
     )
 
@@ -68,7 +62,7 @@ def n_unknown(point: Point) -> float:
     return fmean(point.unknown_label or (0,))
 
 
-def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
+def _parts(curves: LearningCurves) -> Iterator[RenderableType]:
     spread = (
         f"; mean ± standard deviation over {curves.seeds} random splits" if curves.seeds > 1 else ""
     )
@@ -86,40 +80,6 @@ def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
     yield table
     if any(map(n_unknown, curves.points)):
         yield UNKNOWN
-    yield from _chart(curves, width)
-
-
-def _chart(curves: LearningCurves, width: int) -> Iterator[Text]:
-    """Yield a line for each size, with the mark of each model where its mean of the first metric
-    is.
-    """
-    from rich.text import Text
-
-    means = [point.mean(CURVES[0].name) for point in curves.points]
-    low = min(means)
-    high = max(means)
-    models = list(dict.fromkeys(point.model for point in curves.points))
-    margin = max(len(f"{point.size:,}") for point in curves.points) + 2
-    plot_width = max(NARROWEST, width - margin - 2)
-    legend = Text(f"{CURVES[0].title} ")
-    for number, model in enumerate(models):
-        legend.append(f" {MARKS[number % len(MARKS)]} {model}", COLORS[number % len(COLORS)])
-    yield legend
-    for size, points in groupby(curves.points, key=lambda point: point.size):
-        line: list[int | None] = [None] * plot_width
-        for number, point in reversed(list(enumerate(points))):
-            line[
-                round((point.mean(CURVES[0].name) - low) / ((high - low) or 1) * (plot_width - 1))
-            ] = number
-        text = Text(f"{size:>{margin - 2},} │")
-        for mark in line:
-            text.append(
-                *("·", "dim")
-                if mark is None
-                else (MARKS[mark % len(MARKS)], COLORS[mark % len(COLORS)])
-            )
-        yield text
-    yield Text(f"{'':>{margin}}{low:<.4f}{high:>{plot_width - 6}.4f}")
 
 
 def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> bytes:

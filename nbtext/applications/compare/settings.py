@@ -29,7 +29,6 @@ class CurveSettings(Settings):
         "Models to train and compare, such as multinomial,svm (see `nbtext train`).",
         parse=parse_names,
         metavar="MODEL,…",
-        complete="models",
         default_help="those that `update` can extend",
     )
     sizes: tuple[int, ...] | None = setting(

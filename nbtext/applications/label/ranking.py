@@ -32,9 +32,9 @@ N_ITERATIONS = 2  # of the power method
 MIN_DOCUMENTS = 2  # that have a feature of the vectors
 MAX_SHARE = 0.3  # of all documents that have such a feature
 N_CANDIDATES = 400  # documents of which the best is shown
-# documents with which each candidate is compared, so that the time is bounded
-MAX_COMPARED = 12_000
-MAX_SCORED = 6_000  # of these, documents whose uncertainty is recomputed after an answer
+# documents with which each candidate is compared, and whose uncertainty is computed after each
+# answer, so that the time is bounded
+MAX_COMPARED = 6_000
 SMOOTHING = 1.0  # of the model whose uncertainty counts
 SEED = 0
 LENGTH_EXPONENT = 0.5
@@ -85,8 +85,6 @@ class Ranking:
         self._statistics = (
             statistics.binarize().restrict(columns) if statistics is not None else empty
         )
-        self._uncertainty: NDArray[np.float32] | None = None  # None: it was never computed
-        self._part = 0  # the part of the compared documents whose uncertainty is computed next
 
     def add(self, row: int, classes: list[int]) -> None:
         """Count the labels of a document: none, one or several numbers of classes."""
@@ -125,7 +123,7 @@ class Ranking:
         gains = self._similarity(self._vectors[rows])
         gains -= self._covered
         np.maximum(gains, 0, out=gains)
-        return int(rows[np.argmax(gains @ self._refresh())])
+        return int(rows[np.argmax(gains @ self.compute_uncertainty())])
 
     def _similarity(self, vectors: Vectors) -> Vectors:
         """Return the sharpened cosines of some vectors and all compared documents."""
@@ -143,34 +141,21 @@ class Ranking:
         copies = replace(copies, classes=np.array(classes, dtype=np.int32))
         return count_classes(copies, self._n_features, max(classes) + 1)
 
-    def _refresh(self) -> NDArray[np.float32]:
-        """Return the uncertainty of each compared document, after recomputing that of at most
-        MAX_SCORED.
-
-        The first time, it is computed for all of them.
-        """
+    def compute_uncertainty(self) -> NDArray[np.float32]:
+        """Return the uncertainty of each compared document."""
         known = np.flatnonzero(self._statistics.class_documents)
         if len(known) < 2:
             return np.ones(len(self._compared), dtype=np.float32)
         scorer = EVENT_MODELS["complement"].compile(
             self._statistics.keep_classes(known), smoothing=SMOOTHING
         )
-        start = 0
-        stop = len(self._compared)
-        if self._uncertainty is None:
-            self._uncertainty = np.ones(stop, dtype=np.float32)
-        elif stop > MAX_SCORED:
-            n_parts = -(-stop // MAX_SCORED)
-            start, stop = (stop * part // n_parts for part in (self._part, self._part + 1))
-            self._part = (self._part + 1) % n_parts
-        rows = self._scored.slice(start, stop)
+        rows = self._scored
         scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
         scores /= (
             FLATNESS * length_temperature(len(known)).temperature(np.diff(rows.indptr))[:, None]
         )
         two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
-        self._uncertainty[start:stop] = 1 - (two[:, 1] - two[:, 0])
-        return self._uncertainty
+        return np.asarray(1 - (two[:, 1] - two[:, 0]), dtype=np.float32)
 
 
 def length_temperature(n_classes: int) -> TemperatureScaling:

@@ -24,7 +24,7 @@ from nbtext.applications.serve.settings import ModelFile
 from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings, ModelInput
-from nbtext.errors import ArtifactError, InputError, NbtextError
+from nbtext.errors import ArtifactError, InputError, NbtextError, reason_of
 from nbtext.features.analyzer import Locator, has_own_pattern
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel
@@ -297,9 +297,7 @@ def _read_state(path: str) -> FileState:
     try:
         status = os.stat(path)
     except OSError as error:
-        raise ArtifactError(
-            f"cannot be read: {(error.strerror or str(error)).lower()}", where=path
-        ) from None
+        raise ArtifactError(f"cannot be read: {reason_of(error)}", where=path) from None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import InputError, SettingsError, reason_of
 from nbtext.settings import Needs, Settings, setting
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -148,7 +148,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
         text = Path(path).read_text(encoding="ascii")
     except OSError as error:
         raise InputError(
-            f"cannot be read: {error.strerror}", where=path, hint="check the path"
+            f"cannot be read: {reason_of(error)}", where=path, hint="check the path"
         ) from None
     except UnicodeDecodeError:
         raise InputError("contains characters that are not ASCII", where=path, hint=hint) from None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_files import write_rows
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -49,7 +50,7 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Pipeline
     save_model(from_sklearn(pipeline), str(tmp_path / "m.joblib"))
     labels = pipeline.predict(QUESTIONS).tolist()
     rows = [{"text": text, "label": label} for text, label in zip(QUESTIONS, labels, strict=True)]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "t.jsonl", rows)
     return request.param, pipeline
 
 
@@ -128,6 +129,6 @@ def test_what_changes_counts_needs_documents_of_each_word(
         **{f"{again.steps[0][0]}__vocabulary": pipeline[0].get_feature_names_out().tolist()}
     )
     again.fit([*TEXTS, *QUESTIONS], [*LABELS, *pipeline.predict(QUESTIONS).tolist()])
-    updated = nbtext("predict", "t.jsonl", "-m", "updated", "--to", "jsonl").out.splitlines()
+    updated = nbtext("predict t.jsonl -m updated --to jsonl").out.splitlines()
     found = [[json.loads(line)["scores"][label] for label in pipeline.classes_] for line in updated]
     np.testing.assert_allclose(found, again.predict_proba(QUESTIONS), atol=1e-6)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 SECONDS = 60
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -124,8 +125,8 @@ Start = Callable[..., Terminal]
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """start(*arguments): nbtext label of the documents, with answers in labels.jsonl."""
-    (tmp_path / "docs.jsonl").write_text(
-        "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in DOCUMENTS.items())
+    write_rows(
+        tmp_path / "docs.jsonl", ({"id": name, "text": text} for name, text in DOCUMENTS.items())
     )
     running: list[Terminal] = []
 
@@ -198,7 +199,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
         in terminal.shown
     )
     assert terminal.shown.index("\x1b[?1049l") < terminal.shown.index("to train")
-    result = nbtext("train", "labels.jsonl", "-o", "m.joblib", "--model", "multinomial")
+    result = nbtext("train labels.jsonl -o m.joblib --model multinomial")
     assert (result.status, "2 documents" in result.err) == (0, True), result.err
 
 
@@ -282,8 +283,8 @@ def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -
 def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Both predict from the first document on; Enter accepts, and the model file stays."""
     lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
-    (tmp_path / "train.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
+    write_rows(tmp_path / "train.jsonl", lines)
+    nbtext("train train.jsonl -o m.joblib").ok()
     model = (tmp_path / "m.joblib").read_bytes()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
     for options in (("-m", "m.joblib"), ("--keywords", "words.csv")):
@@ -351,7 +352,7 @@ def test_the_command_at_the_end(
     for name, rows in (("train.jsonl", lines), ("others.jsonl", others), ("docs.jsonl", documents)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in rows))
     if "-m" in options:
-        nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
+        nbtext("train train.jsonl -o m.joblib").ok()
         fields = ("--text-field", "body", "--label-field", "kind")
         nbtext("train", "others.jsonl", *fields, "-o", "b.joblib").ok()
         columns = [
@@ -359,9 +360,7 @@ def test_the_command_at_the_end(
             | {"text": line["text"]}
             for line in lines
         ]
-        (tmp_path / "columns.jsonl").write_text(
-            "".join(json.dumps(line) + "\n" for line in columns)
-        )
+        write_rows(tmp_path / "columns.jsonl", columns)
         nbtext(
             "train", "columns.jsonl", "--label-fields", ",".join(LABELS.values()), "-o", "c.joblib"
         ).ok()
@@ -386,7 +385,7 @@ def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Each is one line, and nothing is written: no terminal, an empty source, another file, a file
     in use.
     """
-    result = nbtext("label", "docs.jsonl", "-o", "labels.jsonl").refused(2)
+    result = nbtext("label docs.jsonl -o labels.jsonl").refused(2)
     assert result.err.startswith("nbtext: label needs a terminal, and standard input is not one")
     assert not (tmp_path / "labels.jsonl").exists()
     (tmp_path / "empty.jsonl").write_text("")

@@ -5,7 +5,6 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.naive_bayes import ComplementNB
 
-from nbtext.applications.label import ranking as ranking_module
 from nbtext.applications.label.pool import PoolDocument, count_documents
 from nbtext.applications.label.ranking import Ranking, project
 from nbtext.features.settings import FeatureSettings
@@ -122,12 +121,12 @@ def test_undo_is_exact(labels: list[int]) -> None:
         ranking.add(row, [topics[row]])
         is_open[row] = False
     before = ranking.choose(is_open)
-    weights = ranking._refresh().copy()
+    weights = ranking.compute_uncertainty().copy()
     ranking.add(50, labels)
-    assert (ranking._refresh() != weights).any() == bool(labels)
+    assert (ranking.compute_uncertainty() != weights).any() == bool(labels)
     ranking.remove(50, labels)
     assert ranking.choose(is_open) == before
-    np.testing.assert_array_equal(ranking._refresh(), weights)
+    np.testing.assert_array_equal(ranking.compute_uncertainty(), weights)
 
 
 def test_small_and_empty_pools() -> None:
@@ -137,30 +136,6 @@ def test_small_and_empty_pools() -> None:
         is_open = np.ones(len(counts.sample), dtype=bool)
         assert ranking.choose(is_open) is not None
         assert ranking.choose(~is_open) is None
-
-
-def test_large_pools_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One answer changes the uncertainty of a part of the documents, and as many answers as parts
-    that of all.
-    """
-    monkeypatch.setattr(ranking_module, "MAX_COMPARED", 90)
-    monkeypatch.setattr(ranking_module, "MAX_SCORED", 30)
-    texts, topics = make_texts(120)
-    ranking = ranking_of(count(texts))
-    for row in range(10):
-        ranking.add(row, [topics[row]])
-    first = ranking._refresh().copy()
-    ranking.add(50, [(topics[50] + 1) % 3])
-    changes = []
-    for _ in range(3):
-        before = ranking._refresh().copy()
-        changes.append(int((before != first).sum()))
-    assert 0 < changes[0] <= 30
-    assert changes[0] < changes[1] < changes[2]
-    expected = ranking_of(count(texts))
-    for row in (*range(10), 50):
-        expected.add(row, [topics[row] if row != 50 else (topics[50] + 1) % 3])
-    np.testing.assert_array_equal(ranking._refresh(), expected._refresh())
 
 
 def words_in(texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -217,7 +192,7 @@ def test_the_choice_is_that_of_the_definition(seed: int) -> None:
             scores = binary @ model.feature_log_prob_.T / temperature
             shares = np.sort(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), axis=1)
             uncertainty = 1 - (shares[:, -1] - shares[:, -2])
-        np.testing.assert_allclose(ranking._refresh(), uncertainty, atol=1e-5)
+        np.testing.assert_allclose(ranking.compute_uncertainty(), uncertainty, atol=1e-5)
         gains = np.maximum(sharpened - covered, 0) @ uncertainty
         row = ranking.choose(is_open)
         assert row is not None

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 
 def test_a_record_a_line(nbtext: Any, model: str) -> None:
     """Without --to, a pipe gets a JSON record for each document, with its label and its text."""
-    result = nbtext(
-        "sample", "-m", model, "--label", "trash", "-n", "5", "--length", "40", "--seed", "1"
-    )
+    result = nbtext(f"sample -m {model} --label trash -n 5 --length 40 --seed 1")
     assert (result.status, result.err) == (0, "")
     records = result.records
     assert [record["label"] for record in records] == ["trash"] * 5
@@ -25,27 +24,19 @@ def test_train_reads_it_back(nbtext: Any, letters: Path, model: str, form: str) 
     nbtext("sample", "-m", model, "-n", "300", "--to", form, "-o", drawn).ok()
     trained = nbtext("train", drawn, "--model", "multinomial", "-o", "again.joblib")
     assert trained.err.startswith("multinomial: 300 documents, 6 labels, ")
-    assert (
-        nbtext("evaluate", str(letters / "test"), "-m", "again.joblib", "--to", "json").json[
-            "accuracy"
-        ]
-        > 0.75
-    )
+    assert nbtext(f"evaluate {letters}/test -m again.joblib --to json").json["accuracy"] > 0.75
 
 
 def test_another_seed_gives_other_documents(nbtext: Any, model: str) -> None:
-    outs = {
-        nbtext("sample", "-m", model, "-n", "4", "--seed", seed).out for seed in ("3", "4", "3")
-    }
+    outs = {nbtext(f"sample -m {model} -n 4 --seed {seed}").out for seed in ("3", "4", "3")}
     assert len(outs) == 2
 
 
 def test_control_characters_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
     """Control characters in words and labels are escaped on a terminal, and kept in JSON."""
-    (tmp_path / "odd.jsonl").write_text(
-        "".join(
-            json.dumps({"text": "a\x1b[31mb \x9bz", "label": f"x\x1b[{n}m"}) + "\n" for n in (1, 2)
-        )
+    write_rows(
+        tmp_path / "odd.jsonl",
+        ({"text": "a\x1b[31mb \x9bz", "label": f"x\x1b[{n}m"} for n in (1, 2)),
     )
     nbtext(
         "train",
@@ -62,7 +53,7 @@ def test_control_characters_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_p
     assert "\x1b" not in shown
     assert "\x9b" not in shown
     assert "\\x1b[31m" in shown
-    piped = nbtext("sample", "-m", "odd", "-n", "9")
+    piped = nbtext("sample -m odd -n 9")
     assert {
         word for line in piped.out.splitlines() for word in json.loads(line)["text"].split()
     } == {"a\x1b[31mb", "\x9bz"}

@@ -1,0 +1,45 @@
+"""Rows of documents in every format, as other programs write them."""
+
+import csv
+import json
+import math
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+
+def is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write rows in the format of the suffix; a missing value is an empty cell of a text file, and
+    null elsewhere. The table of a database is `t`.
+    """
+    found = list(rows)
+    match path.suffix:
+        case ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in found))
+        case ".json":
+            path.write_text(json.dumps(found, indent=1))
+        case ".csv" | ".tsv":
+            cells = [["" if is_missing(each) else each for each in row.values()] for row in found]
+            with path.open("w", newline="", encoding="utf-8") as file:
+                separator = "," if path.suffix == ".csv" else "\t"
+                writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+                writer.writerows([list(found[0]), *cells])
+        case ".db":
+            with closing(sqlite3.connect(path)) as connection, connection:
+                connection.execute(f"create table t ({', '.join(found[0])})")
+                marks = ", ".join("?" * len(found[0]))
+                connection.executemany(
+                    f"insert into t values ({marks})", [tuple(row.values()) for row in found]
+                )
+        case _:
+            import pyarrow as pa
+            from pyarrow import feather, parquet
+
+            write = parquet.write_table if path.suffix == ".parquet" else feather.write_feather
+            write(pa.Table.from_pylist(found), path)
