@@ -415,7 +415,7 @@ class Batch:
         what = "the document has no label"
         hint = FOLDER_HINT + SKIP_HINT
         if self.matrix is not None:
-            hint = "vectorize labeled documents" + SKIP_HINT
+            hint = "vectorize labeled documents to .npz or .svmlight" + SKIP_HINT
         elif self.names:
             what += f"; its keys or columns are: {format_names(self.names)}"
             hint = f"name the key or column of the label with --label-field{SKIP_HINT}"

@@ -43,8 +43,6 @@ MAIL_ENDS = (".eml", *SUFFIXES)  # of the name of a mail
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to write
     ".npz",
-    ".svmlight",
-    ".mtx",
     ".joblib",
     ".md",
     ".svg",
@@ -55,7 +53,6 @@ OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to wr
     ".xls",
     ".ods",
 }
-NUMBERS_ONLY = (".svmlight", ".mtx")  # matrices that nbtext writes, and does not read
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
 MODEL_HINT = "give it with -m to predict; nbtext train MODEL, without other sources, refits it; nbtext merge adds models"
 
@@ -210,6 +207,17 @@ _records = (
     Format(
         "matrix", "row", "nbtext.features.matrix:read_npz", is_counted=True
     ),  # .npz is told by its content
+    Format(
+        "svmlight", "row", "nbtext.features.matrix:read_svmlight", (".svmlight",), is_counted=True
+    ),
+    Format(
+        "mtx",
+        "row",
+        "nbtext.features.matrix:read_mtx",
+        (".mtx",),
+        rb"%%MatrixMarket",
+        is_counted=True,
+    ),
 )
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
@@ -285,9 +293,6 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         binary := next((record for record in _records if head.startswith(record.magic)), None)
     ) is not None:
         return binary
-    if suffix in NUMBERS_ONLY:
-        hint = "make an .npz file with nbtext vectorize; TextClassifier takes matrices of SciPy"
-        raise InputError("is a matrix without the names of its columns", where=path, hint=hint)
     named = [record for record in _records if suffix in record.suffixes]
     if named and "\0" in text and (utf_16 := find_utf_16(head)) is not None:
         raise utf_16.refuse(path)

@@ -51,6 +51,7 @@ from nbtext.settings import list_options, refuse
 # bytes: the sample of each shard must fit into memory
 MIN_SHARD = 16 << 20
 MAX_SHARD = 512 << 20
+MATRIX_SUFFIXES = (".npz", ".svmlight", ".mtx")
 # the assumed size of a file of a directory; to stat each file is as slow as to read it
 FILE_BYTES = 32 << 10
 MAX_BYTES = 2**62  # the largest --max-document-bytes
@@ -170,7 +171,7 @@ class Source:
         """
         shard = self._files[0]
         path = shard.paths[0]
-        is_told_by_name = content_suffix(path) == ".npz"
+        is_told_by_name = content_suffix(path) in MATRIX_SUFFIXES
         if shard.reader != "file" or (streams.is_url(path) and not is_told_by_name):
             return None
         if path not in self._matrices:

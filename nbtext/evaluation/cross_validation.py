@@ -26,7 +26,7 @@ from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import stratified_folds
-from nbtext.features.matrix_counter import known_tokens
+from nbtext.features.matrix_counter import known_tokens, require_counts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
@@ -194,7 +194,8 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
             blocks = (
                 block.map(partial(places.mark, number)) for number, block in enumerate(blocks)
             )
-        return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(each, None), on_batch)
+        checked = (block.map(_check_folds) for block in blocks)
+        return ThreadExecutor(jobs).count_blocks(checked, CountingTask(each, None), on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
@@ -328,6 +329,17 @@ class _Places:
         """Return the ids of the documents at some places."""
         pairs = (map(int, place.split(".")) for place in places)
         return [self._ids[number][row] for number, row in pairs]
+
+
+def _check_folds(batch: Batch) -> Batch:
+    """Return documents whose features do not depend on other folds; ModelError if those of a matrix
+    do.
+    """
+    if batch.matrix is not None:
+        require_counts(
+            batch.features, "cross-validation, which selects and weights features in each fold,"
+        )
+    return batch
 
 
 def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:

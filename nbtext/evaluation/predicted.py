@@ -97,6 +97,8 @@ def predict_from_file(
         file.read(batches)
     known = set[str]()
     for batch in batches:
+        if batch.matrix is not None and batch.features.is_numbered:
+            batch.check_texts("--predictions, in a matrix without the names of the labels,")
         found = file.of(batch)
         evaluator = EVALUATORS[found.task]
         evaluator.check(batch)

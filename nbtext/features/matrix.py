@@ -8,7 +8,7 @@ so that the results of every command are those of the texts. Names are UTF-8 byt
 other, with offsets. Members are stored, not compressed, so that the size of the file bounds their
 size in memory.
 
-Files of svmlight and Matrix Market hold numbers only: they are written, and not read.
+Files of svmlight and Matrix Market hold numbers only: their columns have numbers instead of names.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -27,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch, Block
-from nbtext.documents.blocks import ReadOptions, read_raw_blocks
+from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
 from nbtext.documents.fields import Label, name_of
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import (
@@ -40,8 +42,8 @@ from nbtext.documents.names import (
 )
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.documents.streams import ByteStream, open_stream
-from nbtext.errors import InputError, NbtextError
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, open_stream
+from nbtext.errors import InputError, NbtextError, NbtextWarning
 from nbtext.features.counting import align_documents
 from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
@@ -65,6 +67,8 @@ VECTORIZE = "write one with nbtext vectorize"
 MEMORY_BYTES = 64 << 20
 UNPACKED_RATIO = 10  # a compressed file of more than this ratio is refused as a bomb,
 UNPACKED_ALLOWANCE = 8 << 20  # unless it decompresses to at most this size
+MAX_COLUMNS = 1 << 22  # of a matrix without names of features
+MAX_EMPTY_ROWS = 1_000_000  # that a header may claim
 # at most so many together, unless one document has more
 BLOCK_DOCUMENTS = 4096
 BLOCK_ENTRIES = 1 << 20
@@ -126,21 +130,25 @@ class Matrix:
     Attributes
     ----------
     data : array
-        Shape (n_entries,): counts (int32, int64).
+        Shape (n_entries,): counts (int32, int64); of numbered columns, counts or weights (float64).
     indices : array of int32
         Shape (n_entries,): the feature of each entry, ascending within a row.
     indptr : array of int64
         Shape (n_documents + 1,): the position of the first entry of each row.
     vocabulary : Vocabulary, optional
-        The names of all features of the documents; None if they are hashed.
+        The names of all features of the documents; None if they are hashed or numbered.
     n_features : int
     ids : list[str]
     labels : list of str, tuple of str or None
         The label of each document, or its distinct labels; None: not known.
-    columns : Columns
-        The features that are columns of the matrix, and their weights.
+    columns : Columns, optional
+        The features that are columns of the matrix, and their weights. None: the features have
+        numbers instead of names, and so have the labels.
     input : ModelInput
         What the documents were in the source that was vectorized.
+    is_width_declared : bool
+        Whether the file says how many features it has, which have no names; else they are those up
+        to the last entry.
     """
 
     data: NDArray[Any]
@@ -150,24 +158,46 @@ class Matrix:
     n_features: int
     ids: list[str]
     labels: list[Label]
-    columns: Columns
+    columns: Columns | None
     input: ModelInput = UNKNOWN_INPUT
+    is_width_declared: bool = False
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the columns and the labels have numbers instead of names."""
+        return self.columns is None
 
     @property
     def features(self) -> FeatureSettings:
         """The settings that turn texts into rows of the matrix."""
-        return self.columns.features
+        return FeatureSettings() if self.columns is None else self.columns.features
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the entries are whole numbers: counts."""
+        return self.data.dtype.kind in "iu"
+
+    @cached_property
+    def names(self) -> Vocabulary | None:
+        """The names of the features, which are their numbers if they have no names; None if they
+        are hashed.
+        """
+        if self.vocabulary is None and self.is_numbered:
+            return Vocabulary.of_numbers(self.n_features)
+        return self.vocabulary
 
     def rows(self) -> DocumentCounts:
-        """Return the counts of all features of the documents."""
+        """Return the counts, or weights, of all features of the documents."""
         none = np.zeros(len(self.ids), dtype=np.int64)
-        data = self.data.astype(np.int32, copy=False)
+        data: NDArray[Any] = self.data.astype(np.int32 if self.is_whole else np.float64, copy=False)
         return DocumentCounts.from_texts(self.indptr, self.indices, data, none)
 
     def weigh(self) -> DocumentCounts:
         """Return the weights of the columns."""
         rows = self.rows()
         columns = self.columns
+        if columns is None:
+            return rows
         if self.vocabulary is not columns.vocabulary:
             rows = align_documents(rows, self.vocabulary, columns.vocabulary)
         weights = columns.weighting.weights(rows.indptr, rows.indices, rows.counts)
@@ -175,7 +205,7 @@ class Matrix:
 
     def csr(self) -> csr_array:
         """Return the weights of the columns as a SciPy array, (n_documents, n_columns)."""
-        return self.weigh().matrix(self.columns.n_columns)
+        return self.weigh().matrix(self.columns.n_columns if self.columns else self.n_features)
 
     def take(self, rows: Sequence[int]) -> Matrix:
         """Return the matrix of these documents, ascending."""
@@ -227,6 +257,7 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
     import zipfile  # by matrix files only
 
     columns = matrix.columns
+    assert columns is not None  # numbered columns are not written
     weights = matrix.weigh()
     weighting = columns.weighting
     id_blob, id_offsets = pack_names(matrix.ids)
@@ -415,7 +446,7 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     )
     if len(data) != len(indices) or len(indptr) != n_documents + 1:
         raise _UnfitError("its rows, columns and numbers are not equally long")
-    if not is_counted and not (columns.weighting.is_counting and data.dtype.kind == "i"):
+    if not is_counted and not (columns.weighting.is_counting and matrix.is_whole):
         raise _UnfitError("it lacks the counts that its weights are made of")
     if (wrong := find_row_error(indptr, indices, matrix.n_features)) is not None:
         raise _UnfitError(wrong)
@@ -540,6 +571,133 @@ def _names(arrays: Arrays, blob: str, offsets: str, n_names: int) -> list[str]:
         return unpack_names(arrays[blob], arrays[offsets])
     except UnicodeDecodeError:
         raise _UnfitError(f"`{blob}` are not valid UTF-8") from None
+
+
+def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
+    """Yield the documents of a file in the format of svmlight: labels, then COLUMN:NUMBER from
+    column 1 on.
+    """
+    from scipy.sparse import csr_array
+
+    labels = list[Label]()
+    ends = array("q", [0])
+    columns = array("q")
+    numbers = array("d")
+
+    def read(line: str) -> None:
+        first, *entries = (
+            line.partition("#")[0].split(" ") if line[:1] == " " else line.partition("#")[0].split()
+        )
+        given = tuple(map(_label_text, first.split(","))) if first else ()
+        labels.append(None if given == ("-1",) else given[0] if len(given) == 1 else given)
+        for entry in filter(None, entries):
+            column, _, number = entry.partition(":")
+            columns.append(int(column) - 1)
+            numbers.append(float(number))
+        ends.append(len(columns))
+
+    with _named_errors(stream.path, VECTORIZE):
+        for block in read_line_blocks(_read_bounded(stream), options.settings.max_document_bytes):
+            lines = block.data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+            for number, line in enumerate(lines, block.first_line):
+                try:
+                    read(line.rstrip("\r"))
+                except (ValueError, IndexError, OverflowError):
+                    where = f"{stream.path}:{number}"
+                    raise InputError(
+                        "is not a line of a matrix of numbers", where=where, hint=VECTORIZE
+                    ) from None
+        of_column = np.frombuffer(columns, "q")
+        width = int(of_column.max(initial=-1)) + 1
+        if len(of_column) and of_column.min() < 0:
+            raise _UnfitError("the number of a column is below 1")
+        _check_width(width)
+        entries = np.frombuffer(numbers, "d"), of_column, np.frombuffer(ends, "q")
+        rows = csr_array(entries, shape=(len(labels), width))
+    return _numbered_blocks(stream, labels, rows, is_width_declared=False)
+
+
+def _label_text(text: str) -> str:
+    """Return the label of svmlight as the text of a whole number, if it is one: `+1` and `1.0` are
+    1.
+    """
+    number = float(text)
+    return str(int(number)) if number.is_integer() else text
+
+
+def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
+    """Yield the documents of a file in the coordinate format of Matrix Market, the rows of a matrix
+    without labels.
+    """
+    from scipy.sparse import coo_array
+
+    with _named_errors(stream.path, f"{VECTORIZE} --to mtx"), _seekable(stream) as file:
+        kinds = file.readline().lower().split()[1:]
+        if kinds[:2] != [b"matrix", b"coordinate"] or kinds[-1] != b"general":
+            raise _UnfitError("it is not a general matrix of coordinates")
+        while (text := file.readline()).startswith(b"%") or text.isspace():
+            pass
+        columns = [("row", np.int64), ("column", np.int64), ("value", np.float64)]
+        try:
+            n_rows, n_columns, n_entries = map(int, text.split())
+            if n_rows > n_entries + MAX_EMPTY_ROWS:
+                raise _UnfitError(f"more than {MAX_EMPTY_ROWS:,} of its rows are empty")
+            _check_width(n_columns)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # there is no entry
+                is_pattern = kinds[2] == b"pattern"
+                found = np.loadtxt(file, columns[:2] if is_pattern else columns, None, ndmin=1)
+            if len(found) != n_entries:
+                raise _UnfitError(f"it has {len(found):,} entries, and says {n_entries:,}")
+            values = np.ones(n_entries) if is_pattern else found["value"]
+            places = found["row"] - 1, found["column"] - 1
+            rows = coo_array((values, places), shape=(n_rows, n_columns)).tocsr()
+        except (ValueError, OverflowError) as error:
+            raise _UnfitError(f"{error}") from None
+    return _numbered_blocks(stream, [None] * n_rows, rows, is_width_declared=True)
+
+
+def _check_width(n_columns: int) -> None:
+    if n_columns > MAX_COLUMNS:
+        raise _UnfitError(
+            f"it has {n_columns:,} columns; at most {MAX_COLUMNS:,} may have no names"
+        )
+
+
+def _numbered_blocks(
+    stream: ByteStream, labels: list[Label], rows: csr_array, *, is_width_declared: bool
+) -> Iterator[Block]:
+    """Return the blocks of a matrix whose columns have numbers."""
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    data = rows.data.astype(np.float64)
+    with _named_errors(stream.path, VECTORIZE):
+        if not np.isfinite(data).all():
+            raise _UnfitError("it contains a number that is not finite")
+    is_counted = bool((data >= 0).all() and (data == np.floor(data)).all())
+    is_counted &= bool(data.max(initial=0) < 2**31)
+    what = "columns are matched by their numbers, as vectorize --like writes them; words that are in no column, ids"
+    warnings.warn(
+        f"{stream.path}: {what} and the lengths of weighted documents are not known",
+        NbtextWarning,
+        stacklevel=2,
+    )
+    origin = "" if stream.path == STANDARD_INPUT else f"{stream.path}:"
+    ids = [f"{origin}{number}" for number in range(1, len(labels) + 1)]
+    width = rows.shape[1]
+    matrix = Matrix(
+        data.astype(np.int32) if is_counted else data,
+        rows.indices.astype(np.int32, copy=False),
+        rows.indptr.astype(np.int64, copy=False),
+        None,
+        width,
+        ids,
+        labels,
+        None,
+        ModelInput(matrix_columns=width),
+        is_width_declared,
+    )
+    return matrix.blocks(stream.size or 0)
 
 
 def write_matrix(

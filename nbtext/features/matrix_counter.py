@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.errors import InputError
+from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import ClassCounter, find_columns, merge_sorted
 from nbtext.features.csr import split_columns
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
@@ -19,11 +20,12 @@ from nbtext.features.hashing import (
     join_hashes,
     vocabulary_hashes,
 )
-from nbtext.features.matrix import Columns, Matrix
+from nbtext.features.matrix import Matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
 
 LARGEST_COUNT = np.iinfo(np.int32).max
+MAX_SUM = 2.0**62  # of the weights of a matrix, so that sums cannot overflow
 ANALYSIS = (  # settings that say what a feature is; the others select and weight features
     "analyzer",
     "ngrams",
@@ -45,20 +47,30 @@ class MatrixCounter:
 
     settings    of the features
     vocabulary  of a model, for `rows`
+    n_columns   of the matrix without names that the model was trained on; the names of its features
+                are numbers of columns. None: it was trained on something else
     """
 
-    def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(
+        self,
+        settings: FeatureSettings,
+        vocabulary: Vocabulary | None = None,
+        n_columns: int | None = None,
+    ) -> None:
         self._settings = settings
         self._vocabulary = vocabulary
+        self._n_columns = n_columns
         self._names = Vocabulary.from_sorted([])
         self._numbers = np.zeros(0, dtype=np.int32)  # the provisional column of each of these names
         self._sums = ClassCounter()
         # by the number of the object that all blocks of a matrix share, which is kept alive
-        self._columns: dict[int, tuple[Columns, NDArray[np.int32], Hashes]] = {}
+        self._columns: dict[int, tuple[Any, NDArray[np.int32], Hashes]] = {}
+        self.has_weights = False  # instead of counts
+        self.is_numbered = False
 
     def rows(self, matrix: Matrix) -> DocumentCounts:
         """Return the rows over the features of the model; others are in n_tokens only."""
-        rows = check_counts(matrix)
+        rows = check_numbers(matrix)
         columns, _ = self._find(matrix, self._find_known)
         return replace(rows.map_features(columns), n_tokens=known_tokens(rows))
 
@@ -69,13 +81,16 @@ class MatrixCounter:
         keep_below: int,
         groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
-        """See Counter."""
+        """See Counter. The sums of weights are not those of `class_counts`."""
         columns, hashes = self._find(matrix, self._add_names)
-        rows = hash_rows(check_counts(matrix), hashes, matrix.vocabulary, self._settings.view)
+        rows = hash_rows(check_numbers(matrix), hashes, matrix.names, self._settings.view)
         rows = replace(
             rows, indices=columns[rows.indices], classes=classes, groups=groups, n_tokens=None
         )
-        self._sums.add(rows, classes)
+        if rows.is_counted:
+            self._sums.add(rows, classes)
+        self.has_weights |= not rows.is_counted
+        self.is_numbered |= matrix.is_numbered
         if not keep_below:
             return rows.slice(0, 0)
         return rows.filter(rows.hashes <= np.uint64(keep_below - 1))
@@ -103,7 +118,7 @@ class MatrixCounter:
         """Return the columns that the features of a matrix become, from the first block on, and the
         hashes of the features.
         """
-        owner = matrix.columns
+        owner = matrix.columns or matrix.input
         if id(owner) not in self._columns:
             check_made_alike(matrix, self._settings)
             hashes = hash_features(matrix, self._settings.view)
@@ -112,17 +127,30 @@ class MatrixCounter:
 
     def _find_known(self, matrix: Matrix) -> NDArray[np.int32]:
         """Return the column of the model for each feature of a matrix; -1: there is none."""
-        if matrix.vocabulary is None or self._vocabulary is None:
+        known = self._vocabulary
+        if not matrix.is_numbered and matrix.names is not None and known is not None:
+            return find_columns(matrix.names, known)
+        if matrix.is_numbered:
+            n_known = 1 << (self._settings.hash_bits or 0) if known is None else len(known)
+            check_width(matrix, n_known if self._n_columns is None else self._n_columns)
+        if self._n_columns is None or known is None:
             return np.arange(matrix.n_features, dtype=np.int32)
-        return find_columns(matrix.vocabulary, self._vocabulary)
+        columns = np.full(self._n_columns, -1, dtype=np.int32)
+        columns[list(map(int, known.terms))] = np.arange(len(known), dtype=np.int32)
+        return columns
 
     def _add_names(self, matrix: Matrix) -> NDArray[np.int32]:
         """Return the provisional column of each feature of a matrix; those of new names follow the
         others.
         """
-        names = matrix.vocabulary
+        names = matrix.names
         if names is None:
             return np.arange(matrix.n_features, dtype=np.int32)
+        if matrix.is_numbered and self._columns and len(names) != len(self._names):
+            what = f"the matrix has {len(names):,} columns without names, and another SOURCE has {len(self._names):,}"
+            raise InputError(
+                what, hint="give matrices with the same columns, or .npz, which has their names"
+            )
         blob, offsets, mine, theirs = merge_sorted(
             self._names.blob, self._names.offsets, names.blob, names.offsets
         )
@@ -135,20 +163,31 @@ class MatrixCounter:
         return numbers[theirs]
 
 
-def check_counts(matrix: Matrix) -> DocumentCounts:
-    """Return the counts of all features of the documents; InputError if one is negative or too
-    large.
+def check_numbers(matrix: Matrix) -> DocumentCounts:
+    """Return the counts, or weights, of all features of the documents.
+
+    raises  InputError: a number is negative or too large
     """
-    if matrix.data.min(initial=0) < 0 or matrix.data.max(initial=0) > LARGEST_COUNT:
-        raise InputError(f"the matrix contains a count that is not from 0 to {LARGEST_COUNT:,}")
+    largest = matrix.data.max(initial=0)
+    if matrix.data.min(initial=0) < 0:
+        raise InputError("the matrix contains negative numbers", hint="train on the texts")
+    if matrix.is_whole and largest > LARGEST_COUNT:
+        raise InputError(
+            f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed"
+        )
+    maximum = MAX_SUM / max(1, len(matrix.data))
+    if not matrix.is_whole and largest > maximum:
+        raise InputError(
+            f"the matrix contains a weight above {maximum:g}, so that sums could overflow"
+        )
     return matrix.rows()
 
 
 def hash_features(matrix: Matrix, views: Sequence[str]) -> Hashes:
     """Return the hash of each feature of a matrix, in its view, (n_features,)."""
-    if matrix.vocabulary is None:
+    if matrix.names is None:
         return bucket_hashes(np.arange(matrix.n_features, dtype=np.int32))
-    return np.concatenate([vocabulary_hashes(own) for own in split_views(matrix.vocabulary, views)])
+    return np.concatenate([vocabulary_hashes(own) for own in split_views(matrix.names, views)])
 
 
 def hash_rows(
@@ -168,6 +207,8 @@ def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> None:
     """Raise InputError unless the features of a matrix are those of other settings. Counts can be
     weighted in any way.
     """
+    if matrix.columns is None:
+        return
     for name in ANALYSIS:
         values = getattr(matrix.columns.settings, name), getattr(settings, name)
         if values[0] != values[1]:
@@ -184,3 +225,30 @@ def known_tokens(rows: DocumentCounts) -> NDArray[np.int64]:
     known.
     """
     return np.where(np.diff(rows.indptr) > 0, rows.lengths, 0).astype(np.int64)
+
+
+def check_width(matrix: Matrix, n_columns: int) -> None:
+    """Raise InputError unless the columns of a matrix without names can be the first of
+    `n_columns`.
+
+    A file that declares its number of columns has as many.
+    """
+    is_narrower = matrix.is_width_declared and matrix.n_features < n_columns
+    if matrix.n_features > n_columns or is_narrower:
+        what = f"the matrix has {matrix.n_features:,} columns without names, and the model has {n_columns:,}"
+        raise InputError(what, hint=LIKE_HINT)
+
+
+def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
+    """Return a matrix without names with those of the features of a model; InputError if its
+    columns are others.
+    """
+    check_width(matrix, len(names))
+    return replace(matrix, vocabulary=names, n_features=len(names))
+
+
+def require_counts(matrix: Matrix, job: str) -> None:
+    """Raise ModelError if a matrix holds weights; `job` needs counts."""
+    if not matrix.is_whole:
+        hint = "give the texts, or an .npz file of nbtext vectorize"
+        raise ModelError(f"{job} needs counts, and the matrix holds weights", hint=hint)

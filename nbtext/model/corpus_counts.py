@@ -650,11 +650,17 @@ class CorpusCounter:
             self._class_documents[code] += number
 
     def _begin(self, batch: Batch) -> Counter | MatrixCounter:
-        """Return the counter of the documents of a batch."""
+        """Return the counter of the documents of a batch. All rows of a matrix of weights are
+        retained.
+        """
         if self._counter is None:
             self._counter = (
                 counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
             )
+            if batch.matrix is not None and not batch.features.is_whole:
+                self._sample_size = 0
+                self._spill = None
+                self._reservoir = Reservoir(None, self._sorted_codes, None)
         return self._counter
 
     def _code(self, labels: LabelSet, lists: Sequence[LabelSet], batch: Batch) -> int:
@@ -687,7 +693,8 @@ class CorpusCounter:
             return_memory()
             vocabulary, columns = counting.vocabulary()  # first: the sums by class have its order
             statistics = self._statistics(counting, sorted_codes)
-        is_matrix = isinstance(counting, MatrixCounter)
+        has_weights = isinstance(counting, MatrixCounter) and counting.has_weights
+        is_trimmed = isinstance(counting, MatrixCounter) and not counting.is_numbered
         del counting  # frees the memory of the counter
         stored = None
         if self._spill is not None and self._spill.is_begun:
@@ -696,8 +703,12 @@ class CorpusCounter:
                 self._spill, [CounterRuns(tuple(self._reservoir.runs), columns, sorted_codes)]
             )
         sample = self._reservoir.take_all()
-        sample = sample.arrange(columns)
+        sample = sample if has_weights else sample.arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
+        weighting = None
+        if has_weights:
+            statistics = count_classes(sample, len(columns), len(sets))
+            weighting = Weighting()
         labels = tuple(sorted({label for labels in sets for label in labels}))
         label_sets = sets if self._has_lists else None
         if label_sets is not None:
@@ -708,6 +719,7 @@ class CorpusCounter:
             statistics,
             sample,
             self._sample_size,
+            weighting,
             below=self._reservoir.below,
             label_sets=label_sets,
             empty=None
@@ -715,7 +727,7 @@ class CorpusCounter:
             else {by_code[code]: n for code, n in self._empty.items()},
             stored=stored,
         )
-        counts = counts.drop_unused_features() if is_matrix else counts
+        counts = counts.drop_unused_features() if is_trimmed else counts
         return counts.drop_unused_sets().with_known_bound()
 
     def _statistics(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,12 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
+from nbtext.documents.batch import Batch
 from nbtext.documents.fields import MAX_CHARACTERS, MAX_SHOWN
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError, list_some
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.matrix_counter import name_numbered, require_counts
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import (
@@ -36,7 +38,7 @@ from nbtext.model.fitted_model import (
     parts_fitted_to_documents,
 )
 from nbtext.model.fitting import fit_model
-from nbtext.model.source_counting import OnBatch, check_fields, count_source
+from nbtext.model.source_counting import OnBatch, check_fields, count_source, label_numbered
 from nbtext.model.training import needs_all_documents, sample_size
 
 if TYPE_CHECKING:
@@ -380,7 +382,6 @@ def count_documents(
 
     name  of the source in this error
     """
-    model.fitted.check_takes_texts()
     features = model.fitted.feature_settings
     check_fields(features.fields, source.field_names)
     counts = count_source(
@@ -390,10 +391,33 @@ def count_documents(
         sample_size=sample_size,
         on_batch=on_batch,
         has_several=not model.fitted.task.is_exclusive,
+        change=partial(_check_growing, model),
     )
     if not counts.statistics.n_documents:
         raise InputError(f"{name} has no labeled documents")
     return counts
+
+
+def _check_growing(model: TrainedModel, batch: Batch) -> Batch:
+    """Return documents that are counted for a model; columns and labels without names get those of
+    the model.
+
+    raises  ModelError: they are texts, and the model has columns of a matrix; or rows without all
+            of their counts
+    """
+    fitted = model.fitted
+    if batch.matrix is None:
+        fitted.check_takes_texts()
+        return batch
+    matrix = batch.features
+    require_counts(matrix, "a change of a model")
+    if not matrix.is_numbered:
+        return batch
+    is_of_matrix = fitted.input.matrix_columns is not None
+    names = model.counts.vocabulary if is_of_matrix else fitted.vocabulary
+    named = matrix if names is None else name_numbered(matrix, names)
+    batch = replace(batch, matrix=named)
+    return batch if is_of_matrix else label_numbered(batch, fitted.labels)
 
 
 def _fit_again(

@@ -566,11 +566,13 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     labels = Counter(label for own in lists for label in own)
     named = sorted((label, number) for label, number in labels.items() if label is not None)
     counted = (*named, *((None, labels[None]) for _ in range(None in labels)))
+    columns = matrix.columns
+    assert columns is not None  # of a file with names
     weights = matrix.csr()
     kind = "counts" if weights.dtype.kind in "iu" else "weights"
     changed = {
         name: value
-        for name, value in asdict(matrix.columns.settings).items()
+        for name, value in asdict(columns.settings).items()
         if value != getattr(defaults, name)
     }
     n_documents, n_columns = weights.shape

@@ -15,6 +15,7 @@ from nbtext.documents.fields import Label
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import InputError, ModelError
 from nbtext.features.matrix import Columns, Matrix
+from nbtext.features.matrix_counter import check_width, name_numbered, require_counts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, TrainedModel
@@ -24,6 +25,7 @@ from nbtext.model.source_counting import (
     OnBatch,
     ThreadExecutor,
     check_fields,
+    label_numbered,
     source_features,
 )
 from nbtext.model.training import check_hashing, sample_size, train_on_counts
@@ -74,10 +76,12 @@ class Like:
     @classmethod
     def of_matrix(cls, matrix: Matrix) -> Like:
         """Return the features of a matrix file."""
+        columns = matrix.columns
+        assert columns is not None  # of a file with names
         columns = replace(
-            matrix.columns,
-            settings=_without_selection(matrix.columns.settings),
-            is_given=matrix.columns.vocabulary is not None,
+            columns,
+            settings=_without_selection(columns.settings),
+            is_given=columns.vocabulary is not None,
         )
         labels = {
             label
@@ -127,12 +131,17 @@ def vectorize_source(
         """Keep the ids and labels of a block, and number its documents."""
         if batch.problems:
             raise batch.refusal(min(batch.problems))
+        if batch.matrix is not None:
+            require_counts(batch.features, "vectorize")
+            batch = _name_columns(batch, like)
         read[number] = batch.ids, list(batch.labels)
         return replace(batch, groups=[str(number * MAX_ROWS + row) for row in range(len(batch))])
 
     blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))
     task = CountingTask(features, None, is_labeled=features.select is not None)
-    counts = ThreadExecutor(jobs).count_blocks(blocks, task, on_batch)
+    counts = ThreadExecutor(jobs if source.first_matrix() is None else 1).count_blocks(
+        blocks, task, on_batch
+    )
     if not counts.statistics.n_documents:
         raise InputError(
             "no documents to train on" if like is None else "no documents to vectorize"
@@ -162,6 +171,24 @@ def vectorize_source(
         columns,
         source.model_input if like is None else like.input,
     )
+
+
+def _name_columns(batch: Batch, like: Like | None) -> Batch:
+    """Return rows of a matrix; those without names get the names of the columns and labels that
+    they are like.
+    """
+    matrix = batch.features
+    if not matrix.is_numbered:
+        return batch
+    if like is None:
+        raise InputError(
+            "the matrix has no names of features", hint="give --like MODEL, which has them"
+        )
+    if like.columns.vocabulary is None:
+        check_width(matrix, like.columns.n_columns)
+    else:
+        matrix = name_numbered(matrix, like.columns.vocabulary)
+    return label_numbered(replace(batch, matrix=matrix), like.labels or ())
 
 
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:

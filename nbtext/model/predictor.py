@@ -78,7 +78,8 @@ class Predictor:
 
     @cached_property
     def _matrix_counter(self) -> MatrixCounter:
-        return MatrixCounter(self.model.feature_settings, self.model.vocabulary)
+        model = self.model
+        return MatrixCounter(model.feature_settings, model.vocabulary, model.input.matrix_columns)
 
     def score(self, columns: Sequence[Sequence[str]] | Matrix) -> Scores:
         """Return the scores of texts, given as one list for each text field, or of the rows of a

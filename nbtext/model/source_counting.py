@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import already_counted
-from nbtext.errors import SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
@@ -98,7 +98,8 @@ class ThreadExecutor:
         """See Executor. A user's token pattern is matched in the main thread, where it can time
         out.
         """
-        return self.count_blocks(source.blocks(), task, on_batch)
+        jobs = self.jobs if source.first_matrix() is None else 1  # weights are counted together
+        return ThreadExecutor(jobs).count_blocks(source.blocks(), task, on_batch)
 
     def count_blocks(
         self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None
@@ -146,15 +147,20 @@ def count_source(
     sample_size: int | None,
     on_batch: OnBatch | None = None,
     has_several: bool = False,
+    change: Callable[[Batch], Batch] | None = None,
 ) -> CorpusCounts:
     """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
 
     has_several  whether documents may have several labels, or none
+    change       is called with each batch, and returns what is counted
     raises       InputError: some have, and they should not
     """
     blocks = source.blocks()
     if not has_several:
         blocks = (block.map(_set_single_labels) for block in blocks)
+    if change is not None:
+        blocks = (block.map(change) for block in blocks)
+    jobs = jobs if source.first_matrix() is None else 1
     return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), on_batch)
 
 
@@ -173,6 +179,29 @@ def source_features(source: Source, features: FeatureSettings) -> FeatureSetting
     features = matrix.features
     assert isinstance(features, FeatureSettings)  # for the types
     return features
+
+
+def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
+    """Return a batch whose labels are numbers with their names among the labels of a model; others
+    as they are.
+
+    raises  InputError: there are fewer labels
+    """
+    if batch.matrix is None or not batch.features.is_numbered:
+        return batch
+    names = {str(number): label for number, label in enumerate(labels)}
+    for row, own in enumerate(batch.list_labels()):
+        for label in own or ():
+            if label not in names:
+                what = f"the label {label} is not the number of a label of the model, from 0 to {len(labels) - 1:,}"
+                raise InputError(
+                    what, where=batch.place(row), hint="make the matrix with vectorize --like MODEL"
+                )
+    batch.labels = [
+        tuple(map(names.__getitem__, given)) if isinstance(given, tuple) else names.get(given or "")
+        for given in batch.labels
+    ]
+    return batch
 
 
 def _set_single_labels(batch: Batch) -> Batch:

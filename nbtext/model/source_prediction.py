@@ -13,7 +13,7 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import OnBatch, check_fields, peek_blocks
+from nbtext.model.source_counting import OnBatch, check_fields, label_numbered, peek_blocks
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def map_batches(
 
     def read_and_call(block: Block) -> tuple[Block, Batch, Result]:
         batch = block.batch()
+        if model.input.matrix_columns is None:
+            batch = label_numbered(batch, model.labels)
         return block, batch, function(batch)
 
     check_fields(model.feature_settings.fields, source.field_names)

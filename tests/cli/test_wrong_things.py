@@ -262,6 +262,7 @@ WRONG = """
 1 update t.joblib letters/test => --keep-sample N, where N is at least the number of documents
 1 calibrate t.joblib letters/test => train it again
 1 update w.joblib letters/test => this one does not retain all documents
+1 update s.joblib letters/test => a matrix of weights
 1 update missing.joblib letters/test => missing.joblib
 2 update a.joblib => SOURCE
 1 update a.joblib empty => empty
@@ -269,6 +270,7 @@ WRONG = """
 1 update ints.joblib words.csv => the label 'nine' is not int, and the labels of the model are; correct it
 2 merge => MODEL
 2 train letters/train --keep-sample 0 -o m => --keep-sample
+1 train w.svmlight --keep-sample 5 -q -o m => --keep-sample needs the counts of all features
 # unlabeled documents and keywords
 2 train texts.tsv --em 10 -o m => --unlabeled
 2 train texts.tsv --unlabeled lines.txt -o m => --unlabeled: needs --em or --keywords
@@ -377,6 +379,8 @@ def folder(
         "train letters/train --weighting tfidf -o t.joblib",
         "vectorize letters/train --weighting tfidf -o w.npz",
         "train w.npz -o w.joblib",
+        "vectorize letters/train --weighting tfidf -o w.svmlight",
+        "train w.svmlight -o s.joblib",
     ):
         nbtext(*command.split(), "-q", cwd=folder).ok()
     return folder

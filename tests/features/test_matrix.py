@@ -55,7 +55,7 @@ def written(matrix: Matrix) -> bytes:
 
 def same(one: Matrix, other: Matrix) -> bool:
     """Whether both are the same file, and have the same features and documents."""
-    fields = "vocabulary", "ids", "labels", "features", "input", "n_features"
+    fields = "names", "ids", "labels", "features", "input", "n_features"
     is_same = all(getattr(one, name) == getattr(other, name) for name in fields)
     return is_same and written(one) == written(other)
 
@@ -194,6 +194,7 @@ LIES: list[tuple[str, dict[str, Any], str]] = [
         {"indices": np.array([4, 4, 1, 2], np.int32)},
         "columns of a row should ascend",
     ),
+    ("weights without counts", {"data": np.array([1, 0.5, 1, 1])}, "lacks the counts"),
     ("other numbers", {"indptr": np.array([0, 2, 2, 4], np.uint8)}, "indptr is not a list of"),
     ("fewer names than columns", named("abcd"), "column number is out of range"),
     ("names out of order", named("edcba"), "distinct and sorted"),
@@ -269,7 +270,6 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
         lambda members: members.update({"counted_data.npy": npy(np.ones(4, np.int32))}),
         "it has no counted_indices",
     ),
-    ("weights without counts", put("data", npy(np.array([1, 0.5, 1, 1]))), "lacks the counts"),
     ("a pickle", put("data", npy(np.array([{}]), allow_pickle=True)), BROKEN),
     ("a claim of 10^17 numbers", put("data", (b"(4,), }", b"(1" + b"0" * 17 + b",), }")), BROKEN),
     ("a claim of 10^9 numbers", put("data", (b"(4,), }", b"(1" + b"0" * 9 + b",), }")), BROKEN),

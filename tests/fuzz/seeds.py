@@ -68,6 +68,18 @@ READ["json"] = [
     b"[]",
     b'[{"text": "' + b"w" * 60 + b'"}, {"text": ',
 ]
+NUMBERS = {
+    "svmlight": [
+        b"0 1:1 3:2\n1 2:1\n+1 2:3 # text\n",
+        b"0,2 1:0.5 2:1e-3\n 1:1\n-1 4:1\n1\n",
+        gzip.compress(b"0 1:1\n1 2:1\n", mtime=0),
+    ],
+    "mtx": [
+        b"%%MatrixMarket matrix coordinate integer general\n% text\n2 3 3\n1 1 1\n1 3 2\n2 2 1\n",
+        b"%%MatrixMarket matrix coordinate pattern general\n3 2 1\n\n2 2\n",
+        b"%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 0.5\n1 1 -1e-3\n",
+    ],
+}
 READ["query"] = [
     b"select * from t",
     b"select text, label from t where id > 1 order by id desc;",
@@ -107,8 +119,8 @@ def seeds(target: str) -> list[bytes]:
     if target == "kernel":
         texts = [text.encode("utf-8", "surrogatepass") for text in KERNEL]
         return [bytes((7 * i % 256, 5 * i % 32, i % 4)) + texts[i % 3] for i in range(24)]
-    if target in ("sqlite", "query"):
-        return READ[target]
+    if target in NUMBERS or target in ("sqlite", "query"):
+        return (NUMBERS | READ)[target]
     return [
         bytes(settings) + data
         for data in READ[target]

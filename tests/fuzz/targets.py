@@ -83,6 +83,25 @@ def matrix(data: bytes) -> None:
         zipfile.ZipExtFile._update_crc = genuine
 
 
+def _numbers(data: bytes, input_format: str) -> None:
+    """Read a file of columns with numbers, and learn from it."""
+    with file_of(data) as path, suppress(NbtextError):
+        source = open_source([path], InputSettings(input_format=input_format))
+        TextClassifier(smoothing=1.0).fit_source(source)
+
+
+def svmlight(data: bytes) -> None:
+    """Matrices in the format of svmlight."""
+    _numbers(data, "svmlight")
+
+
+def mtx(data: bytes) -> None:
+    """Matrices in the format of Matrix Market; they have no labels."""
+    _numbers(data, "mtx")
+    with file_of(data) as path, suppress(NbtextError):
+        list(open_source([path], InputSettings(input_format="mtx")).batches())
+
+
 def _documents(data: bytes, input_format: str) -> list[Any]:
     """All documents of a file, by the settings that its first byte says."""
     first = data[0] if data else 0
@@ -276,6 +295,8 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         artifact,
         model,
         matrix,
+        svmlight,
+        mtx,
         jsonl,
         json,
         csv,

@@ -33,6 +33,8 @@ def test_no_input_crashes(n_mutations: int) -> None:
         "artifact",
         "model",
         "matrix",
+        "svmlight",
+        "mtx",
         "jsonl",
         "json",
         "csv",

@@ -10,7 +10,7 @@ python tests/torture texts N     hostile texts, the largest of a thousand times 
 python tests/torture foreign N   N foreign files and special files that commands find in their way
 python tests/torture outputs N   every N-th pair of an output of a command and a FIFO, socket or
                                  device in its place
-python tests/torture tables      hostile tables, mails, JSON and lines
+python tests/torture tables N    every N-th of the hostile tables, mails, JSON and lines
 python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 """
 
@@ -186,7 +186,7 @@ def main(what: str = "100000", number: str = "1", every: str = "1") -> int:
         elif what == "outputs":
             found = seams.replace_specials(folder, int(number))
         elif what == "tables":
-            found = seams.feed(folder)
+            found = seams.feed(folder, int(number))
         elif what == "requests":
             found = seams.ask(folder, int(number))
         else:

@@ -24,7 +24,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -415,9 +415,9 @@ def _long_texts() -> Iterator[tuple[str, bytes]]:
         yield f"long.{name}.{'xz' if name == 'jsonl' else 'gz'}", packed
 
 
-def feed(folder: Path) -> dict[str, Any]:
-    """Have `predict` and `train` read hostile files: how many, how many were large, slow or broken,
-    and the memory.
+def feed(folder: Path, every: int = 1) -> dict[str, Any]:
+    """Have `predict` and `train` read every n-th hostile file: how many, how many were large, slow
+    or broken, and the memory.
     """
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
     figures: dict[str, Any] = {
@@ -430,7 +430,7 @@ def feed(folder: Path) -> dict[str, Any]:
         "wrong": [],
     }
 
-    for name, content in _tables():
+    for name, content in islice(_tables(), 0, None, every):
         if len(content) >= MAX_FILE:
             continue
         (folder / name).write_bytes(content)

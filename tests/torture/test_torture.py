@@ -58,9 +58,9 @@ def test_models_with_extreme_numbers(tmp_path: Path) -> None:
     """Models with extreme numbers, some of those of `make torture`: no command prints NaN, crashes,
     warns or hangs.
     """
-    figures = measured(tmp_path, "models", "101", "300")
-    assert figures["tried"] > 100
-    assert figures["commands"] > 500
+    figures = measured(tmp_path, "models", "307", "100")
+    assert figures["tried"] > 40
+    assert figures["commands"] > 150
     assert figures["wrong"] == []
 
 
@@ -91,9 +91,9 @@ def test_foreign_files_stay_as_they_are(tmp_path: Path, n_files: int) -> None:
 
 @pytest.mark.exhaustive
 def test_small_files_take_little(tmp_path: Path) -> None:
-    """Files that would be large: an answer or one line, below 1 GB."""
-    figures = measured(tmp_path, "tables")
-    assert figures["tried"] > 30
+    """Some of the files that would be large: an answer or one line, below 1 GB."""
+    figures = measured(tmp_path, "tables", "5")
+    assert figures["tried"] > 10
     assert figures["wrong"] == []
     assert figures["megabytes"] < 1000
 

@@ -18,12 +18,12 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
-from nbtext.errors import SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
 from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.metrics import Metric, compute_metrics
 from nbtext.features.analyzer import has_own_pattern
-from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.source_counting import OnBatch, check_fields
@@ -126,6 +126,7 @@ def compare_models(
         )
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
+    _check_columns(models, source)
     predictors = [batch_predictor(model, MOST_PROBABLE) for model in models]
     kind = EVALUATORS[models[0].task.name]
     evaluators = [kind() for _ in models]
@@ -197,6 +198,21 @@ def compare_models(
         tuple(metrics.values()),
         kind.correct,
     )
+
+
+def _check_columns(models: Sequence[FittedModel], source: Source) -> None:
+    """Raise InputError if a matrix has only the numbers of columns and labels, and they differ
+    among models.
+    """
+    matrix = source.first_matrix()
+    if matrix is None or not matrix.is_numbered:
+        return
+    first = models[0]
+    if any(
+        model.vocabulary != first.vocabulary or model.labels != first.labels for model in models
+    ):
+        what = "the models have different features or labels, and the matrix has only the numbers of columns"
+        raise InputError(what, hint="give the texts, or an .npz file of nbtext vectorize")
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

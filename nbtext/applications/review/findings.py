@@ -27,6 +27,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.text_kind import describe_non_text
 from nbtext.features.csr import Floats, Integers, select_class
 from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.matrix_counter import require_counts
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -100,6 +101,12 @@ def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> Revi
     return ReviewedDocument(batch.ids[row], file, number, labels, is_other, problem)
 
 
+def _check_counts(batch: Batch) -> Batch:
+    if batch.matrix is not None:
+        require_counts(batch.features, "the review")
+    return batch
+
+
 class ReviewReader:
     """Reads the documents of one or two sources for a review.
 
@@ -124,7 +131,7 @@ class ReviewReader:
         task = CountingTask(self.features, None, is_labeled=False)
         first = len(self._parts) * MAX_BLOCKS
         blocks = (
-            block.map(partial(self._describe, number))
+            block.map(_check_counts).map(partial(self._describe, number))
             for number, block in enumerate(source.blocks(), first)
         )
         self._parts.append(self._executor.count_blocks(blocks, task, on_batch))
