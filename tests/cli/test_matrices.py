@@ -2,11 +2,8 @@
 format.
 """
 
-<<<<<<< ours
-=======
 import io
 import json
->>>>>>> theirs
 import re
 import subprocess
 import sys
@@ -16,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import DELETED
-from made_files import write_rows
 
 # what each command with a SOURCE does with a matrix in its place; an output is compared, or the
 # model that is written
@@ -59,11 +55,6 @@ def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
     """A model of the training letters and some test letters, another one, and matrices of the test
     letters.
     """
-<<<<<<< ours
-    nbtext(f"train {letters}/train {letters}/test --keep-sample 500 -o m.joblib").ok()
-    nbtext(f"train {letters}/train {letters}/test --model bernoulli -o o.joblib").ok()
-    nbtext(f"vectorize {letters}/test --like m.joblib -o x.npz").ok()
-=======
     nbtext(
         "train",
         str(letters / "train"),
@@ -84,7 +75,6 @@ def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
     ).ok()
     for suffix in ("npz", "svmlight", "mtx"):
         nbtext("vectorize", str(letters / "test"), "--like", "m.joblib", "-o", f"x.{suffix}").ok()
->>>>>>> theirs
     return tmp_path
 
 
@@ -142,12 +132,14 @@ def test_a_model_of_a_matrix_is_that_of_its_texts(
     ).ok()
     assert (tmp_path / "matrix.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
     test = str(letters / "test")
-    nbtext(f"vectorize {test} --like texts.joblib -o a.npz").ok()
-    nbtext(f"vectorize {test} --like x.npz -o b.npz").ok()
+    nbtext("vectorize", test, "--like", "texts.joblib", "-o", "a.npz").ok()
+    nbtext("vectorize", test, "--like", "x.npz", "-o", "b.npz").ok()
     if not model:  # linear models round what they store
         assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    expected = nbtext(f"predict {test} -m texts.joblib --to jsonl").ok().out
-    assert_alike(nbtext("predict a.npz -m texts.joblib --to jsonl").ok().out, expected)
+    expected = nbtext("predict", test, "-m", "texts.joblib", "--to", "jsonl").ok().out
+    assert_alike(
+        nbtext("predict", "a.npz", "-m", "texts.joblib", "--to", "jsonl").ok().out, expected
+    )
 
 
 @pytest.mark.parametrize("suffix", ["svmlight", "mtx"])
@@ -269,19 +261,11 @@ def test_what_a_matrix_cannot_do(
     nbtext: Any, letters: Path, project: Path, command: str, says: str
 ) -> None:
     """It is refused in one line with the reason."""
-<<<<<<< ours
-    nbtext(f"vectorize {letters}/test --ngrams 1,2 -o two.npz").ok()
-    nbtext("train two.npz -o two.joblib").ok()
-    for name in ("x.svmlight", "x.mtx"):
-        nbtext(f"vectorize {letters}/test -o {name}").ok()
-    done = nbtext(command)
-=======
     nbtext("vectorize", str(letters / "test"), "--ngrams", "1,2", "-o", "two.npz").ok()
     nbtext("train", "two.npz", "-o", "two.joblib").ok()
     (project / "weights.svmlight").write_text("0 1:0.5 3:0.25\n1 2:0.5\n")
     (project / "wide.svmlight").write_text("0 1:1 99999:1\n")
     done = nbtext(*command.split())
->>>>>>> theirs
     lines = [line for line in done.err.splitlines() if "warning" not in line]
     assert (done.status in (1, 2), len(lines), done.out) == (True, 1, "")
     assert says in lines[0]
@@ -298,18 +282,10 @@ def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path
         }
         for n in range(60)
     ]
-    write_rows(tmp_path / "t.jsonl", lines)
-    nbtext("train t.jsonl -o m.joblib").ok()
-    nbtext("train t.jsonl --max-model-bytes 20KB -o s.joblib").ok()
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
+    nbtext("train", "t.jsonl", "--max-model-bytes", "20KB", "-o", "s.joblib").ok()
     for model in ("m.joblib", "s.joblib"):
-<<<<<<< ours
-        nbtext(f"vectorize t.jsonl --like {model} -o x.npz").ok()
-        found = [
-            nbtext(f"evaluate {source} -m {model} --to json").ok().out
-            for source in ("t.jsonl", "x.npz")
-        ]
-        assert_alike(*found)
-=======
         for suffix in ("npz", "svmlight"):
             nbtext("vectorize", "t.jsonl", "--like", model, "-o", f"x.{suffix}").ok()
             found = [
@@ -319,7 +295,6 @@ def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path
                 for source in ("t.jsonl", f"x.{suffix}")
             ]
             assert_alike(*found)
->>>>>>> theirs
 
 
 def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -328,7 +303,7 @@ def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> No
     nbtext("train", *folders, "-o", "texts.joblib").ok()
     for name, folder in zip("ab", folders, strict=True):
         nbtext("vectorize", folder, "-o", f"{name}.npz").ok()
-    nbtext("train a.npz b.npz -o matrices.joblib").ok()
+    nbtext("train", "a.npz", "b.npz", "-o", "matrices.joblib").ok()
     nbtext("train", folders[0], "b.npz", "-j", "2", "-o", "mixed.joblib").ok()
     assert (tmp_path / "matrices.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
     figures = [
@@ -385,7 +360,7 @@ def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_pa
     nbtext("train", str(letters / "train"), *features, "-o", "m.joblib").ok()
     assert (tmp_path / "x.mtx").read_text().splitlines()[2].split()[1] == "2"
     nbtext("vectorize", str(letters / "train"), *features, "-o", "x.npz").ok()
-    nbtext("train x.npz -o n.joblib").ok()
+    nbtext("train", "x.npz", "-o", "n.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "n.joblib").read_bytes()
 
 
