@@ -1,11 +1,10 @@
-"""How a wheel is built: its name, and the demo corpus that it holds. See pyproject.toml, too."""
+"""How a wheel is built: its name, and the demo corpus that it holds."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -36,6 +35,3 @@ class Wheel(bdist_wheel):
             self.distribution.ext_modules = []
             self.root_is_pure = True
         super().run()
-
-
-setup(cmdclass={"build_py": Package, "bdist_wheel": Wheel})
