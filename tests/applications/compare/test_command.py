@@ -47,13 +47,6 @@ def test_from_a_matrix(nbtext: Any, letters: Path) -> None:
     assert nbtext("compare", "m.npz", *options).ok().out.startswith("100\tmultinomial\t0.")
 
 
-def test_models_are_completed(nbtext: Any) -> None:
-    """The Tab key completes the last one between commas."""
-    words = "nbtext compare x --models multinomial,be"
-    done = nbtext(_NBTEXT_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD="4")
-    assert done.out == "plain,multinomial,bernoulli\n"
-
-
 def test_mistyped_models_and_sizes(nbtext: Any, letters: Path) -> None:
     """The error suggests the nearest valid value."""
     assert "did you mean bernoulli?" in nbtext(f"compare {letters}/train --models bernouli").err
