@@ -137,6 +137,8 @@ def describe_command(name: str) -> Iterator[str]:
     parent = click.Context(cli, info_name="nbtext")
     command = cli.get_command(parent, name)
     assert isinstance(command, Command)
+    while command.add_options():  # those of applications
+        pass
     context = click.Context(command, info_name=name, parent=parent)
     yield f"# nbtext {name}\n"
     yield f"```text\nnbtext {name} {' '.join(command.collect_usage_pieces(context))}\n```\n"

@@ -30,6 +30,9 @@ CODECS_WITHOUT_BOM = {
     "utf-16": f"utf-16-{NATIVE_ORDER}",
     "utf-32": f"utf-32-{NATIVE_ORDER}",
 }
+# characters of a text of four bytes each, of which there are three copies in some formats
+MAX_WIDE = 60_000_000
+WIDE_BYTES = 3  # a character that needs more has four
 ESCAPE = "nbtext-escape"  # the name of an error handler
 UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
 
@@ -263,6 +266,18 @@ def decode_named(data: bytes, charset: str | None, encoding: Encoding) -> Decode
             continue
     codec = named or encoding.codec
     return replace(encoding, codec=codec).decode_rest(data)._replace(unknown=unknown)
+
+
+def check_width(text: str) -> None:
+    """Raise InputError if a text is so long and so wide that the copies of its columns or tags
+    would fill the memory.
+
+    Python needs four bytes for each character of a text that has one outside of the Basic
+    Multilingual Plane.
+    """
+    if len(text) > MAX_WIDE and sys.getsizeof(text) > WIDE_BYTES * len(text):
+        what = f"the text has more than {MAX_WIDE:,} characters, and emoji or other characters of four bytes among them"
+        raise InputError(what, hint="split the document")
 
 
 @dataclass(slots=True)

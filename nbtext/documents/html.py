@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from nbtext.documents.decoding import Decoded, Encoding, decode_declared
+from nbtext.documents.decoding import Decoded, Encoding, check_width, decode_declared
 
 HIDDEN = {"script", "style", "template"}  # their content is not shown
 BLOCK_NAMES = """
@@ -46,6 +46,7 @@ def decode_html(data: bytes, encoding: Encoding, charset: str | None = None) -> 
         The encoding that the header of a mail names.
     """
     decoded = decode_declared(data, (charset, declared_encoding(data)), encoding)
+    check_width(decoded.text)
     return decoded._replace(text=text_of_html(decoded.text))
 
 

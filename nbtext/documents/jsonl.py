@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 LARGE_CHARACTERS = 4 << 20  # of JSON, whose values are counted before they are parsed
 MAX_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
+# by which an item of an array may exceed the limit of a document: it is read to its end, and is a
+# problem of its own; a longer item ends the reading, because the rest of a broken file looks so
+MAX_EXCESS = 1 << 20  # characters
 JSON_BLANKS = " \t\r"
 ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 
@@ -418,6 +421,8 @@ def _read_item(text: _Text) -> Item:
             # otherwise more digits of a number may follow
             if end < len(text.buffer) or text.is_ended:
                 length = end - text.at
+                if length > text.limit + MAX_EXCESS:
+                    break
                 repaired = 0
                 if text.is_repaired:
                     exact = text.buffer[text.at : end]
@@ -428,11 +433,12 @@ def _read_item(text: _Text) -> Item:
                 taken = text.take()
                 value = item if length <= text.limit else too_long(text.limit)
                 return Item(value, length, repaired, taken[:-length], taken[-length:])
-        if len(text.buffer) - text.at > text.limit:
-            hint = "raise the limit with --max-document-bytes, if the JSON is not broken"
-            raise text.error(too_long(text.limit).what, hint)
+        if len(text.buffer) - text.at > text.limit + MAX_EXCESS:
+            break
         text.read_more()
         try:
             check_values(text.buffer)
         except InputError as problem:
             raise text.error(problem.what, problem.hint) from None
+    hint = "raise the limit with --max-document-bytes, if the JSON is not broken"
+    raise text.error(too_long(text.limit).what, hint)

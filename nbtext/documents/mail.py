@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import BOMS, Decoded, Encoding, decode_named
+from nbtext.documents.decoding import BOMS, Decoded, Encoding, check_width, decode_named
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import DEFAULTS, name_of, split_label
 from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
@@ -144,6 +144,7 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
         # the library documents no errors for broken headers; then everything after them is the text
         texts = [encoding.decode_rest(content[start:])]
     mail = Mail(body="\n".join(decoded.text for decoded in texts))
+    check_width(mail.body)
     for decoded in texts:
         mail.count_repairs(decoded)
     for name, value in message.raw_items():

@@ -20,7 +20,7 @@ from nbtext.documents.blocks import (
     read_line_blocks,
     read_raw_blocks,
 )
-from nbtext.documents.decoding import Encoding, decode_lines
+from nbtext.documents.decoding import Encoding, check_width, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     NULL,
@@ -158,6 +158,12 @@ class LineFeed:
                 yield "\n"
                 continue
             decoded = decode_lines(block.data, encoding)
+            if len(decoded.texts) == 1:  # a long line is a block of its own
+                try:
+                    check_width(decoded.texts[0])
+                except InputError as problem:
+                    decoded.problems[0] = problem
+                    decoded.texts[0] = ""
             for oddities in (decoded.repaired, decoded.problems):
                 self._oddities.update(
                     {block.first_line + line: odd for line, odd in oddities.items()}

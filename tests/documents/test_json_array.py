@@ -97,6 +97,6 @@ def test_a_wrong_item_is_a_problem(problems: Callable[..., Any], tmp_path: Path)
     (tmp_path / "x.json").write_text('[{"text": "%s"}, {"text": "b"}]' % ("a" * 60))
     (said,) = problems(tmp_path / "x.json", max_document_bytes=50)
     assert said.startswith(f"{tmp_path}/x.json:1: the document has more than 50 bytes")
-    (tmp_path / "x.json").write_text('[{"text": "%s"' % ("a" * 5000))
+    (tmp_path / "x.json").write_text('[{"text": "%s"' % ("a" * 2_000_000))
     with pytest.raises(InputError, match="has more than 50 bytes"):
         problems(tmp_path / "x.json", max_document_bytes=50)
