@@ -1,4 +1,4 @@
-"""The functions of _statistics.pyx in plain Python and NumPy."""
+"""The functions of statistics.pxi in plain Python and NumPy."""
 
 from __future__ import annotations
 
