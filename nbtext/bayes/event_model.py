@@ -102,9 +102,15 @@ class LeftOut:
         frequencies  (n_features,), documents of the corpus that have each feature
         """
         documents = self.documents
-        copies = self.all_copies[documents.entry_documents]
-        is_unseen = (copies > 0) & (frequencies[documents.indices] == copies)
-        return np.asarray(documents.sum_entries(documents.counts * is_unseen))
+        counts = documents.counts * (frequencies[documents.indices] == 1)
+        found = documents.sum_entries(counts) * (self.all_copies == 1)
+        repeated = np.flatnonzero(self.all_copies > 1)  # few: without them, no array of all entries
+        if len(repeated):
+            documents = documents.take(repeated)
+            copies = self.all_copies[repeated][documents.entry_documents]
+            is_unseen = frequencies[documents.indices] == copies
+            found[repeated] = documents.sum_entries(documents.counts * is_unseen)
+        return np.asarray(found)
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
         """Return the scores (n, n_classes) with those of the pairs replaced."""

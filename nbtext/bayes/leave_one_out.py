@@ -347,6 +347,9 @@ class LeaveOneOut(LeftOutDocuments):
         """What the features that `n_hapax` counts amount to in the counts or weights of each
         document.
         """
+        assert self.n_hapax is not None  # else nothing is ignored
+        if self.documents.token_lengths is None and not self.model.is_of_counts:
+            return self.n_hapax  # the counts are those of tokens
         left_out = self.left_out
         if self.model.is_of_counts:  # each value of a feature counts once
             left_out = replace(left_out, documents=left_out.documents.binarize())

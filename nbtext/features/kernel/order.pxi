@@ -42,18 +42,30 @@ cdef inline void merge_sort(
 
 cdef inline int rank_words(const Words* words, uint32_t* in_order) except -1 nogil:
     """Write the numbers of all words, sorted by their bytes."""
-    cdef Buffer key_memory = Buffer(NULL, 0), spare = Buffer(NULL, 0)
+    cdef Buffer key_memory = Buffer(NULL, 0), memory = Buffer(NULL, 0), spare = Buffer(NULL, 0)
     cdef uint64_t* keys
+    cdef uint64_t* entries
     cdef const uint8_t* letters
-    cdef size_t i, length
-    reserve(&key_memory, words.count, sizeof(uint64_t))
-    reserve(&spare, words.count, sizeof(uint32_t))
-    keys = <uint64_t*> key_memory.data
-    for i in range(words.count):
+    cdef size_t i, start = 0, length, count = words.count
+    cdef unsigned shift
+    reserve(&key_memory, count, sizeof(uint64_t))
+    reserve(&memory, count, sizeof(uint64_t))
+    keys, entries = <uint64_t*> key_memory.data, <uint64_t*> memory.data
+    for i in range(count):
         letters = word_letters(words, i, &length)
         keys[i], in_order[i] = sort_key(letters, length), <uint32_t> i
-    merge_sort(words, keys, in_order, <uint32_t*> spare.data, words.count)
-    release_all([&key_memory, &spare, NULL])
+    if count > MAX_INSERTED:  # by the lower half of the keys, then by the upper half
+        for shift in range(0, 64, 32):
+            for i in range(count):
+                entries[i] = keys[in_order[i]] >> shift << 32 | in_order[i]
+            sort_entries(entries, count, &spare)
+            for i in range(count):
+                in_order[i] = <uint32_t> entries[i]
+    for i in range(1, count + 1):  # then, where keys are equal, by the whole words
+        if i == count or (count > MAX_INSERTED and keys[in_order[i]] != keys[in_order[start]]):
+            merge_sort(words, keys, in_order + start, <uint32_t*> entries, i - start)
+            start = i
+    release_all([&key_memory, &memory, &spare, NULL])
     return 0
 
 
