@@ -450,7 +450,7 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
     level = 0.0
     share = (1 - target.confidence) / 2
     next_start = _least_documents(target, share)
-    for size in _test_sizes(margins, next_start):
+    for size in sizes_of_test(margins, next_start):
         if size >= next_start:
             level = level + share
             share = share / 2
@@ -473,7 +473,7 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
     return 0.0 if found == len(order) else -float(margins[found - 1] + margins[found]) / 2
 
 
-def _test_sizes(margins: Floats, first: int) -> list[int]:
+def sizes_of_test(margins: Floats, first: int) -> list[int]:
     """Return the numbers of predictions to test, ascending: about 2 % apart, and never between
     equal margins.
     """

@@ -539,7 +539,9 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     head = stream.head()
     if b"\r" in head and b"\n" not in head:
         what = "its lines end with a carriage return alone"
-        raise InputError(what, where=stream.path, hint="convert the line ends")
+        raise InputError(
+            what, where=stream.path, hint="convert the line ends, such as by tr '\\r' '\\n'"
+        )
     feed = LineFeed(
         read_line_blocks(read_raw_blocks(stream), limit),
         encoding,

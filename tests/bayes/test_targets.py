@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from nbtext.bayes.decision_offsets import Target, _test_sizes, fit_targets, measure
+from nbtext.bayes.decision_offsets import Target, fit_targets, measure, sizes_of_test
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import log_posterior
 from nbtext.errors import SettingsError
@@ -172,7 +172,7 @@ def test_tested_numbers_of_predictions_are_two_percent_apart(n: int, first: int,
     and ties.
     """
     margins = -np.floor(np.arange(n) / ties)
-    sizes = _test_sizes(margins, first)
+    sizes = sizes_of_test(margins, first)
     assert (sizes == []) is (n < first)
     if sizes:
         assert sizes[-1] == n

@@ -312,7 +312,7 @@ def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
         return Review(n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing)
     n_judged = len(judgment.noise.rows) if len(judgment.labels) > 1 else 0
     rate = judgment.noise.error_rate if n_judged else None
-    return Review(n_documents, n_judged, rate, tuple(_find_confused(judgment)), tuple(findings))
+    return Review(n_documents, n_judged, rate, tuple(find_confused(judgment)), tuple(findings))
 
 
 def single_label(document: ReviewedDocument) -> str | None:
@@ -401,7 +401,7 @@ def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[F
             )
 
 
-def _find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
+def find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
     """Yield the pairs of labels of which one is often given to documents of the other one."""
     noise = judgment.noise
     labels = judgment.labels

@@ -145,7 +145,7 @@ def estimate_label_noise(
             )
             if judged.model.is_generative:
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
-        best, values = keep_best(_average(of_models), part[0].documents.classes)
+        best, values = keep_best(average_posteriors(of_models), part[0].documents.classes)
         labels.append(best)
         posteriors.append(values)
     found = estimate_noise(np.concatenate(posteriors), np.concatenate(labels), given, n_classes)
@@ -158,7 +158,7 @@ def judge_none(n_classes: int) -> LabelNoise:
     return LabelNoise(numbers, numbers, floats, numbers, numbers, floats, n_classes, floats)
 
 
-def _average(posteriors: list[Floats]) -> Floats:
+def average_posteriors(posteriors: list[Floats]) -> Floats:
     """Return the mean of the geometric and the arithmetic mean of one or two posteriors,
     (n_documents, n_classes).
     """

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from words_of_labels import COMMON, WORDS
 
-from nbtext.applications.review.findings import Judgment, _find_confused
+from nbtext.applications.review.findings import Judgment, find_confused
 from nbtext.applications.review.label_noise import LabelNoise
 
 FLIPPED = (10, 21, 32)  # documents with another label
@@ -148,7 +148,7 @@ def test_confused_labels_are_two_documents_and_two_percent(
     noise = LabelNoise(
         nothing.astype(int), nothing.astype(int), nothing, true, given, expected, 2, nothing
     )
-    found = [*_find_confused(Judgment(("ham", "spam"), noise, nothing, None))]
+    found = [*find_confused(Judgment(("ham", "spam"), noise, nothing, None))]
     assert [(each.label, each.true_label, each.documents) for each in found] == [
         ("spam", "ham", n_wrong)
     ] * is_reported

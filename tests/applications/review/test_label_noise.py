@@ -167,7 +167,7 @@ def test_posteriors_without_a_common_label() -> None:
     """
     one = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
     other = np.array([[0.0, 1.0, 0.0], [0.5, 0.25, 0.25]])
-    mixed = label_noise._average([one, other])
+    mixed = label_noise.average_posteriors([one, other])
     np.testing.assert_allclose(mixed.sum(axis=1), 1)
     np.testing.assert_allclose(mixed[0], [0.5, 0.5, 0])
     roots = np.sqrt(one[1] * other[1])
