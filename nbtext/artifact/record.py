@@ -78,6 +78,15 @@ def fields_of(kind: Hashable) -> dict[str, Field]:
     return {}
 
 
+def resolve_alias(hint: Any) -> Any:
+    """Return the type that an alias with arguments stands for; any other type as it is.
+
+    NumPy 2.5 declares NDArray as such an alias (`type NDArray[…] = …`) on Python 3.12 and later.
+    """
+    meant = getattr(get_origin(hint), "__value__", None)
+    return hint if meant is None else meant[get_args(hint)]
+
+
 def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
     """Return non-negative integers in the smallest dtype that holds them, and floats unchanged."""
     return (
@@ -188,6 +197,7 @@ class Reader:
 
     def read(self, hint: Any, value: Any, key: str, limits: Limits = DEFAULT) -> Any:
         """Return the value of a type."""
+        hint = resolve_alias(hint)
         origin = get_origin(hint)
         if origin in (UnionType, Union):
             parts = get_args(hint)

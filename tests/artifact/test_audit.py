@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType, TypeVar
 
 from nbtext.artifact import audit
 from nbtext.artifact.record import Reader, fields_of, write
@@ -107,6 +108,16 @@ def test_a_record_is_read_as_it_was_written() -> None:
         words=["a", "b"], triple=[1, "x", 2.5], sets=[["a"], [], ["a", "b"]], either=[["a", 0.5]]
     )
     assert is_same(Reader().read_record(Example, listed, "x"), EXAMPLE)
+
+
+def test_an_alias_of_an_array_type() -> None:
+    """NumPy 2.5 declares NDArray so on Python 3.12 and later."""
+    item = TypeVar("item", bound=np.generic)
+    array = np.ndarray[tuple[Any, ...], np.dtype[item]]  # type: ignore[valid-type]
+    alias = TypeAliasType("alias", array, type_params=(item,))
+    numbers = np.arange(3.0)
+    found = Reader().read(alias[np.float64], numbers, "numbers")
+    assert np.array_equal(found, numbers)
 
 
 def test_long_tuples_are_arrays() -> None:
