@@ -93,7 +93,7 @@ HOSTILE = [
     "\u00a0",
     "\x0c",
     '{"text": "a", "x": ' + "[" * DEEP + "]" * DEEP + "}",
-    '{"text": "a", "x": ' + "[" * 9000 + "]" * 9000 + "}",
+    '{"text": "a", "x": ' + "[" * 200_000 + "]" * 200_000 + "}",
     '{"text": "a", "x": ' + "[" * 1020 + "]" * 1020 + "}",
     '{"text": "a", "x": ' + '{"a":' * 100_000 + "1" + "}" * 100_000 + "}",
     '{"text": "' + "[" * 3000 + '"}',
@@ -349,7 +349,7 @@ def test_what_json_writes_is_read_back(
             "expected an object, found a list; jq -c '.[]' writes the items of a list as lines",
         ),
         (
-            '{"text": "a", "x": ' + "[" * 9000 + "]" * 9000 + "}",
+            '{"text": "a", "x": ' + "[" * 200_000 + "]" * 200_000 + "}",
             "lists and objects are nested too deep",
         ),
     ],
