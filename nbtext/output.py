@@ -62,9 +62,6 @@ class Sink(io.RawIOBase):
     def tell(self) -> int:
         return self._position
 
-    def flush(self) -> None:
-        self._file.flush()
-
     def writable(self) -> bool:
         return True
 
