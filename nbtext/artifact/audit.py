@@ -106,7 +106,6 @@ _limits = {  # of the fields of each record
         "means": Limits(0, 1, (LABELS, 2)),
         "spreads": Limits(0, 1, (LABELS, 2)),
     },
-    "Weighting": {"parameters": AT_LEAST_0},
     "LinearScorer": {"scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE)},
     "FittedModel": {"label_columns": Limits(0, MAX_LABEL_COLUMNS)},
     "DocumentNumbers": {"total": Limits(0, EXACT), "of_labels": Limits(0, EXACT)},
@@ -301,9 +300,6 @@ def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
 def _check_weighting(found: Weighting, key: str, n_labels: int) -> None:
     _check_choice(f"{key}.tf", found.tf, tuple(TERM_FREQUENCIES))
     _check_choice(f"{key}.norm", found.norm, NORMS)
-    formula = found.term_frequency
-    if set(found.parameters) != {*formula.parameters, *["mean_length"] * formula.needs_mean_length}:
-        raise invalid_value(f"{key}.parameters", f"should be those of {found.tf}")
 
 
 def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:

@@ -34,6 +34,7 @@ REMOVED: dict[str, dict[str, Any]] = {
     "OneLabel": {"is_calibrated": None, "default_class": None},
     "LeaveOneOutEstimate": {"unanswered": None},
     "MultilabelEstimate": {"unanswered": None},
+    "Weighting": {"parameters": {"keys": [], "values": []}},
 }
 LONG = 1_000  # values of a tuple that are stored in the header; more are stored as an array
 TYPES = {

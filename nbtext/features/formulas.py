@@ -3,8 +3,8 @@ norms.
 
 A formula is an expression with + - * / and the functions `log` and `max`, in the syntax that Python
 shares with C and JavaScript. `weighting` evaluates it with arrays, and each exporter replaces its
-names. To add a weighting, add its formulas here, and a field to FeatureSettings for each new
-parameter. This file does not import NumPy, because the command line reads its names.
+names. To add a weighting, add its formulas here. This file does not import NumPy, because the
+command line reads its names.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ class TermFrequency:
     ----------
     formula : str
         An expression of `count`, the occurrences of the feature in the document, > 0; `length`, the
-        occurrences of all known features in the document; `mean_length`, the mean of it over the
-        training documents; and `parameters`.
-    parameters : tuple of str
-        Fields of FeatureSettings that the formula uses.
+        occurrences of all known features in the document.
     is_linear : bool
         Whether the weights of documents add up as their counts do, or as their binary counts do.
     is_compiled : bool
@@ -35,19 +32,8 @@ class TermFrequency:
     """
 
     formula: str
-    parameters: tuple[str, ...] = ()
     is_linear: bool = False
     is_compiled: bool = False
-
-    @property
-    def fitted_parameters(self) -> tuple[str, ...]:
-        """The names of the numbers in a fitted formula, other than those of the document."""
-        return (*self.parameters, *(["mean_length"] if self.needs_mean_length else []))
-
-    @property
-    def needs_mean_length(self) -> bool:
-        """Whether the formula uses the mean length of the training documents."""
-        return "mean_length" in self.formula
 
 
 TERM_FREQUENCIES = {

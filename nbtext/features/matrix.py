@@ -14,13 +14,12 @@ Files of svmlight and Matrix Market hold numbers only: their columns have number
 from __future__ import annotations
 
 import json
-import math
 import os
 import warnings
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
@@ -43,11 +42,9 @@ from nbtext.documents.names import (
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, open_stream
-from nbtext.errors import InputError, NbtextError, NbtextWarning
+from nbtext.errors import InputError, ModelError, NbtextError, NbtextWarning
 from nbtext.features.counting import align_documents
-from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.formulas import TERM_FREQUENCIES
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
@@ -129,12 +126,8 @@ class Matrix:
 
     Attributes
     ----------
-    data : array
-        Shape (n_entries,): counts (int32, int64); of numbered columns, counts or weights (float64).
-    indices : array of int32
-        Shape (n_entries,): the feature of each entry, ascending within a row.
-    indptr : array of int64
-        Shape (n_documents + 1,): the position of the first entry of each row.
+    rows : DocumentCounts
+        The counts of the documents, int32 or int64; of numbered columns, counts or weights.
     vocabulary : Vocabulary, optional
         The names of all features of the documents; None if they are hashed or numbered.
     n_features : int
@@ -151,9 +144,7 @@ class Matrix:
         to the last entry.
     """
 
-    data: NDArray[Any]
-    indices: NDArray[np.int32]
-    indptr: NDArray[np.int64]
+    rows: DocumentCounts
     vocabulary: Vocabulary | None
     n_features: int
     ids: list[str]
@@ -172,11 +163,6 @@ class Matrix:
         """The settings that turn texts into rows of the matrix."""
         return FeatureSettings() if self.columns is None else self.columns.features
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the entries are whole numbers: counts."""
-        return self.data.dtype.kind in "iu"
-
     @cached_property
     def names(self) -> Vocabulary | None:
         """The names of the features, which are their numbers if they have no names; None if they
@@ -186,15 +172,9 @@ class Matrix:
             return Vocabulary.of_numbers(self.n_features)
         return self.vocabulary
 
-    def rows(self) -> DocumentCounts:
-        """Return the counts, or weights, of all features of the documents."""
-        none = np.zeros(len(self.ids), dtype=np.int64)
-        data: NDArray[Any] = self.data.astype(np.int32 if self.is_whole else np.float64, copy=False)
-        return DocumentCounts.from_texts(self.indptr, self.indices, data, none)
-
     def weigh(self) -> DocumentCounts:
         """Return the weights of the columns."""
-        rows = self.rows()
+        rows = self.rows
         columns = self.columns
         if columns is None:
             return rows
@@ -209,23 +189,17 @@ class Matrix:
 
     def take(self, rows: Sequence[int]) -> Matrix:
         """Return the matrix of these documents, ascending."""
-        indptr, entries = entries_of(self.indptr, np.array(rows, dtype=np.int64))
         return replace(
             self,
-            data=self.data[entries],
-            indices=self.indices[entries],
-            indptr=indptr,
+            rows=self.rows.take(np.array(rows, dtype=np.int64)),
             ids=[self.ids[row] for row in rows],
             labels=[self.labels[row] for row in rows],
         )
 
     def content(self, row: int) -> bytes:
         """Return bytes that are equal for documents with equal counts, of the same file."""
-        entries = slice(self.indptr[row], self.indptr[row + 1])
-        return (
-            self.indices[entries].astype("<i8").tobytes()
-            + self.data[entries].astype("<f8").tobytes()
-        )
+        own = self.rows.slice(row, row + 1)
+        return own.indices.astype("<i8").tobytes() + own.counts.astype("<f8").tobytes()
 
     def batch(self) -> Batch:
         """Return the documents as a batch, whose texts are empty, with labels as other formats give
@@ -244,7 +218,7 @@ class Matrix:
         for all.
         """
         start = 0
-        bounds = self.indptr
+        bounds = self.rows.indptr
         while start < len(self.ids) or start == 0:
             last = int(np.searchsorted(bounds, bounds[start] + BLOCK_ENTRIES, side="right")) - 1
             stop = min(max(start + 1, last), start + BLOCK_DOCUMENTS, len(self.ids))
@@ -269,7 +243,6 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         "format": FORMAT,
         "version": VERSION,
         "settings": asdict(settings),  # whose vocabulary () is the columns
-        "parameters": [],
         "input": asdict(matrix.input),
     }
     names = columns.vocabulary or NO_NAMES
@@ -295,11 +268,11 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
     }
     if not weighting.is_counting:
         members["idf"] = weighting.list_idf(columns.n_columns)
-        about["parameters"] = [dict(each.parameters) for each in weighting.list_views()]
-    if weights.counts is not matrix.data or matrix.vocabulary is not columns.vocabulary:
+    rows = matrix.rows
+    if weights.counts is not rows.counts or matrix.vocabulary is not columns.vocabulary:
         all_names = matrix.vocabulary or NO_NAMES
-        rows = (matrix.data, matrix.indices, matrix.indptr, all_names.blob, all_names.offsets)
-        members |= dict(zip(COUNTED, rows, strict=True))
+        counted = (rows.counts, rows.indices, rows.indptr, all_names.blob, all_names.offsets)
+        members |= dict(zip(COUNTED, counted, strict=True))
     members["nbtext"] = np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
     # a pipe and a file on the disk get the same bytes, because a sink has no `seek`
     with zipfile.ZipFile(Sink(file), "w", zipfile.ZIP_STORED) as archive:
@@ -333,7 +306,7 @@ def read_npz(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def _load_npz(stream: ByteStream) -> Matrix:
-    with _named_errors(stream.path, VECTORIZE):
+    with _named_errors(stream.path):
         kind = recognize(stream.head())
         if kind not in (None, MATRIX, BROKEN_ZIP):
             raise kind.refuse(stream.path)
@@ -342,12 +315,13 @@ def _load_npz(stream: ByteStream) -> Matrix:
 
 
 @contextmanager
-def _named_errors(path: str, hint: str) -> Iterator[None]:
+def _named_errors(path: str) -> Iterator[None]:
     """Turn an error in a matrix file into one that names the file."""
     try:
         yield
     except _UnfitError as error:
-        raise InputError(f"is not a valid matrix file: {error}", where=path, hint=hint) from None
+        what = f"is not a valid matrix file: {error}"
+        raise InputError(what, where=path, hint=VECTORIZE) from None
 
 
 @contextmanager
@@ -433,81 +407,79 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     vocabulary = columns.vocabulary
     if is_counted and vocabulary is not None:
         vocabulary = _read_vocabulary(blob, offsets)
-    matrix = Matrix(
-        data,
-        indices.astype(np.int32, copy=False),
-        indptr.astype(np.int64, copy=False),
+    if len(data) != len(indices) or len(indptr) != n_documents + 1:
+        raise _UnfitError("its rows, columns and numbers are not equally long")
+    if not is_counted and not (columns.weighting.is_counting and data.dtype.kind == "i"):
+        raise _UnfitError("it lacks the counts that its weights are made of")
+    n_features = columns.n_columns if vocabulary is None else len(vocabulary)
+    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
+        raise _UnfitError(wrong)
+    return Matrix(
+        _documents(indptr, indices, data),
         vocabulary,
-        columns.n_columns if vocabulary is None else len(vocabulary),
+        n_features,
         _names(arrays, "document_ids", "document_id_offsets", n_documents),
         _read_labels(arrays, n_documents),
         columns,
         _read_input(about.get("input")),
     )
-    if len(data) != len(indices) or len(indptr) != n_documents + 1:
-        raise _UnfitError("its rows, columns and numbers are not equally long")
-    if not is_counted and not (columns.weighting.is_counting and matrix.is_whole):
-        raise _UnfitError("it lacks the counts that its weights are made of")
-    if (wrong := find_row_error(indptr, indices, matrix.n_features)) is not None:
-        raise _UnfitError(wrong)
-    return matrix
+
+
+def _documents(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) -> DocumentCounts:
+    """Return the rows of a matrix."""
+    indptr = indptr.astype(np.int64, copy=False)
+    indices = indices.astype(np.int32, copy=False)
+    none = np.zeros(len(indptr) - 1, dtype=np.int64)
+    return DocumentCounts.from_texts(indptr, indices, data, none)
 
 
 def _read_columns(about: Mapping[str, Any], arrays: Arrays) -> Columns:
     """Return the columns of a matrix: their settings, names and weights."""
-    given = about.get("settings")
-    defaults: dict[str, Any] = {each.name: each.default for each in fields(FeatureSettings)}
+    settings = _read_record(FeatureSettings(), about.get("settings"))
+    vocabulary = None
+    if settings.hash_bits is None:
+        vocabulary = _read_vocabulary(arrays["feature_names"], arrays["feature_offsets"])
+    is_listed = settings.vocabulary == ()
+    if is_listed:
+        settings = replace(settings, vocabulary=None)
+    columns = Columns(settings, vocabulary, Weighting(), is_listed)
+    idf = arrays.get("idf")
+    if idf is None and not settings.is_counting:
+        raise _UnfitError("it has no idf")
+    if idf is not None and (len(idf) != columns.n_columns or not np.isfinite(idf).all()):
+        raise _UnfitError("`idf` is not a finite number for each feature")
+    bounds = [0, columns.n_columns]
+    if settings.view and vocabulary is not None:
+        try:
+            bounds = find_views(vocabulary, settings.view).tolist()
+        except ModelError as error:
+            raise _UnfitError(str(error)) from None
+    found = [
+        Weighting(
+            each.tf, each.norm, None if idf is None or each.idf == "none" else idf[start:stop]
+        )
+        for each, (start, stop) in zip(settings.of_views, pairwise(bounds), strict=True)
+    ]
+    return replace(columns, weighting=Weighting.join_views(found, bounds))
+
+
+def _read_record(defaults: Any, given: Any) -> Any:
+    """Return a settings record of plain data, if all its values are valid."""
     if not isinstance(given, dict):
         raise _UnfitError("it lacks valid settings")
-    if unknown := sorted(given.keys() - defaults.keys()):
+    values = asdict(defaults)
+    if unknown := sorted(given.keys() - values.keys()):
         raise _UnfitError(
             f"it is of a newer nbtext: this one does not know its setting {unknown[0]!r}"
         )
-    values = defaults | {name: _freeze(value) for name, value in given.items()}
+    values |= {name: _freeze(value) for name, value in given.items()}
+    kind = type(defaults)
+    if (wrong := find_invalid_field(kind, values)) is not None:
+        raise _UnfitError(f"its setting {wrong} is not valid")
     try:
-        if (wrong := find_invalid_field(FeatureSettings, values)) is not None:
-            raise _UnfitError(f"its setting {wrong} is not valid")
-        settings = FeatureSettings(**values)
-        vocabulary = None
-        if settings.hash_bits is None:
-            vocabulary = _read_vocabulary(arrays["feature_names"], arrays["feature_offsets"])
-        is_listed = settings.vocabulary == ()
-        if is_listed:
-            settings = replace(settings, vocabulary=None)
-        columns = Columns(settings, vocabulary, Weighting(), is_listed)
-        weighting = _read_weighting(columns, about.get("parameters"), arrays.get("idf"))
+        return kind(**values)
     except NbtextError as error:
-        raise _UnfitError(f"it does not contain valid feature settings: {error}") from None
-    return replace(columns, weighting=weighting)
-
-
-def _read_weighting(
-    columns: Columns, parameters: Any, idf: NDArray[np.float64] | None
-) -> Weighting:
-    """Return how counts are weighted; `parameters` are those of the term frequency of each view."""
-    views = columns.settings.of_views
-    bounds = (0, columns.n_columns)
-    if columns.settings.view and columns.vocabulary is not None:
-        bounds = tuple(find_views(columns.vocabulary, columns.settings.view).tolist())
-    if idf is None:
-        if not columns.settings.is_counting:
-            raise _UnfitError("it has no idf")
-        parameters = [{} for _ in views]
-        idf = np.ones(0)
-    elif len(idf) != columns.n_columns or not np.isfinite(idf).all():
-        raise _UnfitError("`idf` is not a finite number for each feature")
-    if not isinstance(parameters, list) or len(parameters) != len(views):
-        raise _UnfitError("it lacks valid parameters of term frequencies")
-    found = []
-    for each, own, (start, stop) in zip(views, parameters, pairwise(bounds), strict=True):
-        wanted = TERM_FREQUENCIES[each.tf].fitted_parameters
-        if not isinstance(own, dict) or own.keys() != set(wanted):
-            raise _UnfitError("it lacks valid parameters of term frequencies")
-        if not all(type(value) is float and math.isfinite(value) for value in own.values()):
-            raise _UnfitError("it lacks valid parameters of term frequencies")
-        own_idf = idf[start:stop] if each.idf != "none" else None
-        found.append(Weighting(each.tf, each.norm, own_idf, own))
-    return Weighting.join_views(found, bounds)
+        raise _UnfitError(f"its settings are not valid: {error}") from None
 
 
 def _read_vocabulary(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
@@ -540,21 +512,10 @@ def _read_labels(arrays: Arrays, n_documents: int) -> list[Label]:
 
 
 def _read_input(given: Any) -> ModelInput:
-    """Return what the documents were, if it is described in valid types."""
-    if not isinstance(given, dict):
-        raise _UnfitError("it lacks a valid description of its source")
-    values = asdict(UNKNOWN_INPUT) | {name: _freeze(value) for name, value in given.items()}
-    is_known = given.keys() <= asdict(UNKNOWN_INPUT).keys()
-    if not is_known or find_invalid_field(ModelInput, values) is not None:
-        raise _UnfitError("it lacks a valid description of its source")
-    found = ModelInput(**values)
-    fields_named = (*found.text_field, *found.label_fields)
-    if (
-        found.unit not in (None, *INPUT_UNITS)
-        or found.matrix_columns is not None
-        or not found.text_field
-        or "" in fields_named
-    ):
+    """Return what the documents were."""
+    found: ModelInput = _read_record(UNKNOWN_INPUT, given)
+    is_valid = found.unit in (None, *INPUT_UNITS) and found.matrix_columns is None
+    if not is_valid or not found.text_field or "" in (*found.text_field, *found.label_fields):
         raise _UnfitError("it lacks a valid description of its source")
     return found
 
@@ -596,7 +557,7 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             numbers.append(float(number))
         ends.append(len(columns))
 
-    with _named_errors(stream.path, VECTORIZE):
+    with _named_errors(stream.path):
         for block in read_line_blocks(_read_bounded(stream), options.settings.max_document_bytes):
             lines = block.data.decode("utf-8", "replace").removesuffix("\n").split("\n")
             for number, line in enumerate(lines, block.first_line):
@@ -631,7 +592,7 @@ def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """
     from scipy.sparse import coo_array
 
-    with _named_errors(stream.path, f"{VECTORIZE} --to mtx"), _seekable(stream) as file:
+    with _named_errors(stream.path), _seekable(stream) as file:
         kinds = file.readline().lower().split()[1:]
         if kinds[:2] != [b"matrix", b"coordinate"] or kinds[-1] != b"general":
             raise _UnfitError("it is not a general matrix of coordinates")
@@ -671,7 +632,7 @@ def _numbered_blocks(
     rows.sum_duplicates()
     rows.eliminate_zeros()
     data = rows.data.astype(np.float64)
-    with _named_errors(stream.path, VECTORIZE):
+    with _named_errors(stream.path):
         if not np.isfinite(data).all():
             raise _UnfitError("it contains a number that is not finite")
     is_counted = bool((data >= 0).all() and (data == np.floor(data)).all())
@@ -686,9 +647,7 @@ def _numbered_blocks(
     ids = [f"{origin}{number}" for number in range(1, len(labels) + 1)]
     width = rows.shape[1]
     matrix = Matrix(
-        data.astype(np.int32) if is_counted else data,
-        rows.indices.astype(np.int32, copy=False),
-        rows.indptr.astype(np.int64, copy=False),
+        _documents(rows.indptr, rows.indices, data.astype(np.int32) if is_counted else data),
         None,
         width,
         ids,

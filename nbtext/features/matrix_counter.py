@@ -168,19 +168,21 @@ def check_numbers(matrix: Matrix) -> DocumentCounts:
 
     raises  InputError: a number is negative or too large
     """
-    largest = matrix.data.max(initial=0)
-    if matrix.data.min(initial=0) < 0:
+    rows = matrix.rows
+    largest = rows.counts.max(initial=0)
+    if rows.counts.min(initial=0) < 0:
         raise InputError("the matrix contains negative numbers", hint="train on the texts")
-    if matrix.is_whole and largest > LARGEST_COUNT:
+    if rows.is_counted and largest > LARGEST_COUNT:
         raise InputError(
             f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed"
         )
-    maximum = MAX_SUM / max(1, len(matrix.data))
-    if not matrix.is_whole and largest > maximum:
+    maximum = MAX_SUM / max(1, len(rows.counts))
+    if not rows.is_counted and largest > maximum:
         raise InputError(
             f"the matrix contains a weight above {maximum:g}, so that sums could overflow"
         )
-    return matrix.rows()
+    dtype = np.int32 if rows.is_counted else np.float64
+    return replace(rows, counts=rows.counts.astype(dtype, copy=False))
 
 
 def hash_features(matrix: Matrix, views: Sequence[str]) -> Hashes:
@@ -249,6 +251,6 @@ def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
 
 def require_counts(matrix: Matrix, job: str) -> None:
     """Raise ModelError if a matrix holds weights; `job` needs counts."""
-    if not matrix.is_whole:
+    if not matrix.rows.is_counted:
         hint = "give the texts, or an .npz file of nbtext vectorize"
         raise ModelError(f"{job} needs counts, and the matrix holds weights", hint=hint)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from nbtext.errors import InputError, ModelError, number_of
 from nbtext.features.counting import ClassCounter, Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
-from nbtext.features.formulas import TERM_FREQUENCIES
 from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -92,11 +91,10 @@ class Vectorizer:
         if self.settings.hash_bits is None:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())
         frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
-        self.weighting_ = Weighting.of_counts(
+        self.weighting_ = Weighting.fitted(
             self.settings,
             features,
             frequencies,
-            lambda: np.bincount(rows.indices, rows.counts, len(frequencies)),
             n_documents=len(rows),
         )
         self.features_ = features
@@ -162,15 +160,11 @@ class Vectorizer:
         if hasattr(self, "weighting_"):
             return
         is_fixed = self.settings.vocabulary is not None or self.settings.hash_bits is not None
-        needs_corpus = (
-            self.settings.idf != "none" or TERM_FREQUENCIES[self.settings.tf].needs_mean_length
-        )
-        if not is_fixed or needs_corpus:
+        if not is_fixed or any(each.idf != "none" for each in self.settings.of_views):
             raise ModelError("the vectorizer is not fitted", hint="call fit first")
         self.features_ = self._given_vocabulary()
-        self.weighting_ = Weighting.fitted(
-            self.settings, np.zeros(0, dtype=np.int64), n_documents=0
-        )
+        none = np.zeros(len(self.features_ or ()), dtype=np.int64)
+        self.weighting_ = Weighting.fitted(self.settings, self.features_, none, n_documents=0)
 
     def _classes(self, y: Sequence[Any] | None, n_documents: int) -> NDArray[np.int32]:
         """Return the class of each document; 0 for all of them if no feature is selected by

@@ -4,7 +4,7 @@ document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.errors import ModelError
 from nbtext.features.csr import Floats, row_sums, split_columns
 from nbtext.features.formulas import (
     INVERSE_DOCUMENT_FREQUENCIES,
@@ -36,64 +35,18 @@ class Weighting:
         `none`, `l1` (the absolute weights of a document sum to 1) or `l2` (their squares do).
     idf : (n_features,) float64, or None
         Inverse document frequencies; None for 1.
-    parameters : mapping of str to float
-        The numbers in the formula of `tf`, other than those of the document.
     """
 
     tf: str = "count"
     norm: str = "none"
     idf: Floats | None = None
-    parameters: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def fitted(
         cls,
         settings: FeatureSettings,
-        document_frequencies: NDArray[np.int64],
-        *,
-        n_documents: int,
-        mean_length: float | None = None,
-    ) -> Weighting:
-        """Fit the weighting of the settings to a corpus.
-
-        Parameters
-        ----------
-        document_frequencies : (n_features,) int64
-            The number of documents that have each feature.
-        n_documents : int
-        mean_length : float
-            Known tokens in a document of the corpus, on average; None if the counts are weights.
-
-        Raises
-        ------
-        ModelError
-            The formula needs the mean length.
-        """
-        idf = None
-        if settings.idf != "none":
-            idf = inverse_document_frequencies(
-                document_frequencies, n_documents=n_documents, idf=settings.idf
-            )
-        parameters = {
-            name: float(getattr(settings, name))
-            for name in TERM_FREQUENCIES[settings.tf].parameters
-        }
-        if TERM_FREQUENCIES[settings.tf].needs_mean_length:
-            if mean_length is None:
-                hint = "make the matrix with nbtext vectorize --weighting counts"
-                raise ModelError(
-                    f"--tf {settings.tf} cannot be applied to a matrix of weights", hint=hint
-                )
-            parameters["mean_length"] = mean_length
-        return cls(settings.tf, settings.norm, idf, parameters)
-
-    @classmethod
-    def of_counts(
-        cls,
-        settings: FeatureSettings,
         vocabulary: Vocabulary | None,
         frequencies: NDArray[np.int64],
-        count_occurrences: Callable[[], NDArray[Any]],
         *,
         n_documents: int,
     ) -> Weighting:
@@ -103,7 +56,6 @@ class Weighting:
         ----------
         vocabulary : of the corpus; None if features are hashed
         frequencies : (n_features,) int64, the number of documents that have each feature
-        count_occurrences : returns the occurrences of each feature in the corpus, (n_features,)
         """
         bounds = (0, len(frequencies))
         if settings.view:
@@ -111,11 +63,12 @@ class Weighting:
             bounds = tuple(find_views(vocabulary, settings.view).tolist())
         found = []
         for each, (start, stop) in zip(settings.of_views, pairwise(bounds), strict=True):
-            has_length = TERM_FREQUENCIES[each.tf].needs_mean_length
-            mean = int(count_occurrences()[start:stop].sum()) / n_documents if has_length else None
-            found.append(
-                cls.fitted(each, frequencies[start:stop], n_documents=n_documents, mean_length=mean)
-            )
+            idf = None
+            if each.idf != "none":
+                idf = inverse_document_frequencies(
+                    frequencies[start:stop], n_documents=n_documents, idf=each.idf
+                )
+            found.append(cls(each.tf, each.norm, idf))
         return cls.join_views(found, bounds)
 
     @classmethod
@@ -168,7 +121,7 @@ class Weighting:
         """
         if self.is_counting:
             return counts if self.tf == "count" else np.ones_like(counts)
-        weights = term_frequencies(indptr, counts, tf=self.tf, parameters=self.parameters)
+        weights = term_frequencies(indptr, counts, tf=self.tf)
         if self.idf is not None:
             weights *= self.idf[indices]
         return normalize(indptr, weights, norm=self.norm)
@@ -179,11 +132,7 @@ class Weighting:
 
     def restrict(self, columns: NDArray[np.int64]) -> Weighting:
         """Return the weighting of these columns only."""
-        return (
-            self
-            if self.idf is None
-            else Weighting(self.tf, self.norm, self.idf[columns], self.parameters)
-        )
+        return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,17 +209,11 @@ def document_frequencies(indices: NDArray[np.int32], *, n_features: int) -> NDAr
     return np.bincount(indices, minlength=n_features).astype(np.int64)
 
 
-def term_frequencies(
-    indptr: NDArray[Any],
-    counts: NDArray[Any],
-    *,
-    tf: str,
-    parameters: Mapping[str, float] | None = None,
-) -> Floats:
+def term_frequencies(indptr: NDArray[Any], counts: NDArray[Any], *, tf: str) -> Floats:
     """Return the term frequency of each entry, (n_entries,) float64."""
     formula = TERM_FREQUENCIES[tf].formula
     values = counts.astype(np.float64)
-    variables: dict[str, Any] = {"count": values, **(parameters or {})}
+    variables = {"count": values}
     if "length" in formula:
         variables["length"] = np.repeat(row_sums(indptr, values), np.diff(indptr))
     return _evaluate(formula, variables, len(values))

@@ -257,11 +257,10 @@ class CorpusCounts:
         if self.weighting is not None:
             return self.weighting
         statistics = self.statistics
-        return Weighting.of_counts(
+        return Weighting.fitted(
             features,
             self.vocabulary,
             statistics.document_frequencies,
-            lambda: statistics.feature_occurrences,
             n_documents=statistics.n_documents,
         )
 
@@ -657,7 +656,7 @@ class CorpusCounter:
             self._counter = (
                 counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
             )
-            if batch.matrix is not None and not batch.features.is_whole:
+            if batch.matrix is not None and not batch.features.rows.is_counted:
                 self._sample_size = 0
                 self._spill = None
                 self._reservoir = Reservoir(None, self._sorted_codes, None)

@@ -159,11 +159,8 @@ def vectorize_source(
         columns = Columns(features, selected.vocabulary, weighting, is_given)
     else:
         columns = like.columns
-    sample = counts.sample
     return Matrix(
-        sample.counts,
-        sample.indices,
-        sample.indptr,
+        counts.sample,
         counts.vocabulary,
         counts.statistics.n_features,
         ids,

@@ -208,14 +208,6 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("task.log_prior", put("task.log_prior", np.array([0.0, -np.inf, -np.inf]))),
     ("scorer.derivation", put("scorer.derivation", {})),
     ("views.weighting.idf", put("views.0.weighting.idf", np.ones(3))),
-    (
-        "views.weighting.parameters",
-        put("views.0.weighting.parameters", {"keys": ["k1"], "values": [1.0]}),
-    ),
-    (
-        "views.weighting.parameters",
-        put("views.0.weighting.parameters", {"keys": ["k1"], "values": []}),
-    ),
     ("scorer.base_scale", put("scorer.base_scale", np.zeros(2))),
     ("counts.label_sets", put("counts.label_sets", [["apple"]])),
     ("counts.below", put("counts.below", 2**64 + 1)),

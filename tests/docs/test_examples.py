@@ -24,7 +24,7 @@ TESTS = {
         "tests/bayes/test_leave_one_out.py::test_equals_refits",
     ],
     "reader": ["tests/documents/test_mallet.py", "tests/cli/test_mallet.py"],
-    "weighting": ["tests/features/test_bm25.py", "tests/features/test_weighting.py"],
+    "weighting": ["tests/features/test_bm15.py", "tests/features/test_weighting.py"],
     "metric": ["tests/cli/test_matthews.py"],
     "option": ["tests/linear/test_intercept_scale.py", "tests/linear/test_svm.py"],
     "task": ["tests/model/test_tree.py"],

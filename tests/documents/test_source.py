@@ -19,6 +19,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import InputError, SettingsError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix import Columns, Matrix, save_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -269,7 +270,8 @@ def test_a_matrix_is_a_source(opened: Callable[..., Any], tmp_path: Path) -> Non
     names = Vocabulary.from_terms(["a"])
     ones = np.ones(1, dtype=np.int32)
     columns = Columns(FeatureSettings(), names, Weighting())
-    matrix = Matrix(ones, ones * 0, np.array([0, 1]), names, 1, ["1"], [None], columns)
+    rows = DocumentCounts.from_texts(np.array([0, 1]), ones * 0, ones, np.zeros(1, np.int64))
+    matrix = Matrix(rows, names, 1, ["1"], [None], columns)
     for name in ("x.npz", "x"):
         with open(tmp_path / name, "wb") as file:
             save_matrix(matrix, file)

@@ -45,13 +45,6 @@ def test_taken_rows_are_those_documents(
     assert taken.n_tokens.tolist() == [sum(documents[i].values()) for i in chosen]
 
 
-@given(DOCUMENTS)
-def test_arranged_rows_hold_the_same_by_ascending_column(documents: list[dict[int, int]]) -> None:
-    """Rows have the same entries, sorted by column."""
-    arranged = rows_of(documents).arrange(np.arange(10, dtype=np.int32))
-    assert documents_of(arranged) == [sorted(document.items()) for document in documents]
-
-
 @given(DOCUMENTS, DOCUMENTS)
 def test_joined_rows_follow_each_other(
     first: list[dict[int, int]], second: list[dict[int, int]]

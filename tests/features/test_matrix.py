@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, load_npz
 from nbtext.documents.names import pack_names
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import InputError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix import Columns, Matrix, load_matrix, save_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -32,12 +33,21 @@ def columns_of(names: Vocabulary | None, **settings: Any) -> Columns:
     return Columns(FeatureSettings(**settings), names, Weighting())
 
 
+def rows(indptr: Any, indices: Any, data: Any) -> DocumentCounts:
+    return DocumentCounts.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
+
+
+ROWS = {
+    "indptr": np.array([0, 2, 2, 4], dtype=np.int64),
+    "indices": np.array([0, 4, 1, 2], dtype=np.int32),
+    "data": np.array([1, 2, 1, 3], dtype=np.int32),
+}
+
+
 def example(names: Vocabulary | None = FIVE, **changes: Any) -> Matrix:
     """Three documents, five features."""
     matrix = Matrix(
-        np.array([1, 2, 1, 3], dtype=np.int32),
-        np.array([0, 4, 1, 2], dtype=np.int32),
-        np.array([0, 2, 2, 4], dtype=np.int64),
+        rows(**{name: changes.pop(name, array) for name, array in ROWS.items()}),
         names,
         5,
         ["a", "b\n", "\udcff"],
@@ -91,9 +101,7 @@ def test_any_matrix_is_read_back(
     vocabulary = Vocabulary.from_sorted(names)
     ids = data.draw(st.lists(st.text(max_size=3), min_size=n_documents, max_size=n_documents))
     matrix = Matrix(
-        counts.data,
-        counts.indices,
-        counts.indptr.astype(np.int64),
+        rows(counts.indptr.astype(np.int64), counts.indices, counts.data),
         vocabulary,
         n_features,
         ids,
@@ -300,12 +308,12 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
     (
         "a wrong setting",
         put("nbtext", about(settings={"ngrams": [2, 1]})),
-        "valid feature settings",
+        "its settings are not valid",
     ),
     ("a wrong type", put("nbtext", about(settings={"min_df": "x"})), "its setting min_df"),
     ("fewer buckets", put("nbtext", about(settings={"hash_bits": 1})), "out of range"),
     ("weights without idf", put("nbtext", about(settings={"norm": "l2"})), "it has no idf"),
-    ("an unknown source", put("nbtext", about(input={"x": 1})), "description of its source"),
+    ("an unknown source", put("nbtext", about(input={"x": 1})), "does not know its setting 'x'"),
     ("a wrong unit", put("nbtext", about(input={"unit": "x"})), "description of its source"),
     (
         "settings too deep",

@@ -142,22 +142,6 @@ def test_the_columns_that_are_kept(options: dict[str, Any], expected: list[int])
     assert is_selective(settings) == (repr(options) not in ("{}", "{'max_df': 1.0}"))
 
 
-def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
-    """Two words that tell the same about mirrored classes: the earlier name, whichever class it
-    belongs to.
-    """
-    for mirrored in (False, True):
-        counts = np.zeros((14, 2), dtype=np.int64)
-        counts[:3, 0] = counts[7:10, 1] = 1
-        sums, class_documents = counted(
-            counts[:, ::-1] if mirrored else counts, np.repeat([0, 1], 7)
-        )
-        for criterion in ("mi", "chi2"):
-            assert select_columns(
-                sums, class_documents, FeatureSettings(select=(criterion, 1))
-            ).tolist() == [0]
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -19,7 +19,6 @@ from sklearn.feature_extraction.text import (
 
 from nbtext.errors import InputError, ModelError, NbtextError
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stop_words import ENGLISH
 from nbtext.features.vectorizer import Vectorizer
 
 WORDS = [
@@ -395,30 +394,6 @@ def test_20_newsgroups_gives_the_counts_and_weights_of_scikit_learn(
     assert weighted.get_feature_names_out().tolist() == names
     assert len(names) == 130107
     assert_same(Vectorizer().fit_transform(texts), counts)
-
-
-@pytest.mark.exhaustive(every=5)
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"ngrams": (1, 2), "min_df": 2, "max_df": 0.5},
-        {"stop_words": ENGLISH, "strip_accents": "unicode", "lowercase": False},
-        {"analyzer": "char_wb", "ngrams": (2, 3)},
-        {"analyzer": "char", "ngrams": (3, 3), "strip_accents": "ascii"},
-        {"hash_bits": 16},
-    ],
-    ids=["pairs", "stop words and accents", "char_wb", "char", "hashed"],
-)
-@pytest.mark.filterwarnings("ignore:Your stop_words may be inconsistent")
-def test_part_of_20_newsgroups_gives_the_matrices_of_scikit_learn(
-    counting_kernel: str, oracle: tuple[list[str], list[str], Any], options: dict[str, Any]
-) -> None:
-    """Every twentieth document, option by option."""
-    texts = oracle[0][::20]
-    theirs: Any = CountVectorizer(**theirs_of(options)) if "hash_bits" not in options else None
-    if theirs is None:
-        theirs = HashingVectorizer(n_features=2**16, alternate_sign=False, norm=None)
-    assert_same(Vectorizer(**options).fit_transform(texts), theirs.fit_transform(texts))
 
 
 def test_parameters_as_programs_give_them() -> None:

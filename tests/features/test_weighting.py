@@ -29,12 +29,8 @@ def value_of(formula: str) -> float:
 
 
 def fitted(counts: np.ndarray, **options: str) -> Weighting:
-    return Weighting.fitted(
-        FeatureSettings(**options),
-        (counts > 0).sum(axis=0),
-        n_documents=len(counts),
-        mean_length=max(1.0, counts.sum() / len(counts)),
-    )
+    frequencies = (counts > 0).sum(axis=0)
+    return Weighting.fitted(FeatureSettings(**options), None, frequencies, n_documents=len(counts))
 
 
 def weighed(weighting: Weighting, counts: csr_array) -> csr_array:

@@ -11,6 +11,7 @@ from nbtext import TextClassifier, load_model, save_model
 from nbtext.bayes.class_statistics import MAX_COUNTED
 from nbtext.bayes.settings import LARGEST, SMALLEST
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix import Columns, Matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -169,7 +170,8 @@ def test_a_matrix_of_too_large_counts_is_refused() -> None:
         ([1.0, 1e19], "could overflow"),
         ([1e308, 1e308], "could overflow"),
     ):
-        entries = np.array(data), np.array([0, 1], dtype=np.int32), np.array([0, 1, 2])
-        matrix = Matrix(*entries, names, 2, ["1", "2"], ["a", "b"], columns)
+        indices = np.array([0, 1], dtype=np.int32)
+        rows = DocumentCounts.from_texts(np.arange(3), indices, np.array(data), np.zeros(2, int))
+        matrix = Matrix(rows, names, 2, ["1", "2"], ["a", "b"], columns)
         with pytest.raises(InputError, match=said):
             TextClassifier().fit_matrix(matrix)

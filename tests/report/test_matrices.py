@@ -7,6 +7,7 @@ import pytest
 from scipy.io import mmread
 from sklearn.datasets import load_svmlight_file
 
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix import Columns, Matrix, write_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -22,7 +23,8 @@ def matrix_of(dtype: type) -> Matrix:
     indices = np.array([0, 2, 1], dtype=np.int32)
     columns = Columns(FeatureSettings(), names, Weighting())
     labels = ["spam", None, "ham"]
-    return Matrix(values, indices, indptr, names, 3, ["x", "y", "z"], labels, columns)
+    rows = DocumentCounts.from_texts(indptr, indices, values, np.zeros(3, dtype=np.int64))
+    return Matrix(rows, names, 3, ["x", "y", "z"], labels, columns)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])

@@ -88,7 +88,6 @@ def format_weight(weighting: Weighting, *, log: str, maximum: str, **names: str)
     `length`.
     """
     variables = {"count": "count", "length": "length", **names}
-    variables |= {name: repr(value) for name, value in weighting.parameters.items()}
     return format_formula(weighting.term_frequency.formula, variables, log=log, maximum=maximum)
 
 
