@@ -54,6 +54,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets
+from nbtext.bayes.event_model import LeftOut
 from nbtext.bayes.leave_one_out import LeftOutDocuments
 from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import Floats, LinearScorer
@@ -288,11 +289,19 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     def statistics(self) -> ClassStatistics:  # type: ignore[override]
         return self.counts.statistics
 
-    @property
-    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Each pair of a document and one of its labels."""
+    @LazyProperty
+    def examples(self) -> NDArray[np.int64]:
+        """The first document of each content, (n_contents,)."""
+        return np.unique(self.contents, return_index=True)[1]
+
+    @LazyProperty
+    def left_out(self) -> LeftOut:
+        """What is left out with each content."""
+        examples = self.examples
+        is_each_alone = len(examples) == len(self.documents)
+        documents = self.documents if is_each_alone else self.documents.take(examples)
         sets = self.sets.take(self.documents.classes)
-        return sets.entry_sets, sets.classes
+        return self.leave_out(documents, self.contents[examples], (sets.entry_sets, sets.classes))
 
     @property
     def blocks(self) -> Iterator[RelevanceLeaveOneOut]:

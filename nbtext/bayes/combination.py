@@ -25,7 +25,7 @@ from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.newton import minimize
-from nbtext.bayes.scorer import Floats, LinearScorer, log_posterior, subtract_maxima
+from nbtext.bayes.scorer import Floats, LinearScorer, log_posterior
 from nbtext.features.csr import split_columns
 from nbtext.parallel import parallel_calls
 
@@ -89,9 +89,7 @@ def combine(
     places = place_parts([part for part in parts if part.weight > 0], views, bounds)
     return EventModel(
         compile=partial(compile_combination, places=places),
-        leave_one_out=partial(leave_out, places=places),
-        leave_one_out_counts=partial(leave_out_counts, places=places),
-        out_of_vocabulary=partial(weigh_unseen, places=places),
+        leave_one_out_joint=partial(leave_out, places=places),
         prior="uniform",
         smoothing=1.0,
         has_pseudo_counts=False,  # not the same in all parts
@@ -142,26 +140,22 @@ def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: f
     """Return the leave-one-out scores of a part, (n, n_classes)."""
     record = EVENT_MODELS[part.model]
     smoothing = factor * part.smoothing
-    documents = left_out.documents
-    counted = record.leave_one_out_counts
-    is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
-    if counted is not None and is_whole and smoothing > 0:
-        return np.asarray(counted(statistics, left_out, smoothings=[smoothing])[0])
-    scorer = record.compile(statistics, smoothing=smoothing)
-    scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
-    return record.leave_one_out(statistics, left_out, scores, smoothing=smoothing)
-
-
-def _weigh_unseen(
-    part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float
-) -> Floats:
-    """Return the weight in a part of a feature that no remaining document has, (n, n_classes)."""
-    unseen = EVENT_MODELS[part.model].out_of_vocabulary
-    return (
-        unseen(statistics, left_out, smoothing=factor * part.smoothing)
-        if unseen is not None
-        else np.zeros(())
-    )
+    joint = record.choose_joint(statistics, left_out.documents, [smoothing])
+    if joint is None:
+        scorer = record.compile(statistics, smoothing=smoothing)
+        scores = record.correct(statistics, left_out, scorer=scorer, smoothing=smoothing)
+    else:
+        scores = joint(statistics, left_out, smoothings=[smoothing])[0]
+    unseen = record.out_of_vocabulary
+    if not left_out.ignores_unseen or unseen is None:
+        return scores
+    n_unseen = left_out.count_unseen(statistics.document_frequencies)[:, None]
+    if not n_unseen.any():
+        return scores
+    # without a word, the score is 0, and not what rounding leaves
+    is_known = left_out.documents.totals[:, None] > n_unseen
+    weights = unseen(statistics, left_out, smoothing=smoothing)
+    return np.where(is_known, scores - n_unseen * weights, 0.0)
 
 
 def _split(statistics: ClassStatistics, left_out: LeftOut, places: Places) -> Iterator[View]:
@@ -180,58 +174,30 @@ def _split(statistics: ClassStatistics, left_out: LeftOut, places: Places) -> It
         yield statistics.slice(start, stop), own, parts
 
 
-def leave_out(
-    statistics: ClassStatistics,
-    left_out: LeftOut,
-    scores: Floats,
-    *,
-    smoothing: float,
-    places: Places,
-) -> Floats:
-    """Return leave-one-out scores: the weighted sum of those of the parts."""
-    total = np.zeros_like(scores)
+def score_parts(
+    statistics: ClassStatistics, left_out: LeftOut, factor: float, places: Places
+) -> Iterator[tuple[Part, Floats]]:
+    """Yield each part, and its leave-one-out scores, (n, n_classes), of the words that remain."""
     for own, rows, parts in _split(statistics, left_out, places):
         for part in parts:
-            total += part.weight * _score(part, own, rows, smoothing)
-    return total
+            yield part, _score(part, own, rows, factor)
 
 
-def leave_out_counts(
+def leave_out(
     statistics: ClassStatistics,
     left_out: LeftOut,
     *,
     smoothings: Sequence[float],
     places: Places,
 ) -> Floats:
-    """Return leave-one-out scores for several smoothings, without a scorer."""
-    none = np.zeros((len(left_out), statistics.n_classes))
-    return np.stack(
-        [
-            leave_out(statistics, left_out, none, smoothing=each, places=places)
-            for each in smoothings
-        ]
-    )
-
-
-def weigh_unseen(
-    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Places
-) -> Floats:
-    """Return the mean weight of those features of each document that no remaining document has, (n,
-    n_classes).
+    """Return leave-one-out scores for several smoothings: the weighted sum of those of the
+    parts.
     """
-    found = []
-    for block in left_out.split(BLOCK_SIZE):
-        total = np.zeros((len(block), statistics.n_classes))
-        number = np.zeros(len(block))
-        for own, rows, parts in _split(statistics, block, places):
-            n_unseen = rows.count_unseen(own.document_frequencies)
-            number += n_unseen
-            for part in parts:
-                total += (part.weight * n_unseen)[:, None] * _weigh_unseen(
-                    part, own, rows, smoothing
-                )
-        found.append(total / np.where(number > 0, number, 1)[:, None])
-    return np.concatenate(found)
+    total = np.zeros((len(smoothings), len(left_out), statistics.n_classes))
+    for found, smoothing in zip(total, smoothings, strict=True):
+        for part, scores in score_parts(statistics, left_out, smoothing, places):
+            found += part.weight * scores
+    return total
 
 
 # before the parts are known
@@ -259,7 +225,7 @@ def fit_parts(
     classes = first.documents.classes
     places = place_parts(parts, views, bounds)
     if len(classes):
-        calls = [partial(_score_known, block, places, factor) for block in first.split(BLOCK_SIZE)]
+        calls = [partial(_score_block, block, places, factor) for block in first.split(BLOCK_SIZE)]
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
         half = int(np.searchsorted(first.contents, first.contents[len(classes) // 2]))
         weights, held_out, informed = fit_weights(scores, first.lengths, classes, half)
@@ -273,33 +239,14 @@ def fit_parts(
         n_duplicates=corpus.n_duplicates,
     )
     if len(classes):
-        first = replace(first, model=model)
-        # It is subtracted from these scores later. Scores of 0 remain equal then: the maximum of
-        # the prior is 0, too.
-        unseen = first.ignore_hapaxes(np.zeros_like(held_out), factor)
-        prior = subtract_maxima(first.log_priors())
-        scored.add([factor], (held_out - unseen + prior)[None])
+        scored.add([factor], (held_out + first.log_priors())[None])
     return tuple(parts), scored
 
 
-def _score_known(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
-    """Return the leave-one-out scores of each part, without words out of vocabulary, (n_parts, n,
-    n_classes).
-    """
-    found = []
-    left_out = corpus.left_out
-    for own, rows, parts in _split(corpus.statistics, left_out, places):
-        n_unseen = np.zeros((len(rows), 1))
-        if corpus.n_hapax is not None:
-            n_unseen = rows.count_unseen(own.document_frequencies)[:, None]
-        for part in parts:
-            scores = _score(part, own, rows, factor)
-            found.append(
-                scores - n_unseen * _weigh_unseen(part, own, rows, factor)
-                if n_unseen.any()
-                else scores
-            )
-    return np.stack(found)[:, corpus.rows]
+def _score_block(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
+    """Return the leave-one-out scores of each part, (n_parts, n, n_classes)."""
+    parts = score_parts(corpus.statistics, corpus.left_out, factor, places)
+    return np.stack([scores for _, scores in parts])
 
 
 class Weights(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,7 +15,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
 from nbtext.bayes.multinomial import leave_out_counts
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.csr import entries_of
 
 # pairs of a document's feature and a class that are scored together, so that memory is bounded
 BLOCK = 1 << 18
@@ -59,66 +61,59 @@ def compile_complement(
 def leave_out(
     statistics: ClassStatistics,
     left_out: LeftOut,
-    scores: Floats,
     *,
-    smoothing: float,
+    smoothings: Sequence[float],
     normalize_weights: bool = False,
 ) -> Floats:
-    """Return leave-one-out scores. The complement of each class loses the copies in the other
-    classes.
-
-    The score of an own class changes only if there are copies in other classes too.
+    """Return leave-one-out scores for several smoothings, (n_smoothings, n, n_classes). The
+    complement of each class loses the copies in the other classes.
     """
+    is_whole = statistics.occurrences.dtype.kind == "i" and left_out.documents.is_counted
+    if is_whole and min(smoothings) > 0 and not normalize_weights:
+        return leave_out_counts(statistics, left_out, smoothings=smoothings, of_rest=True)
+    return np.stack(
+        [_score(statistics, left_out, smoothing, normalize_weights) for smoothing in smoothings]
+    )
+
+
+def _score(
+    statistics: ClassStatistics, left_out: LeftOut, smoothing: float, normalize_weights: bool
+) -> Floats:
+    """Return leave-one-out scores, (n, n_classes)."""
     documents = left_out.documents
     log_totals = _log_totals(statistics, left_out, smoothing)
-    sums = [
-        _sum_part(statistics, part, smoothing)
-        for part in split_pairs(left_out, np.diff(statistics.indptr))
-    ]
-    result: Floats = documents.totals[:, None] * log_totals - np.concatenate(sums)
-    scales = np.ones_like(result)
+    sums = _sum_logs(statistics, left_out, documents.counts, smoothing)
+    scores: Floats = documents.totals[:, None] * log_totals - sums
     if normalize_weights:
-        scales = _left_out_scales(statistics, left_out, log_totals, smoothing)
-    result *= scales
-    own = left_out.rows, left_out.classes
-    result[own] = scores[own]
-    others = _copies_elsewhere(left_out)
-    if others.any():
-        chosen = np.flatnonzero(others)
-        pairs = left_out.pairs.take(chosen)
-        own = (left_out.rows[chosen], left_out.classes[chosen])
-        _, after = _count_elsewhere(statistics, pairs, others[chosen])
-        weighted = pairs.sum_entries(pairs.counts * _log_count(after, smoothing))
-        result[own] = scales[own] * (pairs.totals * log_totals[own] - weighted)
-    return result
+        scores *= _left_out_scales(statistics, left_out, log_totals, smoothing)
+    return scores
 
 
-def _copies_elsewhere(left_out: LeftOut) -> NDArray[np.int64]:
-    """Return the copies of each document and class that are in other classes, (n_pairs,)."""
-    return np.asarray(left_out.all_copies[left_out.rows] - left_out.copies)
+def _sum_logs(
+    statistics: ClassStatistics, left_out: LeftOut, values: NDArray[Any], smoothing: float
+) -> Floats:
+    """Return Σ_j v_j · log(remaining count of j in each class's complement), (n, n_classes).
 
-
-def _count_elsewhere(
-    statistics: ClassStatistics, pairs: DocumentCounts, others: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
-    """Return the count of each entry in the complement of its pair's class, and without `others`
-    copies, (n_pairs,).
+    values  v of each entry of the documents
     """
-    before = (
-        statistics.feature_occurrences[pairs.indices]
-        - statistics.occurrences[statistics.locate(pairs)]
-    )
-    return before, before - others[pairs.entry_documents] * pairs.counts
-
-
-def _sum_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> Floats:
-    """Return Σ_j c_j · log(remaining count of j in each class's complement), (n, n_classes)."""
-    documents = part.documents
-    columns, features, gone = distinct_pairs(part)
-    remaining = statistics.feature_occurrences[features] - gone
-    met = statistics.restrict(features)
-    base, deltas = _log_counts(met, remaining, smoothing)
-    return score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
+    everywhere = statistics.feature_occurrences
+    sums = []
+    for part in split_pairs(left_out, np.diff(statistics.indptr)):
+        own = values[: len(part.documents.indices)]
+        values = values[len(own) :]
+        columns, features, gone = distinct_pairs(part)
+        met = statistics.restrict(features)
+        base, deltas = _log_counts(met, everywhere[features] - gone, smoothing)
+        found = score_pairs(met, base, deltas, part.documents.indptr, columns, own)
+        # the complement of an own class loses only the copies in other classes
+        pairs = part.pairs
+        counts = everywhere[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
+        others = part.all_copies[part.rows] - part.copies
+        logs = _log_count(counts - others[pairs.entry_documents] * pairs.counts, smoothing)
+        _, entries = entries_of(part.documents.indptr, part.rows)
+        found[part.rows, part.classes] = pairs.sum_entries(own[entries] * logs)
+        sums.append(found)
+    return np.concatenate(sums)
 
 
 def _left_out_scales(
@@ -130,31 +125,15 @@ def _left_out_scales(
     """
     base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
     log_sums = base.sum() + statistics.class_sums(deltas)
-    lost = np.concatenate(
-        [
-            _lose_part(statistics, part, smoothing)
-            for part in split_pairs(left_out, np.diff(statistics.indptr))
-        ]
+    ones = np.ones(len(left_out.documents.indices))
+    nothing = replace(
+        left_out,
+        all_copies=np.zeros_like(left_out.all_copies),
+        copies=np.zeros_like(left_out.copies),
     )
-    before, after = _count_elsewhere(statistics, left_out.pairs, _copies_elsewhere(left_out))
-    of_own = _log_count(before, smoothing) - _log_count(after, smoothing)
-    lost[left_out.rows, left_out.classes] = left_out.pairs.sum_entries(of_own)
-    return _inverse(statistics.n_features * log_totals - log_sums + lost)
-
-
-def _lose_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> Floats:
-    """Return the decrease of Σ_j log(count of j in each class's complement), (n, n_classes); not of
-    own classes.
-    """
-    columns, features, gone = distinct_pairs(part)
-    met = statistics.restrict(features)
-    everywhere = statistics.feature_occurrences[features]
-    base, deltas = _log_counts(met, everywhere - gone, smoothing)
-    before, deltas_before = _log_counts(met, everywhere, smoothing)
-    ones = np.ones(len(columns))
-    return score_pairs(
-        met, before - base, deltas_before - deltas, part.documents.indptr, columns, ones
-    )
+    before = _sum_logs(statistics, nothing, ones, smoothing)
+    after = _sum_logs(statistics, left_out, ones, smoothing)
+    return _inverse(statistics.n_features * log_totals - log_sums + before - after)
 
 
 def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
@@ -256,8 +235,7 @@ def _inverse(sums: Floats) -> Floats:
 
 COMPLEMENT = EventModel(
     compile=compile_complement,
-    leave_one_out=leave_out,
-    leave_one_out_counts=partial(leave_out_counts, of_rest=True),
+    leave_one_out_joint=leave_out,
     out_of_vocabulary=weigh_unseen,
     prior="uniform",
     is_generative=False,
@@ -265,7 +243,7 @@ COMPLEMENT = EventModel(
     options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
-        leave_one_out=partial(leave_out, normalize_weights=True),
+        leave_one_out_joint=partial(leave_out, normalize_weights=True),
         out_of_vocabulary=partial(weigh_unseen, normalize_weights=True),
         prior="uniform",
         is_generative=False,

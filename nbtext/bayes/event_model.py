@@ -28,11 +28,12 @@ class LeftOut:
     """Documents that are left out of the corpus, each with all of its duplicates, from each of
     their classes.
 
-    documents   one row for each distinct content
-    all_copies  (n,) int64, documents of this content in the corpus; 0: nothing is left out
-    indptr      (n + 1,) int64: content i is in the classes of the pairs indptr[i]:indptr[i + 1]
-    classes     (n_pairs,) int32, ascending for each content
-    copies      (n_pairs,) int64, documents of the content in the class
+    documents       the rows
+    all_copies      (n,) int64, documents of the row's content in the corpus; 0: nothing is left out
+    indptr          (n + 1,) int64: row i is in the classes of the pairs indptr[i]:indptr[i + 1]
+    classes         (n_pairs,) int32, ascending for each row
+    copies          (n_pairs,) int64, documents of the content in the class
+    ignores_unseen  whether features that no remaining document has are out of vocabulary
     """
 
     documents: DocumentCounts
@@ -40,20 +41,25 @@ class LeftOut:
     indptr: NDArray[np.int64]
     classes: NDArray[np.int32]
     copies: NDArray[np.int64]
+    ignores_unseen: bool = False
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def slice(self, start: int, stop: int) -> LeftOut:
-        """Return the contents from `start` up to `stop`."""
+        """Return the rows from `start` up to `stop`."""
         pairs = slice(*self.indptr[[start, stop]])
-        indptr = self.indptr[start : stop + 1] - self.indptr[start]
-        documents = self.documents.slice(start, stop)
-        all_copies = self.all_copies[start:stop]
-        return LeftOut(documents, all_copies, indptr, self.classes[pairs], self.copies[pairs])
+        return replace(
+            self,
+            documents=self.documents.slice(start, stop),
+            all_copies=self.all_copies[start:stop],
+            indptr=self.indptr[start : stop + 1] - self.indptr[start],
+            classes=self.classes[pairs],
+            copies=self.copies[pairs],
+        )
 
     def split(self, size: int) -> list[LeftOut]:
-        """Return parts of at most `size` contents; at least one part."""
+        """Return parts of at most `size` rows; at least one part."""
         return [
             self.slice(start, min(start + size, len(self)))
             for start in range(0, max(1, len(self)), size)
@@ -61,13 +67,13 @@ class LeftOut:
 
     @LazyProperty
     def rows(self) -> NDArray[np.int64]:
-        """The content of each pair, (n_pairs,)."""
+        """The row of each pair, (n_pairs,)."""
         return entry_rows(self.indptr)
 
     @LazyProperty
     def pairs(self) -> DocumentCounts:
         """One document for each pair, whose class is that of the pair."""
-        # usually each content has one class
+        # usually each row has one class
         is_one = np.array_equal(self.rows, np.arange(len(self)))
         documents = self.documents if is_one else self.documents.take(self.rows)
         is_same = np.array_equal(documents.classes, self.classes)
@@ -137,8 +143,8 @@ class LeaveOneOutScores(Protocol):
     ) -> Floats: ...
 
 
-class CountedLeaveOneOutScores(Protocol):
-    """Returns leave-one-out scores for integer counts and several smoothings > 0: (n_smoothings, n,
+class JointLeaveOneOutScores(Protocol):
+    """Returns leave-one-out scores for several smoothings, without a scorer: (n_smoothings, n,
     n_classes).
     """
 
@@ -192,9 +198,9 @@ class EventModel:
     """One event model. `event_models.EVENT_MODELS` registers them by name.
 
     compile                  see Compile
-    leave_one_out            see LeaveOneOutScores
-    leave_one_out_counts     see CountedLeaveOneOutScores; None: integer counts have no faster
-                             method
+    leave_one_out            see LeaveOneOutScores; None: `leave_one_out_joint` is for all numbers
+    leave_one_out_joint      see JointLeaveOneOutScores; of integer counts and smoothings > 0, or of
+                             all; None: there is no faster method for several smoothings
     out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all
                              others
     sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models
@@ -221,8 +227,8 @@ class EventModel:
     """
 
     compile: Compile
-    leave_one_out: LeaveOneOutScores
-    leave_one_out_counts: CountedLeaveOneOutScores | None = None
+    leave_one_out: LeaveOneOutScores | None = None
+    leave_one_out_joint: JointLeaveOneOutScores | None = None
     out_of_vocabulary: OutOfVocabularyWeight | None = None
     sufficient_statistics: SufficientStatistics | None = None
     derivation: Callable[[int], Derivation] | None = None
@@ -240,3 +246,25 @@ class EventModel:
     normalized: EventModel | None = None
     sklearn: SklearnClass | None = None
     options: tuple[str, ...] = ("smoothing", "prior")
+
+    def choose_joint(
+        self, statistics: ClassStatistics, documents: DocumentCounts, smoothings: Sequence[float]
+    ) -> JointLeaveOneOutScores | None:
+        """Return `leave_one_out_joint` if it can be used for these numbers and smoothings."""
+        is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
+        is_usable = self.leave_one_out is None or (is_whole and min(smoothings) > 0)
+        return self.leave_one_out_joint if is_usable else None
+
+    def correct(
+        self,
+        statistics: ClassStatistics,
+        left_out: LeftOut,
+        *,
+        scorer: LinearScorer,
+        smoothing: float,
+    ) -> Floats:
+        """Return leave-one-out scores, (n, n_classes), from those of the scorer of all documents."""
+        documents = left_out.documents
+        scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
+        assert self.leave_one_out is not None  # else `choose_joint` has chosen the other method
+        return self.leave_one_out(statistics, left_out, scores, smoothing=smoothing)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
-from nbtext.features.csr import entry_rows, run_starts
+from nbtext.features.csr import entries_of, entry_rows, run_starts
 from nbtext.features.document_counts import (
     EMPTY_HASH,
     DocumentCounts,
@@ -58,13 +58,6 @@ class LeftOutDocuments:
     is_new: NDArray[np.bool_] | None = None
 
     @property
-    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Pairs of a document of the corpus and one of its classes: the documents, and the
-        classes.
-        """
-        raise NotImplementedError
-
-    @property
     def is_old(self) -> NDArray[np.bool_]:
         """Whether each document is part of the corpus, (n_documents,)."""
         return np.ones(len(self.documents), dtype=bool) if self.is_new is None else ~self.is_new
@@ -74,44 +67,32 @@ class LeftOutDocuments:
         """A number for the content of each document, (n_documents,)."""
         return number_contents(self.documents)
 
-    @LazyProperty
-    def rows(self) -> NDArray[np.int64]:
-        """The row of each document in `left_out`, (n_documents,); those of new documents are not of
-        the corpus.
+    def leave_out(
+        self,
+        documents: DocumentCounts,
+        contents: NDArray[np.int64],
+        members: tuple[NDArray[np.int64], NDArray[np.int32]],
+    ) -> LeftOut:
+        """Return what is left out with each of some documents.
+
+        contents  (n,), the number of the content of each document; one that no document of the
+                  corpus has: nothing is left out
+        members   pairs of a document of the corpus and one of its classes: the documents, and the
+                  classes
         """
-        contents = self.contents
-        return (
-            contents
-            if self.is_new is None
-            else np.unique(2 * contents + self.is_new, return_inverse=True)[1]
-        )
-
-    @LazyProperty
-    def examples(self) -> NDArray[np.int64]:
-        """The first document of each row, (n_rows,)."""
-        return np.unique(self.rows, return_index=True)[1]
-
-    @property
-    def is_each_alone(self) -> bool:
-        """Whether the rows are the documents: no two of them are left out together."""
-        return np.array_equal(self.rows, np.arange(len(self.documents)))
-
-    @LazyProperty
-    def left_out(self) -> LeftOut:
-        """What is left out; nothing in the rows of new documents."""
         n_classes = max(1, self.statistics.n_classes)
-        owners, classes = self.members
-        keys = np.sort(self.rows[owners] * n_classes + classes)
+        owners, classes = members
+        keys = np.sort(self.contents[owners] * n_classes + classes)
         starts = run_starts(keys)
-        rows, own = np.divmod(keys[starts], n_classes)
-        n = len(self.examples)
-        return LeftOut(
-            self.documents if self.is_each_alone else self.documents.take(self.examples),
-            np.bincount(self.rows[self.is_old], minlength=n),
-            np.searchsorted(rows, np.arange(n + 1)),
-            own.astype(np.int32),
-            np.diff(np.append(starts, len(keys))),
-        )
+        of_pairs, own = np.divmod(keys[starts], n_classes)
+        n_contents = len(self.documents)
+        bounds = np.searchsorted(of_pairs, np.arange(n_contents + 2))
+        indptr, pairs = entries_of(bounds, contents)
+        all_copies = np.bincount(self.contents[self.is_old], minlength=n_contents + 1)[contents]
+        copies = np.diff(np.append(starts, len(keys)))
+        own_classes = own[pairs].astype(np.int32)
+        ignores_unseen = self.n_hapax is not None
+        return LeftOut(documents, all_copies, indptr, own_classes, copies[pairs], ignores_unseen)
 
     @LazyProperty
     def copies(self) -> NDArray[np.int64]:
@@ -203,11 +184,12 @@ class LeaveOneOut(LeftOutDocuments):
     is_new: NDArray[np.bool_] | None = None
     empty: NDArray[Any] | None = None
 
-    @property
-    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Each document of the corpus, and its class."""
-        owners = np.flatnonzero(self.is_old)
-        return owners, self.documents.classes[owners]
+    @LazyProperty
+    def left_out(self) -> LeftOut:
+        """What is left out with each document; nothing with a new one."""
+        old = np.flatnonzero(self.is_old)
+        contents = np.where(self.is_old, self.contents, len(self.documents))
+        return self.leave_out(self.documents, contents, (old, self.documents.classes[old]))
 
     @property
     def n_duplicates(self) -> int:
@@ -246,11 +228,11 @@ class LeaveOneOut(LeftOutDocuments):
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""
         left_out = self.left_out
-        is_judged = np.ones(len(self.left_out), dtype=bool)
+        is_judged = np.ones(len(left_out), dtype=bool)
         is_judged[
             left_out.rows[left_out.copies >= self.statistics.class_documents[left_out.classes]]
         ] = False
-        return self if is_judged.all() else self.take(np.flatnonzero(is_judged[self.rows]))
+        return self if is_judged.all() else self.take(np.flatnonzero(is_judged))
 
     def scores(self, *smoothings: float) -> Floats:
         """Return the scores of each document under the model of all documents with other content.
@@ -266,41 +248,24 @@ class LeaveOneOut(LeftOutDocuments):
         """
         statistics = self.statistics
         left_out = self.left_out
-        counted = self.model.leave_one_out_counts
-        is_whole = statistics.occurrences.dtype.kind == "i"
-        is_compiled = (
-            counted is not None and is_whole and self.documents.is_counted and min(smoothings) > 0
-        )
-        parts = left_out.split(
-            min(AT_ONCE if is_compiled else FEW_AT_ONCE, len(left_out) // self.jobs + 1)
-        )
-        if counted is not None and is_compiled:
-            calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
+        joint = self.model.choose_joint(statistics, self.documents, smoothings)
+        size = FEW_AT_ONCE if joint is None else AT_ONCE
+        parts = left_out.split(min(size, len(left_out) // self.jobs + 1))
+        if joint is not None:
+            calls = [partial(joint, statistics, part, smoothings=smoothings) for part in parts]
             scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)
         else:
             scores = np.stack([self._score_by_scorer(parts, smoothing) for smoothing in smoothings])
-        return self._spread(scores) + self.log_priors()
+        return scores + self.log_priors()
 
     def _score_by_scorer(self, parts: Sequence[LeftOut], smoothing: float) -> Floats:
         """Return leave-one-out scores without the prior, computed from the scores of the model of
         all documents.
         """
         scorer = self.model.compile(self.statistics, smoothing=smoothing)
-
-        def of_part(part: LeftOut) -> Floats:
-            documents = part.documents
-            scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
-            return self.model.leave_one_out(self.statistics, part, scores, smoothing=smoothing)
-
-        return np.concatenate(
-            parallel_calls([partial(of_part, part) for part in parts], jobs=self.jobs)
-        )
-
-    def _spread(self, values: Floats) -> Floats:
-        """Return the values (..., n_rows, n_classes) for each document, shape (..., n_documents,
-        n_classes).
-        """
-        return values if self.is_each_alone else values[..., self.rows, :]
+        correct = partial(self.model.correct, self.statistics, scorer=scorer, smoothing=smoothing)
+        calls = [partial(correct, part) for part in parts]
+        return np.concatenate(parallel_calls(calls, jobs=self.jobs))
 
     @property
     def n_known(self) -> NDArray[Any]:
@@ -322,7 +287,7 @@ class LeaveOneOut(LeftOutDocuments):
         remaining = self.left_out.subtract(
             self.statistics.class_documents, np.ones(len(self.left_out), dtype=np.int64)
         )
-        return self._spread(log_priors(remaining, self.prior))
+        return log_priors(remaining, self.prior)
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
         """Return the scores (n_documents, n_classes) without features that are out of
@@ -332,7 +297,7 @@ class LeaveOneOut(LeftOutDocuments):
         if unseen is None or self.n_hapax is None or not self.n_hapax.any():
             return scores
         counts = self._hapax_counts
-        weights = self._spread(unseen(self.statistics, self.left_out, smoothing=smoothing))
+        weights = unseen(self.statistics, self.left_out, smoothing=smoothing)
         known = np.asarray(scores - counts[:, None] * weights)
         # what is left of documents without a known word may be rounding errors alone, which depend
         # on the label, and would decide between equal priors
@@ -353,7 +318,7 @@ class LeaveOneOut(LeftOutDocuments):
         left_out = self.left_out
         if self.model.is_of_counts:  # each value of a feature counts once
             left_out = replace(left_out, documents=left_out.documents.binarize())
-        return left_out.count_unseen(self.statistics.document_frequencies)[self.rows]
+        return left_out.count_unseen(self.statistics.document_frequencies)
 
 
 def count_hapaxes(

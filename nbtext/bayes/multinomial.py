@@ -116,7 +116,7 @@ def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> Fe
 MULTINOMIAL = EventModel(
     compile=compile_multinomial,
     leave_one_out=leave_out,
-    leave_one_out_counts=leave_out_counts,
+    leave_one_out_joint=leave_out_counts,
     out_of_vocabulary=weigh_unseen,
     generate=draw_tokens,
     has_length=True,

@@ -223,7 +223,7 @@ class Stack:
             (scores,) = replace(corpus, model=model).scores(pseudo_count)
             assert model.out_of_vocabulary is not None  # for the types
             weights = model.out_of_vocabulary(statistics, left_out, smoothing=pseudo_count)
-            scores -= (unseen * weights)[corpus.rows]
+            scores -= unseen * weights
             found.append(
                 (
                     _measure(scores, corpus.documents.classes),

@@ -235,8 +235,8 @@ def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
     corpus = LeaveOneOut(
         count_classes(documents, 2, 2), documents, None, MODELS["multinomial"], "empirical"
     )
-    assert corpus.rows.tolist() == [0, 1, 1]
-    assert corpus.left_out.copies.tolist() == [1, 2]
+    assert corpus.contents.tolist() == [0, 1, 1]
+    assert corpus.left_out.copies.tolist() == [1, 2, 2]
 
 
 def test_a_doubled_corpus_is_no_better() -> None:
