@@ -302,28 +302,6 @@ def test_left_out_rows_of_large_counts_have_the_same_bits(kernel: ModuleType) ->
             np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
 
-def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleType) -> None:
-    """Of the logarithms of the counts in all other classes, without the document."""
-    rows, classes, occurrences = a_corpus(2, times=3)
-    ones = np.ones(10, dtype=np.int64)
-    logarithms = logarithms_of([0.7], 5)
-    corpus = dense_entries(occurrences, occurrences)
-    everywhere = occurrences.sum(axis=1)
-    found = functions.left_out_sums(
-        rows, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms
-    )
-    indptr, indices, counts = rows
-    for document, own in enumerate(classes):
-        entries = slice(indptr[document], indptr[document + 1])
-        features = indices[entries]
-        times = counts[entries]
-        for k in range(3):
-            left = everywhere[features] - occurrences[features, k] - (times if k != own else 0)
-            np.testing.assert_allclose(
-                found[document, k, 0], times @ np.log(1 + left / 0.7), rtol=1e-12
-            )
-
-
 @pytest.mark.parametrize("place", [0, -1])
 @pytest.mark.parametrize("wrong", [-1, 1 << 30])
 def test_features_and_classes_out_of_range_are_refused(
