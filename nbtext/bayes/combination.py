@@ -194,9 +194,9 @@ def leave_out(
     parts.
     """
     total = np.zeros((len(smoothings), len(left_out), statistics.n_classes))
-    for found, smoothing in zip(total, smoothings, strict=True):
+    for number, smoothing in enumerate(smoothings):
         for part, scores in score_parts(statistics, left_out, smoothing, places):
-            found += part.weight * scores
+            total[number] += part.weight * scores
     return total
 
 

@@ -263,7 +263,7 @@ class EventModel:
         scorer: LinearScorer,
         smoothing: float,
     ) -> Floats:
-        """Return leave-one-out scores, (n, n_classes), from those of the scorer of all documents."""
+        """Return leave-one-out scores, (n, n_classes), from those of the scorer of all."""
         documents = left_out.documents
         scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
         assert self.leave_one_out is not None  # else `choose_joint` has chosen the other method
