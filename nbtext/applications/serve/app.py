@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
 from mimetypes import guess_type
 from typing import Any
 
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from nbtext.appended_file import AppendedFile
 from nbtext.applications.serve import requests
 from nbtext.applications.serve.batching import Batcher, run_parser
-from nbtext.applications.serve.feedback import FeedbackFile, feedback_lines
+from nbtext.applications.serve.feedback import feedback_lines
 from nbtext.applications.serve.guard import (
     HEALTH_PATHS,
+    LOADED,
     USAGE,
     Guard,
     Log,
-    Metrics,
     json_response,
 )
-from nbtext.applications.serve.models import ModelSlot, ModelStore, ServedModel
+from nbtext.applications.serve.models import ModelSlot, ServedModel
 from nbtext.applications.serve.openapi import OPERATIONS, describe
-from nbtext.applications.serve.requests import JSON, JSONL, Documents, join_lines
+from nbtext.applications.serve.requests import JSON, JSONL, Documents
 from nbtext.applications.serve.settings import ServeSettings
 from nbtext.errors import OutputError
+from nbtext.output import convert_errors
 
 OPENAPI_PATH = "/openapi.json"
 ROUTES = (*OPERATIONS, OPENAPI_PATH)
@@ -54,14 +58,16 @@ PAGE = [
 class Service:
     """The endpoints, and what they share.
 
+    slots     the models by their names, at least one
     feedback  the file of the feedback for each model, by its name; empty: feedback is refused
+    writer    the thread that writes to these files
     """
 
-    store: ModelStore
+    slots: Mapping[str, ModelSlot]
     settings: ServeSettings
     batcher: Batcher
-    metrics: Metrics
-    feedback: Mapping[str, FeedbackFile]
+    feedback: Mapping[str, AppendedFile]
+    writer: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
 
     def guard(self, log: Log) -> Guard:
         """Return the ASGI application."""
@@ -76,7 +82,7 @@ class Service:
             *PAGE,
         ]
         open_paths = (*HEALTH_PATHS, OPENAPI_PATH, *[route.path for route in PAGE])
-        return Guard(routes, self.settings, open_paths=open_paths, metrics=self.metrics, log=log)
+        return Guard(routes, self.settings, open_paths=open_paths, log=log)
 
     async def predict(self, request: Request) -> Response:
         """Answer `POST /v1/predict`."""
@@ -92,10 +98,10 @@ class Service:
         self, request: Request, options: requests.PredictOptions | requests.ExplainOptions
     ) -> Response:
         """Answer a request with a record for each of its documents."""
-        model = requests.find_model(self.store, options.model, request.scope[USAGE]).current
+        model = requests.find_model(self.slots, options.model, request.scope[USAGE]).current
         documents = await self._read_documents(request, model)
         records = await self.batcher.records(model, documents.batch, options.settings)
-        media_type = JSONL if documents.join is join_lines else JSON
+        media_type = JSONL if documents.form == requests.LINES else JSON
         return Response(documents.join(records), media_type=media_type)
 
     async def _read_documents(self, request: Request, model: ServedModel) -> Documents:
@@ -113,15 +119,17 @@ class Service:
     async def store_feedback(self, request: Request) -> Response:
         """Answer `POST /v1/models/NAME/feedback`: the labeled documents are on the disk."""
         usage = request.scope[USAGE]
-        slot = requests.find_model(self.store, request.path_params["name"], usage)
-        if slot.file.name not in self.feedback:
+        slot = requests.find_model(self.slots, request.path_params["name"], usage)
+        file = self.feedback.get(slot.file.name)
+        if file is None:
             raise HTTPException(404, "this service stores no feedback")
         model = slot.current
         batch = (await self._read_documents(request, model)).batch
         prepare = partial(feedback_lines, batch, model, new_labels=self.settings.new_labels)
         lines = await run_parser(prepare, usage.bytes_in)
         try:
-            await self.feedback[slot.file.name].append(lines)
+            with convert_errors(file.path):
+                await asyncio.get_running_loop().run_in_executor(self.writer, file.append, lines)
         except OutputError as error:
             raise HTTPException(
                 507, f"the feedback was not stored: its file {error.what}"
@@ -134,7 +142,7 @@ class Service:
 
     async def models(self, request: Request) -> Response:
         """Answer `GET /v1/models`."""
-        return json_response({"models": list(map(_describe, self.store.slots.values()))})
+        return json_response({"models": list(map(_describe, self.slots.values()))})
 
     async def health(self, request: Request) -> Response:
         """Answer `GET /healthz` and `GET /readyz`: a service that stops accepts no connection."""
@@ -142,9 +150,9 @@ class Service:
 
     async def answer_metrics(self, request: Request) -> Response:
         """Answer `GET /metrics`."""
-        for name, slot in self.store.slots.items():
-            self.metrics.loaded.labels(name).set(slot.current.loaded_at)
-        return Response(self.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+        for name, slot in self.slots.items():
+            LOADED.labels(name).set(slot.current.loaded_at)
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
 def _describe(slot: ModelSlot) -> dict[str, Any]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nbtext.applications.serve.settings import (
     ModelFile,
     ServeSettings,
     check_names,
     parse_model_file,
 )
-from nbtext.cli import options, running
+from nbtext.cli import options
 from nbtext.cli.command import command
 from nbtext.errors import MissingExtra
 from nbtext.records import dataclass
 from nbtext.settings import part, setting
-
-if TYPE_CHECKING:
-    from nbtext.applications.serve.models import ModelStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +56,4 @@ def serve(given: Serve) -> None:
             raise
         raise MissingExtra("serve", library=str(error.name), extra="serve") from None
 
-    quiet = given.run.quiet
-
-    def on_start(address: str, store: ModelStore) -> None:
-        running.say(
-            f"serving {', '.join(store.slots)} on {address}; press Ctrl-C to stop", quiet=quiet
-        )
-
-    run_service(
-        given.models,
-        given.service,
-        threads=given.run.jobs,
-        on_start=on_start,
-        log_requests=not quiet,
-    )
+    run_service(given.models, given.service, threads=given.run.jobs, quiet=given.run.quiet)

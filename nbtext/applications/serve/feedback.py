@@ -4,8 +4,6 @@ before the answer.
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -16,7 +14,6 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import name_labels
 from nbtext.errors import InputError, NbtextError, OutputError
-from nbtext.output import convert_errors
 
 # keys of each line
 ID = "id"
@@ -71,8 +68,8 @@ def check_line(line: bytes, where: str) -> None:
         raise OutputError("has a line that nbtext serve did not store", where=where, hint=HINT)
 
 
-class FeedbackFile:
-    """A file of JSON lines to which one service at a time appends; see AppendedFile.
+def open_feedback(path: str) -> AppendedFile:
+    """Return a file of JSON lines to which one service at a time appends.
 
     If another program moves the file away, a new one is made.
 
@@ -81,18 +78,4 @@ class FeedbackFile:
     OutputError
         The file cannot be opened, or another service appends to it.
     """
-
-    def __init__(self, path: str) -> None:
-        self._file = AppendedFile(path, check_line, hint=HINT)
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="feedback")
-
-    async def append(self, lines: bytes) -> None:
-        """Append lines, and return when they are on the disk; OutputError if they cannot be
-        written.
-        """
-        with convert_errors(self._file.path):
-            await asyncio.get_running_loop().run_in_executor(self._pool, self._file.append, lines)
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=True)
-        self._file.close()
+    return AppendedFile(path, check_line, hint=HINT)

@@ -20,14 +20,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, TextIO
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
+from prometheus_client import Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -95,50 +88,15 @@ class Usage:
         self.timeout.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
 
-class Metrics:
-    """Counts requests and documents. The values of Prometheus labels come from the service, never
-    from a request.
-    """
-
-    def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry(auto_describe=True)
-        ProcessCollector(registry=registry)
-        self.requests = Counter(
-            "nbtext_requests", "Requests.", ("route", "status"), registry=registry
-        )
-        self.seconds = Histogram(
-            "nbtext_request_seconds",
-            "Time of a request.",
-            ("route",),
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self.documents = Counter(
-            "nbtext_documents", "Documents.", ("route", "model"), registry=registry
-        )
-        self.active = Gauge(
-            "nbtext_requests_in_progress", "Requests in progress.", registry=registry
-        )
-        self.loaded = Gauge(
-            "nbtext_model_loaded_timestamp_seconds",
-            "When the model was loaded.",
-            ("model",),
-            registry=registry,
-        )
-        self.reloads = Counter(
-            "nbtext_model_reloads", "Replaced model files.", ("model", "result"), registry=registry
-        )
-
-    def count_request(self, route: str, usage: Usage, seconds: float) -> None:
-        """Count a request that has been answered."""
-        self.requests.labels(route, str(usage.status)).inc()
-        self.seconds.labels(route).observe(seconds)
-        if usage.n_documents:
-            self.documents.labels(route, usage.model).inc(usage.n_documents)
-
-    def text(self) -> bytes:
-        """Return all metrics in the text format of Prometheus."""
-        return bytes(generate_latest(self._registry))
+# The values of the labels come from the service, never from a request.
+REQUESTS = Counter("nbtext_requests", "Requests.", ("route", "status"))
+REQUEST_SECONDS = Histogram(
+    "nbtext_request_seconds", "Time of a request.", ("route",), buckets=SECONDS
+)
+DOCUMENTS = Counter("nbtext_documents", "Documents.", ("route", "model"))
+ACTIVE = Gauge("nbtext_requests_in_progress", "Requests in progress.")
+LOADED = Gauge("nbtext_model_loaded_timestamp_seconds", "When the model was loaded.", ("model",))
+RELOADS = Counter("nbtext_model_reloads", "Replaced model files.", ("model", "result"))
 
 
 class Log:
@@ -155,7 +113,7 @@ class Log:
         self._file = file
         self._lines: deque[str] = deque(maxlen=MAX_LINES)
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(file,), name="log", daemon=True)
         if file is not None:
             self._thread.start()
 
@@ -163,27 +121,24 @@ class Log:
         """Add a line."""
         if self._file is not None:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            self._lines.append(
-                json.dumps({"time": now, "event": event, **details}, ensure_ascii=False)
-            )
+            line = json.dumps({"time": now, "event": event, **details}, ensure_ascii=False)
+            self._lines.append(printable(line) + "\n")
 
     def stop(self) -> None:
         """Write the lines that are left."""
         self._stopped.set()
-        if self._thread.is_alive():
+        if self._file is not None:
             self._thread.join(timeout=5)
 
-    def _run(self) -> None:
+    def _run(self, file: TextIO) -> None:
         is_stopped = False
         while not is_stopped:
             is_stopped = self._stopped.wait(FLUSH_SECONDS)
-            lines = [self._lines.popleft() for _ in range(len(self._lines))]
-            if lines and self._file is not None:
-                try:
-                    self._file.write("".join(printable(line) + "\n" for line in lines))
-                    self._file.flush()
-                except (OSError, ValueError):  # its reader is gone
-                    self._file = None
+            try:
+                file.writelines(self._lines.popleft() for _ in range(len(self._lines)))
+                file.flush()
+            except (OSError, ValueError):
+                return  # its reader is gone
 
 
 class Guard:
@@ -201,7 +156,6 @@ class Guard:
         settings: ServeSettings,
         *,
         open_paths: Collection[str],
-        metrics: Metrics,
         log: Log,
     ) -> None:
         self._router = Router(routes)
@@ -210,12 +164,11 @@ class Guard:
         self._open_paths = open_paths
         tokens = read_tokens(settings.token_file) if settings.token_file is not None else ()
         self._digests = [sha256(token).digest() for token in tokens]
-        self._metrics = metrics
         self._log = log
         self._hosts = frozenset(host.lower() for host in (*settings.allowed_hosts, *LOCAL_HOSTS))
         self._checks_host = settings.is_local or bool(settings.allowed_hosts)
         self._n_active = 0
-        metrics.active.set_function(lambda: self._n_active)
+        ACTIVE.set_function(lambda: self._n_active)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -242,7 +195,11 @@ class Guard:
             headers = {**RETRY_AFTER, "Connection": "close"}
             problem = HTTPException(503, "the request took too long", headers)
         except Exception as error:
-            self._log.write("error", error=type(error).__name__, place=_place(error))
+            # without variables or the message
+            (place,) = traceback.extract_tb(error.__traceback__, limit=-1)
+            self._log.write(
+                "error", error=type(error).__name__, place=f"{place.filename}:{place.lineno}"
+            )
             problem = HTTPException(500, "internal error")
         # Uvicorn cuts an answer that has begun, which the client can see
         if problem is not None and not usage.status:
@@ -254,7 +211,10 @@ class Guard:
     def _record(self, scope: Scope, usage: Usage, seconds: float) -> None:
         """Count a request, and log it, without its path, because anything may be written there."""
         route = self._paths.get(scope.get("endpoint"), "")
-        self._metrics.count_request(route, usage, seconds)
+        REQUESTS.labels(route, str(usage.status)).inc()
+        REQUEST_SECONDS.labels(route).observe(seconds)
+        if usage.n_documents:
+            DOCUMENTS.labels(route, usage.model).inc(usage.n_documents)
         self._log.write(
             "request",
             client=(scope["client"] or ("",))[0],
@@ -327,12 +287,6 @@ async def _send(usage: Usage, send: Send, message: Message) -> None:
         usage.bytes_out += len(part)
         if has_more:
             usage.extend()
-
-
-def _place(error: BaseException) -> str:
-    """Return where an error was raised: file and line, without variables or the message."""
-    last = traceback.extract_tb(error.__traceback__, limit=-1)
-    return f"{last[0].filename}:{last[0].lineno}" if last else ""
 
 
 def dumps(value: Any) -> bytes:

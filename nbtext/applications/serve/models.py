@@ -6,12 +6,13 @@ Each is loaded again when its file is replaced, while the old one continues to a
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -301,32 +302,10 @@ def _read_state(path: str) -> FileState:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-class ModelStore:
-    """All models of the service; a thread watches their files."""
-
-    def __init__(
-        self,
-        files: Sequence[ModelFile],
-        max_document_bytes: int,
-        on_reload: Callable[[ModelSlot], None],
-    ) -> None:
-        self.slots = {file.name: ModelSlot(file, max_document_bytes) for file in files}
-        self.default = next(iter(self.slots.values()))
-        self._on_reload = on_reload
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="reload", daemon=True)
-
-    def start(self) -> None:
-        """Watch the files until `stop`."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join(timeout=1)
-
-    def _watch(self) -> None:
-        """Load each model whose file has changed."""
-        while not self._stopped.wait(SECONDS_BETWEEN_CHECKS):
-            for slot in self.slots.values():
-                if slot.reload():
-                    self._on_reload(slot)
+async def watch(slots: Collection[ModelSlot], on_reload: Callable[[ModelSlot], None]) -> None:
+    """Load each model whose file has changed, until cancelled."""
+    while True:
+        await asyncio.sleep(SECONDS_BETWEEN_CHECKS)
+        for slot in slots:
+            if await asyncio.to_thread(slot.reload):
+                on_reload(slot)

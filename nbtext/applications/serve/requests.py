@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
@@ -17,12 +16,11 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope
 
-from nbtext.applications.serve.guard import USAGE, Closed, Usage, in_http_terms
-from nbtext.applications.serve.models import ExplanationSettings, ModelSlot, ModelStore
-from nbtext.documents.batch import Batch, BatchBuilder, join_fields
+from nbtext.applications.serve.guard import USAGE, Closed, Usage, dumps, in_http_terms
+from nbtext.applications.serve.models import ExplanationSettings, ModelSlot
+from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import LineBlock
 from nbtext.documents.decoding import Encoding
-from nbtext.documents.fields import TYPE_NAMES, name_of
 from nbtext.documents.jsonl import has_more_values, parse_jsonl, parse_object
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
@@ -40,17 +38,22 @@ UTF8 = Encoding("utf-8")
 # takes half a second.
 MAX_VALUES = 250_000  # of JSON; more if the maximum number of documents is larger
 VALUES_PER_DOCUMENT = 25
-# what ids and labels of documents are that are read together; others are read one by one
-PLAIN = {str, int, float, bool, NoneType}
+
+
+OBJECT, ARRAY, LINES = ("object", "array", "lines")  # of documents, and of their records
 
 
 class Documents(NamedTuple):
-    """The documents of a request, and how their encoded records are joined to an answer, which is
-    JSON lines if they are.
-    """
+    """The documents of a request, and the form in which it has them; its answer has the same."""
 
     batch: Batch
-    join: Callable[[Iterable[bytes]], bytes]
+    form: str
+
+    def join(self, records: Sequence[bytes]) -> bytes:
+        """Return encoded records as an answer."""
+        if self.form == LINES:
+            return b"".join(record + b"\n" for record in records)
+        return b"[" + b",".join(records) + b"]" if self.form == ARRAY else records[0]
 
 
 MODEL = "Name of the model; the first one by default."
@@ -101,11 +104,11 @@ def parse_options(query: bytes, record: type[Options]) -> Options:
     return make_record(record, values)
 
 
-def find_model(store: ModelStore, name: str, usage: Usage) -> ModelSlot:
+def find_model(slots: Mapping[str, ModelSlot], name: str, usage: Usage) -> ModelSlot:
     """Return the model of a name, "" the first one; HTTPException 404 if there is none."""
-    slot = store.slots.get(name) if name else store.default
+    slot = slots.get(name or next(iter(slots)))
     if slot is None:
-        raise HTTPException(404, f"there is no model {name!r}; there are {', '.join(store.slots)}")
+        raise HTTPException(404, f"there is no model {name!r}; there are {', '.join(slots)}")
     usage.model = slot.file.name
     return slot
 
@@ -163,26 +166,35 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings, maximum: in
     """
     body = body.removeprefix(BOM_UTF8)
     if kind == TEXT:
-        return Documents(_parse_text(body, settings), join_object)
+        return Documents(_parse_text(body, settings), OBJECT)
     most = max(MAX_VALUES, VALUES_PER_DOCUMENT * maximum)
     if has_more_values(body, most):
         what = f"the JSON has more than {most:,} values; send fewer documents at once, without other keys"
         raise HTTPException(413, what)
     if kind == JSONL:
-        join = join_lines
-        batch = _parse_lines(body, settings)
+        form = LINES
+        first = body.lstrip().partition(b"\n")[0]
+        settings = _choose_settings(parse_object(first) or (), settings)
     else:
-        value = _decode(body)
-        join = join_array if isinstance(value, list) else join_object
-        batch = _read_items(value if isinstance(value, list) else [value], settings)
+        form = ARRAY if body.lstrip()[:1] == b"[" else OBJECT
+        items = _split(body, is_array=form == ARRAY)
+        first = items[0] if items else b"{}"
+        settings = _choose_settings(
+            None if first[:1] == b'"' else parse_object(first) or (), settings
+        )
+        if len(settings.text_field) == 1:
+            start = b"{" + dumps(settings.text_field[0]) + b":"
+            items = [start + item + b"}" if item[:1] == b'"' else item for item in items]
+        body = b"\n".join(items)
+    batch = parse_jsonl(LineDocuments(LineBlock(body, 1, len(body)), "", None, UTF8, settings))
     if len(batch) > maximum:
         what = f"{len(batch):,} documents are too many; send at most {maximum:,} at once"
         raise HTTPException(413, what)
     for problem in batch.problems.values():
         in_http_terms(problem)
-    if join is join_object and batch.problems:
+    if form == OBJECT and batch.problems:
         raise InputError(batch.problems[0].what, hint=batch.problems[0].hint)
-    return Documents(batch, join)
+    return Documents(batch, form)
 
 
 def _parse_text(body: bytes, settings: InputSettings) -> Batch:
@@ -196,26 +208,24 @@ def _parse_text(body: bytes, settings: InputSettings) -> Batch:
         raise HTTPException(415, "the text is not UTF-8") from None
 
 
-def _parse_lines(body: bytes, settings: InputSettings) -> Batch:
-    """Return each line that is not blank as a document, with its number as its id."""
-    chosen = _settings_of(parse_object(body.lstrip().partition(b"\n")[0]) or (), settings)
-    lines = LineDocuments(LineBlock(body, 1, len(body)), "", None, UTF8, chosen)
-    return parse_jsonl(lines)
-
-
-def _decode(body: bytes) -> Any:
-    """Return the value of JSON; HTTPException 400 if it is broken or nested too deep."""
+def _split(body: bytes, *, is_array: bool) -> list[bytes]:
+    """Return the items of a JSON array, or the only value, each on one line; HTTPException 400 if
+    the JSON is broken or nested too deep.
+    """
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raw: Any = msgspec.json.decode(body, type=list[msgspec.Raw] if is_array else msgspec.Raw)
+        items = raw if is_array else [raw]
+        return [bytes(item).replace(b"\n", b" ") for item in items]
+    except (msgspec.MsgspecError, RecursionError):
         pass  # json accepts lone surrogates, and says where JSON is broken
     try:
-        return json.loads(body)
+        value = json.loads(body)
+        return [json.dumps(item).encode() for item in (value if is_array else [value])]
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"broken JSON: {error}") from None
 
 
-def _settings_of(keys: Collection[str] | None, settings: InputSettings) -> InputSettings:
+def _choose_settings(keys: Collection[str] | None, settings: InputSettings) -> InputSettings:
     """Return the settings with the text field `text` and the label field `label`, if the first
     document, which has these keys, needs them; None: it is a text.
 
@@ -228,42 +238,3 @@ def _settings_of(keys: Collection[str] | None, settings: InputSettings) -> Input
     if keys and "label" in keys and settings.label_field not in keys:
         settings = replace(settings, label_field="label")
     return settings
-
-
-def _read_items(items: list[Any], settings: InputSettings) -> Batch:
-    """Return values of JSON as documents, numbered from 1 where they have no ids."""
-    first = items[0] if items else ()
-    keys = None if isinstance(first, str) else first if isinstance(first, dict) else ()
-    chosen = _settings_of(keys, settings)
-    if len(chosen.text_field) == 1:
-        name = chosen.text_field[0]
-        items = [{name: item} if isinstance(item, str) else item for item in items]
-    numbers = list(map(str, range(1, len(items) + 1)))
-    if set(map(type, items)) == {dict}:
-        names = (*chosen.text_field, chosen.id_field, chosen.label_field)
-        columns = [[item.get(name) for item in items] for name in names]
-        *texts, ids, labels = columns
-        are_texts = all(set(map(type, column)) == {str} for column in texts)
-        has_nested = any("." in name for name in names)  # keys of objects in objects, perhaps
-        if are_texts and not has_nested and set(map(type, [*ids, *labels])) <= PLAIN:
-            named = [name_of(id) or number for id, number in zip(ids, numbers, strict=True)]
-            return Batch(named, join_fields(texts, chosen), list(map(name_of, labels)))
-    builder = BatchBuilder(chosen)
-    for number, item in zip(numbers, items, strict=True):
-        builder.add_record(item if type(item) in TYPE_NAMES else str(item), place=number)
-    return builder.finish()
-
-
-def join_object(records: Iterable[bytes]) -> bytes:
-    """Return the only record."""
-    return next(iter(records))
-
-
-def join_array(records: Iterable[bytes]) -> bytes:
-    """Return the records as a JSON array."""
-    return b"[" + b",".join(records) + b"]"
-
-
-def join_lines(records: Iterable[bytes]) -> bytes:
-    """Return each record as a line."""
-    return b"".join(record + b"\n" for record in records)

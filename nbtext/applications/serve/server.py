@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -19,10 +19,11 @@ import uvicorn
 
 from nbtext.applications.serve.app import Service
 from nbtext.applications.serve.batching import Batcher
-from nbtext.applications.serve.feedback import FeedbackFile
-from nbtext.applications.serve.guard import SENT_BYTES, Log, Metrics
-from nbtext.applications.serve.models import ModelSlot, ModelStore
+from nbtext.applications.serve.feedback import open_feedback
+from nbtext.applications.serve.guard import RELOADS, SENT_BYTES, Log
+from nbtext.applications.serve.models import ModelSlot, watch
 from nbtext.applications.serve.settings import ModelFile, ServeSettings
+from nbtext.cli import running
 from nbtext.errors import OutputError
 from nbtext.parallel import available_cpus, share_heap
 
@@ -75,9 +76,8 @@ def serve(
     files: Sequence[ModelFile],
     settings: ServeSettings,
     *,
-    threads: int = 0,
-    on_start: Callable[[str, ModelStore], None] = lambda address, store: None,
-    log_requests: bool = True,
+    threads: int,
+    quiet: bool,
 ) -> None:
     """Answer requests until SIGTERM (returns) or Ctrl-C (raises KeyboardInterrupt); requests in
     progress are finished.
@@ -86,8 +86,8 @@ def serve(
     ----------
     threads
         Number of threads that predict; 0: the number of CPUs.
-    on_start
-        Is called with the address, when requests are accepted.
+    quiet
+        Whether neither the address nor the requests are written to standard error.
 
     Raises
     ------
@@ -99,29 +99,25 @@ def serve(
     # otherwise the memory grows with the number of requests, by fragments in the heap of each
     # thread
     share_heap(MALLOPT)
-    metrics = Metrics()
-    log = Log(sys.stderr if log_requests else None)
+    log = Log(None if quiet else sys.stderr)
 
     def on_reload(slot: ModelSlot) -> None:
-        metrics.reloads.labels(slot.file.name, "failed" if slot.error else "loaded").inc()
+        RELOADS.labels(slot.file.name, "failed" if slot.error else "loaded").inc()
         log.write("reload", model=slot.file.name, error=slot.error)
 
-    store = ModelStore(files, settings.max_body_bytes, on_reload)
+    slots = {file.name: ModelSlot(file, settings.max_body_bytes) for file in files}
     batcher = Batcher(threads or available_cpus())
     folder = settings.feedback_dir
     feedback = {}
     if folder is not None:
-        feedback = {
-            model.name: FeedbackFile(os.path.join(folder, f"{model.name}.jsonl")) for model in files
-        }
-    service = Service(store, settings, batcher, metrics, feedback)
-    guard = service.guard(log)
+        feedback = {name: open_feedback(os.path.join(folder, f"{name}.jsonl")) for name in slots}
+    service = Service(slots, settings, batcher, feedback)
     listener = _listen(settings)
     # the service has a log of its own
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn").propagate = False
     config = uvicorn.Config(
-        guard,
+        service.guard(log),
         http="httptools",
         ws="none",
         loop="asyncio",
@@ -137,22 +133,24 @@ def serve(
     server = Server(config)
 
     async def run() -> None:
-        sweep = asyncio.create_task(server.abort_unread(settings.timeout))
+        sweeping = asyncio.create_task(server.abort_unread(settings.timeout))
+        watching = asyncio.create_task(watch(slots.values(), on_reload))
         await server.serve(sockets=[listener])
-        sweep.cancel()
+        sweeping.cancel()
+        watching.cancel()
 
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, server.handle_exit)
     sys.setswitchinterval(SWITCH_SECONDS)
-    store.start()
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    on_start(f"http://{host}:{listener.getsockname()[1]}", store)
+    address = f"http://{host}:{listener.getsockname()[1]}"
+    running.say(f"serving {', '.join(slots)} on {address}; press Ctrl-C to stop", quiet=quiet)
     try:
         asyncio.run(run())
     finally:
+        service.writer.shutdown()
         for file in feedback.values():
             file.close()
-        store.stop()
         batcher.stop()
         log.stop()
         listener.close()

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.applications.serve.feedback import FeedbackFile
+from nbtext.applications.serve.feedback import open_feedback
 from nbtext.errors import OutputError
 
 TOP = Path(__file__).parents[3]
@@ -258,7 +258,7 @@ def test_a_line_that_was_not_completed(tmp_path: Path, content: bytes, kept: byt
     """It was not confirmed to anybody, and would spoil the next one."""
     path = tmp_path / "f.jsonl"
     path.write_bytes(content)
-    FeedbackFile(str(path)).close()
+    open_feedback(str(path)).close()
     assert path.read_bytes() == kept
 
 
@@ -288,7 +288,7 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path, content: bytes) -> N
         OutputError,
         match=r"f\.jsonl:[123]: has a line that nbtext serve did not store; name another",
     ):
-        FeedbackFile(str(path))
+        open_feedback(str(path))
     assert path.read_bytes() == content
 
 
@@ -325,7 +325,7 @@ def test_a_file_that_cannot_be_written(start: Start, model: Path, tmp_path: Path
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "letters.jsonl").mkdir()
     with pytest.raises(OutputError):
-        FeedbackFile(str(tmp_path / "dir" / "letters.jsonl"))
+        open_feedback(str(tmp_path / "dir" / "letters.jsonl"))
     program = (
         "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500)); sys.argv[0] = 'nbtext';"
@@ -406,7 +406,7 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
         assert service.end(signal.SIGKILL) == -signal.SIGKILL
         for thread in threads:
             thread.join()
-    FeedbackFile(str(path)).close()
+    open_feedback(str(path)).close()
     stored = [json.loads(line)["id"] for line in path.read_bytes().splitlines()]
     assert len(confirmed) > 200
     assert set(confirmed) <= set(stored)

@@ -126,6 +126,13 @@ def test_odd_values(service: Running) -> None:
         (b"{", {"content_type": "application/json"}, 400, "broken JSON: "),
         (b"\xff", {"content_type": "application/json"}, 400, "broken JSON: "),
         (b"", {"content_type": "application/json"}, 400, "broken JSON: "),
+        (
+            b'{"text": "x"} {"text": "y"}',
+            {"content_type": "application/json"},
+            400,
+            "broken JSON: ",
+        ),
+        (b'["x\ny"]', {"content_type": "application/json"}, 400, "broken JSON: "),
         (b"3", {"content_type": "application/json"}, 400, "expected an object"),
         (b'{"txet": "x"}', {"content_type": "application/json"}, 400, "no key `text`, found txet"),
         (b"[" * 100_000, {"content_type": "application/json"}, 400, "broken JSON: "),
