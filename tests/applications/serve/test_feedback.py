@@ -11,11 +11,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from nbtext.applications.serve.feedback import open_feedback
 from nbtext.errors import OutputError
@@ -24,13 +24,6 @@ TOP = Path(__file__).parents[3]
 Running = Any  # see conftest.py
 Start = Any
 PATH = "/v1/models/letters/feedback"
-
-
-def wait_until(is_so: Any, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from nbtext.applications.serve.settings import ServeSettings, parse_model_file, read_tokens
 from nbtext.errors import InputError, SettingsError
@@ -214,8 +215,7 @@ def test_health_needs_no_token(guarded: Running) -> None:
 
 def test_tokens_are_in_no_log(guarded: Running) -> None:
     guarded.post("/v1/predict?model=" + TOKENS[0], DOCUMENT, authorization=f"Bearer {TOKENS[0]}")
-    while not guarded.log("request"):
-        time.sleep(0.05)
+    wait_until(lambda: guarded.log("request") != [])
     assert not any(TOKENS[0] in line for line in guarded.said)
 
 
@@ -308,8 +308,7 @@ def test_overload_and_time(start: Start, model: Path) -> None:
     """
     service = start("-m", model, "--max-requests", 2, "--timeout", 1.5)
     slow = [slow_request(service, b"{"), slow_request(service)]
-    while b"nbtext_requests_in_progress 2.0" not in service.get("/metrics").body:
-        time.sleep(0.05)
+    wait_until(lambda: b"nbtext_requests_in_progress 2.0" in service.get("/metrics").body)
     refused = service.post("/v1/predict", DOCUMENT)
     assert (refused.status, refused.headers["retry-after"]) == (503, "1")
     assert refused.value == {"error": "too many requests at the same time"}
@@ -330,9 +329,7 @@ def test_a_client_that_goes_away(start: Start, model: Path, path: str) -> None:
     service = start("-m", model)
     with slow_request(service, b"{", path):
         time.sleep(0.2)
-    end = time.monotonic() + 20
-    while not service.log("request") and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_until(lambda: service.log("request") != [])
     assert [each["status"] for each in service.log("request")] == [499]
     assert service.log("error") == []
     assert (

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import wait_until
 
 from nbtext.documents.jsonl import has_more_values
 from nbtext.text_classifier import TextClassifier
@@ -279,13 +280,6 @@ def sockets_at_rest(service: Running) -> int:
     assert service.get("/healthz").status == 200
     wait_until(lambda: sockets(service) == 3)
     return 3
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

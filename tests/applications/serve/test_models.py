@@ -9,11 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from nbtext.text_classifier import TextClassifier
 
@@ -21,13 +21,6 @@ Running = Any  # see conftest.py
 Start = Any
 RED = TextClassifier(model="multinomial").fit(["red", "blue"], ["warm", "cold"])
 GREEN = TextClassifier(model="multinomial").fit(["red", "blue"], ["grün", "kalt"])
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -129,9 +122,18 @@ def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, ki
     assert service.end() == 0
 
 
-def test_a_fifo_between_the_check_and_the_opening(start: Start, tmp_path: Path) -> None:
-    """A FIFO that takes the place of a new model just before it is opened is refused, and the watch
-    goes on.
+@pytest.mark.parametrize(
+    ("action", "error"),
+    [
+        ("os.unlink(path), os.mkfifo(path)", "is not a regular file"),
+        ("{}[path]", "cannot be loaded: KeyError"),
+    ],
+)
+def test_what_happens_while_a_model_is_loaded(
+    start: Start, tmp_path: Path, action: str, error: str
+) -> None:
+    """A FIFO that takes the place of a new model just before it is opened, or any other error, is
+    told, and the watch goes on.
     """
     path = tmp_path / "m.joblib"
     RED.save(path)
@@ -139,47 +141,22 @@ def test_a_fifo_between_the_check_and_the_opening(start: Start, tmp_path: Path) 
         "import os\n"
         "from nbtext.applications.serve import models\n"
         "load, n_calls = models.load_model, []\n"
-        "def replace(path, **options):\n"
+        "def disturb(path, **options):\n"
         "    n_calls.append(path)\n"
         "    if len(n_calls) == 2:\n"
-        "        os.unlink(path)\n"
-        "        os.mkfifo(path)\n"
+        f"        {action}\n"
         "    return load(path, **options)\n"
-        "models.load_model = replace\n"
+        "models.load_model = disturb\n"
     )
     service = start("-m", path, before=before)
     GREEN.save(path)
     wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
-    assert "is not a regular file" in service.get("/v1/models").value["models"][0]["error"]
+    assert error in service.get("/v1/models").value["models"][0]["error"]
     assert label_of(service) == "warm"
     path.rename(tmp_path / "away")
     GREEN.save(path)
     wait_until(lambda: label_of(service) == "grün")
     assert service.end() == 0
-
-
-def test_an_unexpected_error_while_a_model_is_loaded(start: Start, tmp_path: Path) -> None:
-    """The thread that watches the files goes on after any error."""
-    path = tmp_path / "m.joblib"
-    RED.save(path)
-    before = (
-        "from nbtext.applications.serve import models\n"
-        "load, n_calls = models.load_model, []\n"
-        "def fail(path, **options):\n"
-        "    n_calls.append(path)\n"
-        "    return load(path, **options) if len(n_calls) != 2 else {}[path]\n"
-        "models.load_model = fail\n"
-    )
-    service = start("-m", path, before=before)
-    GREEN.save(path)
-    wait_until(
-        lambda: (
-            service.get("/v1/models").value["models"][0]["error"] == "cannot be loaded: KeyError"
-        )
-    )
-    assert label_of(service) == "warm"
-    GREEN.save(path)
-    wait_until(lambda: label_of(service) == "grün")
 
 
 @pytest.mark.exhaustive

@@ -341,11 +341,6 @@ def test_hostile_labels(start: Start, tmp_path: Path) -> None:
     assert not any(character < " " for line in service.said for character in line)
 
 
-def test_numbers_as_ids(start: Start, model: Path) -> None:
-    """They are texts in the answers."""
-    assert start("-m", model).post("/v1/predict", [{"text": "bins", "id": 3}]).value[0]["id"] == "3"
-
-
 @pytest.mark.exhaustive
 def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
     """A hostile text delays the requests of its own model only, and is stopped; then all is as
