@@ -14,4 +14,5 @@ from command_line import (  # noqa: F401  fixtures
 )
 
 # tests are not a package
-sys.path += [str(Path(__file__).parents[1] / "bayes"), str(Path(__file__).with_name("review"))]
+HERE = Path(__file__).parent
+sys.path += map(str, (HERE.parent / "bayes", HERE / "review", HERE / "serve"))

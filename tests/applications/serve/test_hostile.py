@@ -229,8 +229,7 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
             pool.submit(service.post, "/v1/explain?marks=true", body, content_type=JSON)
             for _ in range(3)
         ]
-        while b"nbtext_requests_in_progress 3.0" not in service.get("/metrics").body:
-            time.sleep(0.05)
+        wait_until(lambda: b"nbtext_requests_in_progress 3.0" in service.get("/metrics").body)
         for _ in range(5):
             used = processor_seconds(service)
             start_time = time.monotonic()

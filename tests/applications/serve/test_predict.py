@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from nbtext.text_classifier import TextClassifier
 
@@ -372,10 +373,8 @@ def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
     )
     service.process.kill()
     service.process.wait()
-    end = time.monotonic() + 30
-    while Path(f"/proc/{child}").exists() and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not Path(f"/proc/{child}").exists(), "the other process ends with the service"
+    # the other process ends with the service
+    wait_until(lambda: not Path(f"/proc/{child}").exists())
 
 
 def test_errors_name_no_options_of_the_command_line(
