@@ -104,11 +104,10 @@ class Reservoir:
         below = self._bound.add(documents.hashes)
         if below < self.below:
             self.below = below
-            self._cut_to(
-                np.concatenate([piece.hashes for piece in self._pieces]) < np.uint64(below)
-            )
+            for place, piece in enumerate(self._pieces):  # copies of all would double the memory
+                self._pieces[place] = piece.filter(piece.hashes < np.uint64(below))
         if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
-            self._cut()  # the bound does not separate equal hashes
+            self._pieces = [self.take_all()]  # the bound does not separate equal hashes
 
     def store(self) -> None:
         """Store the documents in runs, and drop them here."""
@@ -126,34 +125,9 @@ class Reservoir:
 
     def take_all(self) -> DocumentCounts:
         """Return the retained documents, in order, and drop them here."""
-        if self._size is not None and sum(map(len, self._pieces)) > self._size:
-            self._cut()
         pieces = self._pieces
         self._pieces = []
-        return take_smallest(pieces, None, places=self._by_name())
-
-    def _cut(self) -> None:
-        hashes = np.concatenate(
-            [np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)]
-        )
-        classes = np.concatenate(
-            [np.zeros(0, dtype=np.int32), *(piece.classes for piece in self._pieces)]
-        )
-        is_smallest = np.zeros(len(hashes), dtype=bool)
-        is_smallest[np.lexsort((self._by_name()[classes], hashes))[: self._size]] = True
-        self._cut_to(is_smallest)
-
-    def _cut_to(self, is_kept: NDArray[np.bool_]) -> None:
-        """Keep these documents, (n_documents,). Pieces are cut one by one: copies of all would
-        double the memory.
-        """
-        pieces = self._pieces[::-1]
-        self._pieces = []
-        start = 0
-        while pieces:
-            piece = pieces.pop()
-            self._pieces.append(piece.filter(is_kept[start : start + len(piece)]))
-            start += len(piece)
+        return take_smallest(pieces, self._size, places=self._by_name())
 
 
 LabelSet = tuple[str, ...]  # sorted

@@ -193,6 +193,6 @@ def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedMod
     features = matrix.features
     check_hashing(features, model_settings)
     task = CountingTask(features, sample_size(features, model_settings))
-    counts = task.count(matrix.blocks(), lambda _block, _batch: None)
+    counts = ThreadExecutor(1).count_blocks(matrix.blocks(), task)
     model = train_on_counts(counts, features, model_settings)
     return replace(model, fitted=replace(model.fitted, input=matrix.input))

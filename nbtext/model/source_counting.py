@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +15,7 @@ from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts, add_counts
-from nbtext.parallel import return_memory, take, thread_pool
+from nbtext.parallel import parallel_map, return_memory, take
 from nbtext.records import dataclass
 from nbtext.settings import join_list, refuse
 
@@ -43,34 +42,11 @@ class CountingTask:
     is_labeled: bool = True
     spill: Spill | None = None
 
-    def count(
-        self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None
-    ) -> CorpusCounts:
-        """Return the counts of some documents; threads that count others of the same source share a
-        bound.
-        """
-
-        def start() -> CorpusCounter:
-            return CorpusCounter(
-                self.settings, sample_size=self.sample_size, bound=bound, spill=self.spill
-            )
-
-        corpus_counter = start()
-        counts = None
-        for block in blocks:
-            batch = block.batch()
-            if not self.is_labeled:
-                batch.labels = [""] * len(batch)
-            if corpus_counter.is_full(batch):
-                part = corpus_counter.finish()
-                corpus_counter = start()
-                counts = part if counts is None else counts + part
-            corpus_counter.add(batch)
-            on_batch(block, batch)
-            if self.spill is not None:
-                self.spill.read(block.size)
-            del batch  # its texts, before the next block is read
-        return corpus_counter.finish() if counts is None else counts + corpus_counter.finish()
+    def start(self, bound: Bound) -> CorpusCounter:
+        """Return a counter that has counted nothing; those of one source share a bound."""
+        return CorpusCounter(
+            self.settings, sample_size=self.sample_size, bound=bound, spill=self.spill
+        )
 
 
 class Executor(Protocol):
@@ -102,41 +78,44 @@ class ThreadExecutor:
         return ThreadExecutor(jobs).count_blocks(source.blocks(), task, on_batch)
 
     def count_blocks(
-        self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None
+        self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None = None
     ) -> CorpusCounts:
         """Count blocks; see `count`."""
         blocks, is_single = peek_blocks(blocks)
-        shared = _SharedBlocks(blocks, on_batch)
+        jobs = 1 if is_single or has_own_pattern(task.settings) else self.jobs
         bound = Bound(task.sample_size)
+        counters = [task.start(bound) for _ in range(jobs)]  # those that no thread uses
+        parts: list[CorpusCounts] = []
+        lock = threading.Lock()
 
-        def count_blocks() -> CorpusCounts:
+        def count(block: Block) -> None:
+            batch = block.batch()
+            if not task.is_labeled:
+                batch.labels = [""] * len(batch)
+            corpus_counter = counters.pop()
             try:
-                return task.count(shared, shared.report, bound)
-            except Exception as error:
-                shared.fail(error)
-                raise
+                if corpus_counter.is_full(batch):
+                    parts.append(corpus_counter.finish())
+                    corpus_counter = task.start(bound)
+                corpus_counter.add(batch)
             finally:
-                shared.stop()
+                counters.append(corpus_counter)
+            with lock:
+                if on_batch is not None:
+                    on_batch(block, batch)
+            if task.spill is not None:
+                task.spill.read(block.size)
 
-        if self.jobs == 1 or is_single or has_own_pattern(task.settings):
-            return count_blocks()
-        try:
-            with thread_pool(self.jobs) as pool:
-                try:
-                    parts: Iterator[CorpusCounts] = pool.map(
-                        lambda _: count_blocks(), range(self.jobs)
-                    )
-                    counted = [next(parts)]
-                    for part in parts:
-                        counted.append(part)
-                        del part  # so that `add_counts` can free it
-                        counted.append(add_counts(counted))
-                finally:
-                    shared.stop()
-        except Exception as error:  # threads that were counting earlier blocks have ended, too
-            raise shared.first_error or error from None
-        return_memory()
-        return counted.pop()
+        for _ in parallel_map(count, blocks, jobs=jobs, is_large=lambda block: block.is_large):
+            pass
+        for part in parallel_map(CorpusCounter.finish, counters, jobs=jobs):
+            parts.append(part)
+            del part  # so that `add_counts` can free it
+            while len(parts) > 1:
+                parts.append(add_counts([parts.pop(), parts.pop()]))
+        if jobs > 1:
+            return_memory()
+        return parts.pop()
 
 
 def count_source(
@@ -229,60 +208,6 @@ def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
         second, blocks = take(blocks, 1)
         first += second
     return chain(first, blocks), len(first) < 2 and not (first and first[0].is_large)
-
-
-class _SharedBlocks:
-    """The blocks of a source, shared by threads; each block is given to one thread. No block
-    follows a large one before that has been counted.
-    """
-
-    def __init__(self, blocks: Iterator[Block], on_batch: OnBatch | None) -> None:
-        self._blocks = blocks
-        self._on_batch = on_batch
-        self._lock = threading.Lock()
-        self._has_large = self._is_stopped = False
-        self._n_blocks = 0
-        self._numbers: dict[int, int] = {}  # of the block that a thread counts
-        self._errors: dict[int, Exception] = {}  # by the number of the block
-
-    def __iter__(self) -> Iterator[Block]:
-        while True:
-            # not a Condition: an interrupt while Python code enters it would leave it locked
-            with self._lock:
-                is_waiting = self._has_large and not self._is_stopped
-                if not is_waiting:
-                    self._n_blocks += 1
-                    self._numbers[threading.get_ident()] = self._n_blocks
-                block = None if self._is_stopped or is_waiting else next(self._blocks, None)
-                is_large = block is not None and block.is_large
-                self._has_large |= is_large
-            if is_waiting:
-                time.sleep(0.01)  # until the large block has been counted
-            elif block is None:
-                return
-            else:
-                yield block
-            if is_large:
-                self._has_large = False
-
-    def report(self, block: Block, batch: Batch) -> None:
-        """Call `on_batch`, one thread at a time."""
-        if self._on_batch is not None:
-            with self._lock:
-                self._on_batch(block, batch)
-
-    def fail(self, error: Exception) -> None:
-        """Keep the error of the block that this thread counts, or cannot get."""
-        self._errors[self._numbers.get(threading.get_ident(), 0)] = error
-
-    @property
-    def first_error(self) -> Exception | None:
-        """The error of the first block that has one, which all threads would find alone."""
-        return self._errors[min(self._errors)] if self._errors else None
-
-    def stop(self) -> None:
-        """End the iteration of all threads."""
-        self._is_stopped = True
 
 
 def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:

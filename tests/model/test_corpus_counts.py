@@ -203,7 +203,7 @@ def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> No
     source = open_source([str(tmp_path / "x.jsonl")], InputSettings())
     task = CountingTask(PLAIN, 30)
     parts = [
-        task.count(open_shard(shard, source.settings).blocks(), lambda *_: None)
+        ThreadExecutor(1).count(open_shard(shard, source.settings), task)
         for shard in source.shards(n_bytes)
     ]
     while len(parts) > 1:
