@@ -287,13 +287,6 @@ class ClassWeights:
             else self.of(k)[columns]
         )
 
-    def entries(self, k: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return the features for which class k stores a weight, and these weights; only without a
-        derivation.
-        """
-        columns, deltas = self._own(k)
-        return columns, self._scorer.absent(columns, k) + deltas
-
     def _own(self, k: int) -> tuple[NDArray[np.int64], Floats]:
         """Return the features, ascending, for which a partial score stores a weight, and what it
         adds.
@@ -303,18 +296,6 @@ class ClassWeights:
         deltas = np.repeat(self._scorer.deltas[self._order[own]], np.diff(bounds))
         order = np.argsort(self._features[places])
         return self._features[places][order], deltas[order]
-
-    def common(self) -> Floats | None:
-        """Return the weights, (n_features,), of features in a class that does not have them, up to
-        a constant.
-
-        None: classes differ in more than a constant.
-        """
-        scorer = self._scorer
-        is_scaled = scorer.base_scale is not None and np.ptp(scorer.base_scale) > 0
-        if scorer.derivation is not None or scorer.bounds is not None or is_scaled:
-            return None
-        return scorer.absent(np.arange(scorer.n_columns), 0) if len(scorer.bias) else None
 
     def sums(self) -> Floats:
         """Return the sum of all classes' weights, shape (n_features,)."""

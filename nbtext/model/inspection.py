@@ -123,27 +123,27 @@ class Inspector:
         if by == "mi" and not self.statistics.knows_documents:
             what = "the model file lacks the document frequencies of the features"
             raise ModelError(what, where="--by mi", hint="use --by z, or train on the texts")
-        columns = self._entries(k)
-        if by == "log-odds" and (order := self._absent_by_log_odds) is not None:
-            # the features for which the class has a weight of its own, and the first of the others
-            columns, weights = self._weights.entries(k)
-            absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
-            columns = np.append(columns, absent)
-            weights = np.append(weights, self._scorer.absent(absent, k))
-            scores = self._against_others(weights, self._sums[columns])
-        elif by == "log-odds":
-            columns = np.arange(self.statistics.n_features)
+        statistics = self.statistics
+        if by == "log-odds":
+            columns = np.arange(statistics.n_features)
             scores = self.log_odds(k)
-        elif by == "frequency":
-            scores = self._entries_of(k, self.statistics.occurrences).astype(np.float64)
-        elif by == "z":
-            counts = self._entries_of(k, self._counts)
-            scores = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
         else:
-            columns = columns[self._most_frequent_class[columns] == k]
-            scores = (self.mutual_information if by == "mi" else self.chi_squared)[columns]
-        best = np.lexsort((columns, -scores))[:n_features]
-        return columns[best][scores[best] > 0]
+            entries = np.flatnonzero(statistics.classes == k)
+            columns = self._entry_features[entries]
+            if by == "frequency":
+                scores = statistics.occurrences[entries].astype(np.float64)
+            elif by == "z":
+                counts = self._counts[entries]
+                scores = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
+            else:
+                columns = columns[self._most_frequent_class[columns] == k]
+                scores = (self.mutual_information if by == "mi" else self.chi_squared)[columns]
+        best = np.flatnonzero(scores > 0)
+        n_others = len(best) - n_features
+        if n_features and n_others > 0:  # a part is sorted faster
+            best = best[scores[best] >= np.partition(scores[best], n_others)[n_others]]
+        best = best[np.argsort(-scores[best], kind="stable")[:n_features]]
+        return np.asarray(columns[best], dtype=np.int64)
 
     def views(self, k: int, columns: Sequence[int] | Integers) -> Iterator[FeatureView]:
         """Yield the weights and counts of these columns in a class."""
@@ -204,44 +204,15 @@ class Inspector:
         statistics = self.statistics
         counts = statistics.documents if statistics.knows_documents else statistics.occurrences
         share = counts / np.maximum(statistics.class_documents, 1)[statistics.classes]
-        order = np.lexsort((statistics.classes, -share, statistics.entry_features))
+        order = np.lexsort((statistics.classes, -share, self._entry_features))
         best = np.full(statistics.n_features, -1, dtype=np.int64)
         used = np.flatnonzero(np.diff(statistics.indptr))
         best[used] = statistics.classes[order][statistics.indptr[used]]
         return best
 
     @cached_property
-    def _absent_by_log_odds(self) -> Integers | None:
-        """The columns by decreasing log-odds in a class without weights of its own; None if classes
-        differ in it.
-        """
-        own = self._weights.common()
-        return (
-            None
-            if own is None
-            else np.argsort(-self._against_others(own, self._sums), kind="stable")
-        )
-
-    @cached_property
-    def _by_class(self) -> tuple[Integers, Integers, Integers]:
-        """The entries in the order of their classes, the bounds of each class, and the features of
-        the entries.
-        """
-        order = np.argsort(self.statistics.classes, kind="stable")
-        bounds = np.searchsorted(self.statistics.classes[order], np.arange(len(self.labels) + 1))
-        return order, bounds, self.statistics.entry_features
-
-    def _entries(self, k: int) -> Integers:
-        """Return the columns of the features of a class, ascending."""
-        order, bounds, features = self._by_class
-        return features[order[bounds[k] : bounds[k + 1]]].astype(np.int64)
-
-    def _entries_of(self, k: int, values: NDArray[Any]) -> NDArray[Any]:
-        """Return one value for each feature of a class, from one value for each entry of the
-        statistics.
-        """
-        order, bounds, _ = self._by_class
-        return values[order[bounds[k] : bounds[k + 1]]]
+    def _entry_features(self) -> Integers:
+        return self.statistics.entry_features
 
 
 def used_statistics(model: TrainedModel) -> ClassStatistics:
@@ -295,19 +266,6 @@ class LabelView:
     prior: float | None  # a probability; None if the model has no prior
     bias: float  # the score of a document without features, including the prior
     features: tuple[FeatureView, ...]  # the most characteristic ones, by decreasing criterion `by`
-
-
-@dataclass(frozen=True, slots=True)
-class Hyperplane:
-    """A model of two labels: bias + Σ weight · value is the log-odds of `positive` against
-    `negative`.
-    """
-
-    positive: str
-    negative: str
-    bias: float
-    # of the most characteristic features, by decreasing weight
-    weights: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +328,6 @@ class Inspection:
     has_names: bool  # whether features are shown as words, not as hashed columns
     by: str
     labels: tuple[LabelView, ...]
-    hyperplane: Hyperplane | None
     words: tuple[WordView, ...] = ()
     mu: float | None = None  # of the smoothing towards the corpus; None: the model is linear
     alpha: float | None = None  # of the contrast with the other labels; None: it is not used
@@ -473,7 +430,6 @@ def inspect(
         has_names=fitted.feature_settings.hash_bits is None,
         by=by,
         labels=tuple(views),
-        hyperplane=_hyperplane(inspector, model, by, n_features),
         words=tuple(_word(inspector, model, word) for word in words),
     )
     fit: MultilabelFit | None = fitted.task.fit
@@ -512,23 +468,6 @@ def _selection_method(model: TrainedModel) -> str:
     event_model = EVENT_MODELS.get(model_settings.model)  # none of several labels
     is_fixed = (event_model is not None and event_model.smoothing) or model.fitted.estimate is None
     return "default" if is_fixed else "leave-one-out"
-
-
-def _hyperplane(
-    inspector: Inspector, model: TrainedModel, by: str, n_features: int
-) -> Hyperplane | None:
-    """Return the hyperplane of a model of two labels, with the weights of the shown features;
-    otherwise None.
-    """
-    if len(model.fitted.labels) != 2 or not inspector.has_association:
-        return None
-    weights = inspector.log_odds(1)
-    shown = np.unique(np.concatenate([inspector.best(k, by, n_features) for k in (0, 1)]))
-    order = shown[np.argsort(-weights[shown], kind="stable")]
-    scorer = model.fitted.scorer
-    negative, positive = model.fitted.labels
-    weighed = tuple((inspector.name(j), float(weights[j])) for j in order.tolist())
-    return Hyperplane(positive, negative, scorer.bias_of(1) - scorer.bias_of(0), weighed)
 
 
 def _word(inspector: Inspector, model: TrainedModel, word: str) -> WordView:

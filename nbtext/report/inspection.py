@@ -233,15 +233,6 @@ def _layout(inspection: Inspection, screen: Screen) -> Iterator[RenderableType]:
             for a, b, *numbers in pairs
         )
         yield new_table(*CONFUSED_COLUMNS, rows=rows, texts=(0, 1))
-    if (plane := inspection.hyperplane) is not None:
-        yield ""
-        labels = f"{printable(plane.positive)} against {printable(plane.negative)}"
-        yield Text.assemble(
-            ("hyperplane  ", "bold"), f"log-odds of {labels} = {plane.bias:+.4f} + Σ weight · value"
-        )
-        yield _words(
-            [(feature, f"{weight:+.3f}") for feature, weight in plane.weights], screen.width
-        )
     criterion = CRITERIA[inspection.by]
     decisions = {each.label: each for each in inspection.decisions or ()}
     for view in inspection.labels:

@@ -152,7 +152,6 @@ def test_shared_rows_change_nothing(scorer: LinearScorer, block: int) -> None:
     np.testing.assert_allclose(other.sums(), one.sums(), rtol=1e-15)
     for k in range(scorer.n_classes):
         np.testing.assert_array_equal(other.of(k), one.of(k))
-        np.testing.assert_array_equal(np.array(other.entries(k)), np.array(one.entries(k)))
         np.testing.assert_array_equal(
             shared.column_weights(columns, k), scorer.column_weights(columns, k)
         )

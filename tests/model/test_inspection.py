@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.scorer import ClassWeights
 from nbtext.documents.batch import join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -65,18 +64,6 @@ def test_the_textbook() -> None:
     assert china.log_odds == pytest.approx(log(6 / 14) - log(2 / 9))
     assert [view.prior for view in found.labels] == pytest.approx([3 / 4, 1 / 4])
     assert found.chosen_by == "given"
-
-
-def test_two_labels_are_a_hyperplane() -> None:
-    """Its bias and weights give the log-odds of the second label, to the last digit."""
-    classifier = TextClassifier(smoothing=1.0, calibrate=False).fit(*CHINA)
-    plane = inspect(classifier, by="log-odds").hyperplane
-    assert plane is not None
-    weights = dict(plane.weights)
-    log_odds = plane.bias + 3 * weights["chinese"] + weights["tokyo"] + weights["japan"]
-    posterior = classifier.predict_log_proba(["Chinese Chinese Chinese Tokyo Japan"])[0]
-    assert log_odds == pytest.approx(posterior[1] - posterior[0], abs=1e-12)
-    assert (plane.positive, plane.negative) == ("japan", "china")
 
 
 @pytest.mark.parametrize("model", EVENT_MODELS)
@@ -293,20 +280,3 @@ def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], 
                 np.testing.assert_allclose(
                     scores[found], scores[order[scores[order] > 0]], atol=1e-12
                 )
-
-
-@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm"])
-def test_no_label_is_compared_with_all_features(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Inspecting and explaining take time for the stored weights, not for labels times features."""
-    rows: list[int] = []
-    dense = ClassWeights.row
-    monkeypatch.setattr(ClassWeights, "row", lambda self, k: rows.append(k) or dense(self, k))
-    texts = [f"word{n % 9} more{n} of{n % 20}" for n in range(100)]
-    labels = [str(n % 20) for n in range(100)]
-    classifier = TextClassifier(model=model).fit(texts, labels)
-    for by in CRITERIA:
-        assert len(inspect(classifier, by=by, words=["of3"]).labels) == 20
-    assert len(classifier.explain(texts[:5])) == 5
-    assert rows == []
