@@ -107,22 +107,31 @@ class LeftOut:
 
         frequencies  (n_features,), documents of the corpus that have each feature
         """
-        documents = self.documents
-        counts = documents.counts * (frequencies[documents.indices] == 1)
-        found = documents.sum_entries(counts) * (self.all_copies == 1)
-        repeated = np.flatnonzero(self.all_copies > 1)  # few: without them, no array of all entries
-        if len(repeated):
-            documents = documents.take(repeated)
-            copies = self.all_copies[repeated][documents.entry_documents]
-            is_unseen = frequencies[documents.indices] == copies
-            found[repeated] = documents.sum_entries(documents.counts * is_unseen)
-        return np.asarray(found)
+        return sum_unseen(self.documents, self.all_copies, frequencies)
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
         """Return the scores (n, n_classes) with those of the pairs replaced."""
         replaced = scores.copy()
         replaced[self.rows, self.classes] = own
         return replaced
+
+
+def sum_unseen(
+    documents: DocumentCounts, copies: NDArray[np.int64], frequencies: NDArray[np.int64]
+) -> Floats:
+    """Return the sum of the counts (or weights) of the features of each document that no other
+    document has, except for its copies, (n_documents,).
+
+    copies       (n_documents,), documents of the corpus with the content of each one; 0: the sum
+                 is 0
+    frequencies  (n_features,), documents of the corpus that have each feature
+    """
+    is_rare = frequencies <= copies.max(initial=0)
+    entries = np.flatnonzero(is_rare[documents.indices])  # few
+    owners = entry_rows(np.searchsorted(entries, documents.indptr))
+    is_unseen = (frequencies[documents.indices[entries]] == copies[owners]) & (copies[owners] > 0)
+    values = documents.counts[entries[is_unseen]]
+    return np.bincount(owners[is_unseen], values, len(documents)).astype(np.float64, copy=False)
 
 
 class Compile(Protocol):

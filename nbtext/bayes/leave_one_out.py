@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
-from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.event_model import EventModel, LeftOut, sum_unseen
 from nbtext.bayes.scorer import Floats
-from nbtext.features.csr import entries_of, entry_rows, run_starts
+from nbtext.features.csr import entries_of, run_starts
 from nbtext.features.document_counts import (
     EMPTY_HASH,
     DocumentCounts,
     concatenate,
-    count_copies,
     number_contents,
 )
 from nbtext.parallel import parallel_calls
@@ -302,9 +301,10 @@ class LeaveOneOut(LeftOutDocuments):
         # what is left of documents without a known word may be rounding errors alone, which depend
         # on the label, and would decide between equal priors
         rows = np.flatnonzero(self.n_known <= 0)
-        priors = self.take(rows).log_priors()
-        is_prior = np.isclose(known[rows], priors, rtol=0, atol=ROUNDING)
-        known[rows] = np.where(is_prior, priors, known[rows])
+        if len(rows):
+            priors = self.take(rows).log_priors()
+            is_prior = np.isclose(known[rows], priors, rtol=0, atol=ROUNDING)
+            known[rows] = np.where(is_prior, priors, known[rows])
         return known
 
     @LazyProperty
@@ -330,21 +330,10 @@ def count_hapaxes(
     is_new  (n_documents,), which documents are not part of the statistics; they have none; None:
             all are part of them
     """
-    if is_new is not None:
-        found = np.zeros(len(documents))
-        found[~is_new] = count_hapaxes(statistics, documents.filter(~is_new))
-        return found
-    copies = count_copies(documents)
-    maximum = copies[np.diff(documents.indptr) > 0].max(initial=0)
-    frequencies = statistics.document_frequencies
-    entries = np.flatnonzero((frequencies <= maximum)[documents.indices])
-    owners = entry_rows(np.searchsorted(entries, documents.indptr))
-    is_hapax = frequencies[documents.indices[entries]] == copies[owners]
-    return np.bincount(
-        owners[is_hapax],
-        weights=documents.counts[entries[is_hapax]],
-        minlength=len(documents),
-    ).astype(np.float64)
+    contents = number_contents(documents)
+    is_old = np.ones(len(documents), dtype=bool) if is_new is None else ~is_new
+    copies = np.bincount(contents[is_old], minlength=len(documents))[contents] * is_old
+    return sum_unseen(documents, copies, statistics.document_frequencies)
 
 
 class ScoredCorpus:

@@ -344,14 +344,6 @@ def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
     return numbers
 
 
-def count_copies(documents: DocumentCounts) -> NDArray[np.int64]:
-    """Return the number of documents with the content of each document, itself included,
-    (n_documents,).
-    """
-    contents = number_contents(documents)
-    return np.bincount(contents)[contents]
-
-
 def count_repeated(documents: DocumentCounts) -> int:
     """Return how many documents repeat another one. Documents without a token are not counted."""
     contents = number_contents(documents.filter(np.diff(documents.indptr) > 0))
