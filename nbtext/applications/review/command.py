@@ -129,22 +129,18 @@ def _apply(given: Review, decisions: str) -> None:
         rows = first[0].rows if first is not None else None
         if given.input.separate_fields and rows is not None:
             raise refuse("separate_fields", "the documents keep their fields")
-        suffix = content_suffix(output) if output != STANDARD_INPUT else ""
         lines = FORMATS["jsonl"]
-        own = (
-            lines
-            if rows is None or not FORMATS[rows.format].writes("labels")
-            else FORMATS[rows.format]
-        )
-        written = (
-            own
-            if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes)
-            else lines
-        )
+        written = lines
+        if rows is not None and FORMATS[rows.format].writes("labels"):
+            written = FORMATS[rows.format]
+        suffix = content_suffix(output)
+        is_other = suffix in lines.suffixes and suffix not in written.suffixes
+        if output_format is not None or is_other:
+            written = lines
         check_suffix(output, written.suffixes, f"the documents are written as {written.name}")
         if rows is not None and written.name == rows.format:
 
-            def corrected() -> Iterator[ChangedRows]:
+            def change_rows() -> Iterator[ChangedRows]:
                 for batch, labels in decided:
                     if batch.rows is None or batch.rows.format != rows.format:
                         what = f"its format is not {rows.format}, the format of the first SOURCE"
@@ -153,7 +149,7 @@ def _apply(given: Review, decisions: str) -> None:
                     yield ChangedRows(batch.rows, labels=labels)
 
             target = Target(output, lambda: running.result_file(given.result, "jsonl"))
-            FORMATS[rows.format].load("writer")(corrected(), target, input_settings)
+            written.load("writer")(change_rows(), target, input_settings)
             return
         names = source.field_names
         records = (

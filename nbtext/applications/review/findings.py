@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import zip_longest
 from operator import add
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nbtext.applications.review import label_noise
 from nbtext.applications.review.settings import FINDINGS
-from nbtext.bayes.class_statistics import LabelSets, count_label_sets
+from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.conformal import (
     QUANTILE,
     Quantiles,
@@ -25,7 +25,7 @@ from nbtext.bayes.conformal import (
 )
 from nbtext.documents.batch import Batch
 from nbtext.documents.text_kind import describe_non_text
-from nbtext.features.csr import Floats, Integers, select_class
+from nbtext.features.csr import Floats, Integers
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.matrix_counter import require_counts
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
@@ -118,8 +118,7 @@ class ReviewReader:
         self.features = features
         self._executor = ThreadExecutor(jobs)
         # by the numbers of their blocks and rows
-        self._read: dict[int, ReviewedDocument] = {}
-        self._unread: dict[int, ReviewedDocument] = {}
+        self._documents: dict[int, ReviewedDocument] = {}
         self._parts: list[CorpusCounts] = []
 
     def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
@@ -143,11 +142,9 @@ class ReviewReader:
         groups = []
         for row in range(len(batch)):
             number = block * MAX_ROWS + row
-            document = describe_document(batch, row, is_other=block >= MAX_BLOCKS)
-            if row in batch.problems:
-                self._unread[number] = document
-            else:
-                self._read[number] = document
+            is_other = block >= MAX_BLOCKS
+            self._documents[number] = describe_document(batch, row, is_other=is_other)
+            if row not in batch.problems:
                 groups.append(str(number))
         return replace(
             batch.drop(batch.problems),
@@ -158,15 +155,15 @@ class ReviewReader:
         )
 
     def finish(self) -> ReviewedCorpus:
-        """Return all documents that were read, in order."""
+        """Return all documents, in order."""
         counts = reduce(add, self._parts)
         rows = counts.sample
-        if rows.groups is not None:
-            rows = replace(rows.take(np.argsort(rows.groups.astype(np.int64))), groups=None)
-        read, unread = (
-            [documents[number] for number in sorted(documents)]
-            for documents in (self._read, self._unread)
-        )
+        groups = rows.groups if rows.groups is not None else np.zeros(0)
+        numbers = groups.astype(np.int64)
+        order = np.argsort(numbers)
+        rows = replace(rows.take(order), groups=None)
+        read = [self._documents.pop(number) for number in numbers[order].tolist()]
+        unread = [self._documents[number] for number in sorted(self._documents)]
         return ReviewedCorpus(read, unread, rows, counts.statistics.n_features, counts.vocabulary)
 
 
@@ -209,7 +206,7 @@ def judge_by_others(
     likelihoods = np.full(len(classes), np.nan)
     likelihoods[rows[noise.rows]] = noise.log_likelihoods
     distribution = Quantiles.of(likelihoods[np.isfinite(likelihoods)])
-    return Judgment(labels, replace(noise, rows=rows[noise.rows]), likelihoods, distribution)
+    return Judgment(labels, noise._replace(rows=rows[noise.rows]), likelihoods, distribution)
 
 
 LABEL_ERROR, CONFLICTING, DUPLICATE, NEAR_DUPLICATE, LEAK, OUTLIER, NOT_TEXT = FINDINGS
@@ -355,7 +352,7 @@ def judge_pairs(corpus: ReviewedCorpus) -> label_noise.PairNoise:
     noise = label_noise.estimate_pair_noise(
         counts, sets, corpus.n_features, len(labels), is_vocabulary=is_vocabulary
     )
-    return replace(noise, documents=rows[noise.documents])
+    return noise._replace(documents=rows[noise.documents])
 
 
 def _label_documents(corpus: ReviewedCorpus) -> tuple[Integers, DocumentCounts, LabelSets]:
@@ -405,9 +402,8 @@ def find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
     """Yield the pairs of labels of which one is often given to documents of the other one."""
     noise = judgment.noise
     labels = judgment.labels
-    shares = noise.expected / np.maximum(
-        noise.given_documents[noise.given], np.finfo(np.float64).tiny
-    )
+    n_given = np.bincount(noise.given, noise.expected)[noise.given]
+    shares = noise.expected / np.maximum(n_given, np.finfo(np.float64).tiny)
     is_reported = (
         (noise.true != noise.given) & (noise.expected >= MIN_CONFUSED) & (shares >= MIN_SHARE)
     )
@@ -512,31 +508,29 @@ def weigh_words(
     None for other findings, and if features are hashed.
     """
     own = corpus.own
-    labels = known_labels(own.documents)
-    _, labeled, sets = _label_documents(own)
-    known = count_label_sets(labeled, sets, n_features=own.n_features, n_labels=len(labels))
-    totals = known.document_frequencies
     places = {document: row for row, document in enumerate(own.documents)}
+    has_word = own.counts.binarize().matrix(own.n_features).tocsc()
+    is_labeled = np.array([document.labels is not None for document in own.documents])
 
-    def share(label: str | None, other: str | None, columns: Integers, n_own: int) -> Floats:
-        """Return the share of the documents of a label, or of those without the other label, with
-        each word, without `n_own` times the document itself.
-        """
-        k = labels.index(label or other or "")
-        with_word = select_class(known.indptr, known.classes, known.documents, columns, k)
-        size = known.class_documents[k]
-        if label is None:
-            with_word = totals[columns] - with_word
-            size = known.n_documents - size
-        return np.asarray((with_word - n_own + HALF) / (size - n_own + 2 * HALF))
+    @cache
+    def has(label: str) -> NDArray[np.bool_]:
+        return np.array([label in (document.labels or ()) for document in own.documents])
 
     for finding in findings:
         if finding.finding != LABEL_ERROR or own.vocabulary is None:
             yield None
             continue
         row = places[finding.documents[0]]
-        columns = own.counts.slice(row, row + 1).indices.astype(np.int64)
-        likely = share(finding.likely_label, finding.label, columns, 0)
-        given = share(finding.label, finding.likely_label, columns, 1)
+        columns = own.counts.slice(row, row + 1).indices
+        shares = []
+        for label, other in (
+            (finding.likely_label, finding.label),
+            (finding.label, finding.likely_label),
+        ):
+            # the documents with the label, or those without the other one
+            is_compared = is_labeled & (has(label) if label is not None else ~has(other or ""))
+            is_compared[row] = False
+            n_with_word = is_compared.astype(np.int64) @ has_word[:, columns]
+            shares.append((n_with_word + HALF) / (is_compared.sum() + 2 * HALF))
         terms = map(own.vocabulary.term, columns.tolist())
-        yield dict(zip(terms, np.log(likely / given).tolist(), strict=True))
+        yield dict(zip(terms, np.log(shares[0] / shares[1]).tolist(), strict=True))

@@ -6,9 +6,9 @@ Of documents with several labels: how probably a label of a document is wrong, o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
+from nbtext.features.csr import entries_of, entry_rows
 from nbtext.features.document_counts import DocumentCounts
 
 # that judge the labels; with two labels, the second one equals the first
@@ -39,8 +40,7 @@ CALIBRATION_SCORES = 1 << 22  # documents times labels to which the calibrations
 PSEUDO_COUNTS = 5  # of each pair of a true and a given label, on average
 
 
-@dataclass(frozen=True, eq=False)
-class LabelNoise:
+class LabelNoise(NamedTuple):
     """How probable each label of a corpus is, given the other documents.
 
     Memory is bounded for many labels: each document keeps the probabilities of its MAX_LABELS most
@@ -55,7 +55,6 @@ class LabelNoise:
                        and the noise
     true, given        (n_pairs,), pairs of a true and a given label
     expected           (n_pairs,), expected number of documents of each pair
-    n_classes          number of labels
     log_likelihoods    (n_judged,), log p(x) per distinct token in nats; NaN for a document without
                        known tokens
     """
@@ -66,7 +65,6 @@ class LabelNoise:
     true: NDArray[np.int64]
     given: NDArray[np.int64]
     expected: Floats
-    n_classes: int
     log_likelihoods: Floats
 
     @property
@@ -74,13 +72,6 @@ class LabelNoise:
         """The estimated share of documents whose given label is wrong."""
         total = self.expected.sum()
         return float(1 - self.expected[self.true == self.given].sum() / total) if total else 0.0
-
-    @property
-    def given_documents(self) -> Floats:
-        """The number of judged documents of each given label, (n_classes,)."""
-        return np.bincount(self.given, weights=self.expected, minlength=self.n_classes).astype(
-            np.float64
-        )
 
 
 def estimate_label_noise(
@@ -123,7 +114,8 @@ def estimate_label_noise(
     ]
     corpora = [corpus.drop_single_documents() for corpus in corpora]
     if not len(corpora[0].documents):
-        return judge_none(n_classes)
+        nothing = np.zeros(0, dtype=np.int64)
+        return LabelNoise(nothing, nothing, np.zeros(0), nothing, nothing, np.zeros(0), np.zeros(0))
     fitted = [
         calibrate_with_noise(corpus.first(max(1, CALIBRATION_SCORES // n_classes)))
         for corpus in corpora
@@ -149,13 +141,7 @@ def estimate_label_noise(
         labels.append(best)
         posteriors.append(values)
     found = estimate_noise(np.concatenate(posteriors), np.concatenate(labels), given, n_classes)
-    return LabelNoise(order[places], *found, n_classes, np.concatenate(likelihoods))
-
-
-def judge_none(n_classes: int) -> LabelNoise:
-    numbers = np.zeros(0, dtype=np.int64)
-    floats = np.zeros(0)
-    return LabelNoise(numbers, numbers, floats, numbers, numbers, floats, n_classes, floats)
+    return LabelNoise(order[places], *found, np.concatenate(likelihoods))
 
 
 def average_posteriors(posteriors: list[Floats]) -> Floats:
@@ -271,8 +257,7 @@ class NoiseRates(NamedTuple):
         return np.asarray(added / (added + given)), np.asarray(missing / (missing + absent))
 
 
-@dataclass(frozen=True, eq=False)
-class PairNoise:
+class PairNoise(NamedTuple):
     """The pairs of a document and a label that are probably wrong.
 
     documents   (n_pairs,)
@@ -280,7 +265,6 @@ class PairNoise:
     is_given    (n_pairs,), whether the document has the label, which should be removed; else it
                 should be added
     wrong       (n_pairs,), the probability that the pair is wrong
-    n_documents  number of documents that were judged
     n_given     given pairs that were judged
     n_wrong     expected number of given pairs that are wrong
     n_missing   expected number of pairs that are missing
@@ -290,7 +274,6 @@ class PairNoise:
     labels: NDArray[np.int64]
     is_given: NDArray[np.bool_]
     wrong: Floats
-    n_documents: int
     n_given: int
     n_wrong: float
     n_missing: float
@@ -327,7 +310,7 @@ def estimate_pair_noise(
     corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), documents, sets, n_hapax)
     if len(corpus.left_out) < 2 or n_labels == 0:
         nothing = np.zeros(0, dtype=np.int64)
-        return PairNoise(nothing, nothing, nothing.astype(bool), np.zeros(0), 0, 0, 0.0, 0.0)
+        return PairNoise(nothing, nothing, nothing.astype(bool), np.zeros(0), 0, 0.0, 0.0)
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents
     cells, probabilities = _judge(corpus.first(MAX_AT_ONCE), fit, sizes)
@@ -335,19 +318,19 @@ def estimate_pair_noise(
     parts = []
     start = 0
     for part in corpus.split(MAX_AT_ONCE):
-        parts.append(_find_wrong(part, fit, rates, sizes, minimum, start))
+        found = _find_wrong(part, _judge(part, fit, sizes), rates, minimum)
+        parts.append(found._replace(documents=order[start + found.documents]))
         start += len(part.documents)
-    found, wrong, counts = (list(each) for each in zip(*parts, strict=True))
-    rows, labels, is_given = (np.concatenate(each) for each in zip(*found, strict=True))
-    totals = np.sum(counts, axis=0).tolist()
+    columns: Any = zip(*parts, strict=True)
+    rows, labels, is_given, wrong, n_given, n_wrong, n_missing = columns
     return PairNoise(
-        order[rows],
-        labels,
-        is_given,
+        np.concatenate(rows),
+        np.concatenate(labels),
+        np.concatenate(is_given),
         np.concatenate(wrong),
-        int(totals[0]),
-        int(totals[1]),
-        *totals[2:],
+        sum(n_given),
+        sum(n_wrong),
+        sum(n_missing),
     )
 
 
@@ -370,47 +353,35 @@ def _judge(
 
 
 def _find_wrong(
-    corpus: RelevanceLeaveOneOut,
-    fit: MultilabelFit,
-    rates: NoiseRates,
-    sizes: NDArray[np.int64],
-    minimum: float,
-    start: int,
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], Floats, list[float]]:
-    """Return the wrong pairs of a part of a corpus: rows, labels, and whether they are given; their
-    probabilities.
-
-    The last item: documents and given pairs that were judged, and the expected numbers of wrong and
-    of missing pairs.
-
-    start  the row of the first document
-    """
-    cells, probabilities = _judge(corpus, fit, sizes)
+    corpus: RelevanceLeaveOneOut, judged: tuple[Cells, Floats], rates: NoiseRates, minimum: float
+) -> PairNoise:
+    """Return the wrong pairs of a part of a corpus; its documents are numbered from 0."""
+    cells, probabilities = judged
     given, missing = rates.wrong(probabilities)
     absent = cells.documents - cells.positives
-    counts = [
-        float(corpus.left_out.all_copies[np.unique(cells.contents)].sum()),
-        float(cells.positives.sum()),
-        float((given * cells.positives).sum()),
-        float((missing * absent).sum()),
-    ]
     is_found = ((given > minimum) & (cells.positives > 0)) | ((missing > minimum) & (absent > 0))
     found = np.flatnonzero(is_found)
     # from contents to their documents
     by_content = np.argsort(corpus.contents, kind="stable")
-    bounds = np.searchsorted(corpus.contents[by_content], np.arange(len(corpus.left_out) + 1))
-    copies = corpus.left_out.all_copies[cells.contents[found]]
-    owners = np.repeat(found, copies)
-    first = np.repeat(bounds[cells.contents[found]], copies)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(copies) - copies, copies)
-    rows = by_content[first + within]
+    starts = np.searchsorted(corpus.contents[by_content], np.arange(len(corpus.left_out) + 1))
+    bounds, places = entries_of(starts, cells.contents[found])
+    rows = by_content[places]
+    owners = found[entry_rows(bounds)]
     labels = cells.labels[owners].astype(np.int64)
     n_labels = corpus.counts.statistics.n_classes
     keys = corpus.sets.entry_sets * n_labels + corpus.sets.classes
     is_given = np.isin(corpus.documents.classes[rows].astype(np.int64) * n_labels + labels, keys)
     wrong = np.where(is_given, given[owners], missing[owners])
     is_wrong = wrong > minimum
-    return (rows[is_wrong] + start, labels[is_wrong], is_given[is_wrong]), wrong[is_wrong], counts
+    return PairNoise(
+        rows[is_wrong],
+        labels[is_wrong],
+        is_given[is_wrong],
+        wrong[is_wrong],
+        n_given=int(cells.positives.sum()),
+        n_wrong=float((given * cells.positives).sum()),
+        n_missing=float((missing * absent).sum()),
+    )
 
 
 def _log_odds(probabilities: Floats) -> Floats:

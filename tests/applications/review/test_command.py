@@ -146,7 +146,7 @@ def test_confused_labels_are_two_documents_and_two_percent(
     given = np.array([0, 1, 1])
     expected = np.array([500.0, n_given - n_wrong, n_wrong])
     noise = LabelNoise(
-        nothing.astype(int), nothing.astype(int), nothing, true, given, expected, 2, nothing
+        nothing.astype(int), nothing.astype(int), nothing, true, given, expected, nothing
     )
     found = [*find_confused(Judgment(("ham", "spam"), noise, nothing, None))]
     assert [(each.label, each.true_label, each.documents) for each in found] == [
