@@ -93,7 +93,7 @@ MAX_APPLICATION_TOKENS = {
     "compare": 6_598,
     "diff": 1_985,
     "export": 5_933,
-    "label": 9_837,
+    "label": 9_630,
     "prevalence": 5_953,
     "review": 10_818,
     "sample": 1_252,

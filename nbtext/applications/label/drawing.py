@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nbtext.errors import printable
 from nbtext.model.explanation import Explanation
@@ -62,13 +63,11 @@ class Drawing:
     """The lines of a screen, at most its height.
 
     top      the first line of the text that is shown
-    max_top  the largest possible one
     page     number of lines of the text that are shown
     """
 
     lines: tuple[str, ...]
     top: int
-    max_top: int
     page: int
 
 
@@ -121,30 +120,27 @@ def draw(view: View, screen: Screen, height: int) -> Drawing:
     top = (
         view.top if view.top is not None else _find_large_weights(view.weights, screen.width, page)
     )
-    max_top = max(0, len(lines) - page)
-    top = max(0, min(top, max_top))
+    top = max(0, min(top, len(lines) - page))
     shown = lines[top : top + page]
     hidden = ((top, "above"), (len(lines) - top - len(shown), "below"))
     parts = [f"{number} lines {place}" for number, place in hidden if number]
     rest = (f"── {', '.join(parts)} " if parts else "").ljust(screen.width, "─")[: screen.width]
     shown += [""] * (page - len(shown))
-    return Drawing(
-        (header, *shown, _line(rest, screen, "dim"), *choices, *bottom), top, max_top, page
-    )
+    return Drawing((header, *shown, _line(rest, screen, "dim"), *choices, *bottom), top, page)
 
 
 def _find_large_weights(weights: Sequence[Sequence[float]], width: int, page: int) -> int:
     """Return about how many lines precede the words of large weight; 0 if the beginning has enough
     of them.
     """
-    flat = [abs(weight) for marks in weights for weight in marks]
+    flat = np.abs([weight for marks in weights for weight in marks])
     size = width * page
     if len(flat) <= size:
         return 0
-    sums = [0.0, *accumulate(flat)]
-    starts = range(0, len(flat) - size + width, width)
-    found = [sums[min(start + size, len(flat))] - sums[start] for start in starts]
-    best = max(range(len(found)), key=found.__getitem__)
+    sums = np.concatenate(([0.0], np.cumsum(flat)))
+    starts = np.arange(0, len(flat) - size + width, width)
+    found = sums[np.minimum(starts + size, len(flat))] - sums[starts]
+    best = int(np.argmax(found))
     return 0 if found[0] >= ENOUGH_WEIGHT * found[best] else best
 
 
@@ -152,37 +148,24 @@ def _draw_choices(
     choices: Sequence[tuple[str, str, bool]], screen: Screen, max_lines: int
 ) -> list[str]:
     """Return the keys of the labels in columns, as many as there is space for."""
-    from rich.cells import cell_len, set_cell_size
     from rich.text import Text
 
     if not choices:
         return [_line("no label yet: press n and type one", screen, "")]
-    names = [printable(name) for _, name, _ in choices]
-    size = min(max(map(cell_len, names)), MAX_LABEL, screen.width - 4)
+    labels = [Text(printable(name), "reverse" if is_on else "") for _, name, is_on in choices]
+    size = min(max(label.cell_len for label in labels), MAX_LABEL, screen.width - 4)
+    cells = []
+    for (key, _, _), label in zip(choices, labels, strict=True):
+        label.truncate(size, overflow="ellipsis", pad=True)
+        cells.append(Text.assemble((f"{key} ", "bold cyan"), label, "  "))
     n_columns = max(1, screen.width // (size + 4))
-    n_lines = min(-(-len(choices) // n_columns), max(1, max_lines))
+    n_lines = min(-(-len(cells) // n_columns), max(1, max_lines))
     shown = n_lines * n_columns
-    lines = []
-    for start in range(n_lines):
-        line = Text(no_wrap=True)
-        for place in range(start, min(shown, len(choices)), n_lines):
-            key, _, is_on = choices[place]
-            name = (
-                names[place]
-                if cell_len(names[place]) <= size
-                else set_cell_size(names[place], size - 1) + "…"
-            )
-            line.append(f"{key} ", "bold cyan").append(
-                set_cell_size(name, size), "reverse" if is_on else ""
-            )
-            line.append("  ")
-        lines.append(format_screen([line], screen).rstrip("\n"))
-    if shown < len(choices):
-        lines[-1] = _line(
-            f"… and {len(choices) - shown + n_columns} more labels: press n and type one",
-            screen,
-            "dim",
-        )
+    rows = [Text(no_wrap=True).join(cells[start:shown:n_lines]) for start in range(n_lines)]
+    lines = [format_screen([row], screen).rstrip("\n") for row in rows]
+    if shown < len(cells):
+        n_more = len(cells) - shown + n_columns
+        lines[-1] = _line(f"… and {n_more} more labels: press n and type one", screen, "dim")
     return lines
 
 

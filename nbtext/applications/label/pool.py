@@ -176,29 +176,17 @@ class AnswerFile:
 
     def _parse(self, line: bytes, where: str) -> Answer:
         """Return the answer of a line."""
-        record = parse_object(line)
-        if record is None:
-            raise InputError(
-                "is not an answer of nbtext label: a JSON object is expected",
-                where=where,
-                hint=HINT,
-            )
+        record = parse_object(line) or {}
+        identity = record.get(ID)
         texts = tuple(record.get(field) for field in self._fields)
-        if not isinstance(record.get(ID), str) or not all(isinstance(text, str) for text in texts):
-            names = ", ".join((ID, *self._fields))
-            raise InputError(
-                f"is not an answer of nbtext label: it needs {names} as text",
-                where=where,
-                hint=HINT,
-            )
         given: Any = record.get(LABEL)
-        self.has_lists = self.has_lists or isinstance(given, list)
         labels = tuple(given) if isinstance(given, list) else (given,)
-        if not all(isinstance(label, str) for label in labels):
-            raise InputError(
-                "is not an answer of nbtext label: it has no label", where=where, hint=HINT
-            )
+        if not all(isinstance(each, str) for each in (identity, *texts, *labels)):
+            names = ", ".join((ID, *self._fields, LABEL))
+            what = f"is not an answer of nbtext label, a JSON object with {names}"
+            raise InputError(what, where=where, hint=HINT)
+        self.has_lists = self.has_lists or isinstance(given, list)
         for label in labels:
             check_label(label, where=where)
-        document = PoolDocument(record[ID], tuple(map(str, texts)))
+        document = PoolDocument(str(identity), tuple(map(str, texts)))
         return Answer(document, tuple(dict.fromkeys(labels)), line.removesuffix(b"\n") + b"\n")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from nbtext.applications.label import keyboard
 from nbtext.applications.label.drawing import (
     HELP,
+    MAX_CHARACTERS,
     Drawing,
     View,
     draw,
@@ -75,7 +76,7 @@ class LabelingScreen:
         self._is_help = self._is_finished = False
         self._size = shutil.get_terminal_size()
         self._view = View("", (), (), "", (), "")
-        self._drawing = Drawing((), 0, 0, 0)
+        self._drawing = Drawing((), 0, 0)
         self._show_document()
 
     def run(self) -> None:
@@ -101,32 +102,33 @@ class LabelingScreen:
         elif self._is_help:
             self._is_help = False
         elif key in SCROLL:
-            self._view = replace(self._view, top=SCROLL[key](self._drawing))
-        elif key in self._commands():
-            self._commands()[key]()
+            n_lines, n_pages = SCROLL[key]
+            shown = self._drawing
+            self._view = replace(self._view, top=shown.top + n_lines + n_pages * shown.page)
+        elif key == keyboard.ENTER:
+            self._accept()
+        elif key == "s":
+            self._do(self._session.skip)
+        elif key == "u":
+            self._do(self._session.undo)
+        elif key == "q":
+            self._is_finished = True
+        elif key == "?":
+            self._is_help = True
+        elif key == "/":
+            self._prompt = ("search", "")
+        elif key == "n":
+            self._prompt = ("label", "")
         elif key in KEYS and KEYS.index(key) < len(self._session.labels):
             self._choose(self._session.labels[KEYS.index(key)])
         elif key.isprintable() and len(key) == 1:
             self._message = "no label has this key; ? shows the keys"
 
-    def _commands(self) -> dict[str, Callable[[], None]]:
-        def put(name: str, value: object) -> Callable[[], None]:
-            return lambda: setattr(self, name, value)
-
-        return {
-            keyboard.ENTER: self._accept,
-            "s": lambda: self._do(self._session.skip),
-            "u": lambda: self._do(self._session.undo),
-            "q": put("_is_finished", True),
-            "?": put("_is_help", True),
-            "/": put("_prompt", ("search", "")),
-            "n": put("_prompt", ("label", "")),
-        }
-
     def _accept(self) -> None:
         """Save the labels that are switched on: at first those that are predicted."""
         if self._chosen or self._is_switched:
-            self._answer(tuple(label for label in self._session.labels if label in self._chosen))
+            labels = tuple(label for label in self._session.labels if label in self._chosen)
+            self._do(lambda: self._session.answer(labels))
         else:
             self._message = "no prediction to accept: press the key of a label, or n to type one"
 
@@ -134,10 +136,7 @@ class LabelingScreen:
         if self._is_switched:
             self._chosen ^= {label}
         else:
-            self._answer((label,))
-
-    def _answer(self, labels: tuple[str, ...]) -> None:
-        self._do(lambda: self._session.answer(labels))
+            self._do(lambda: self._session.answer((label,)))
 
     def _do(self, action: Callable[[], str | None]) -> None:
         """Change the session, and show its next document; after an error, the document stays."""
@@ -234,14 +233,16 @@ class LabelingScreen:
             sys.stdout.flush()
 
 
-SCROLL: dict[str, Callable[[Drawing], int]] = {
-    keyboard.UP: lambda shown: shown.top - 1,
-    keyboard.DOWN: lambda shown: shown.top + 1,
-    keyboard.PAGE_UP: lambda shown: shown.top - shown.page,
-    keyboard.PAGE_DOWN: lambda shown: shown.top + shown.page,
-    " ": lambda shown: shown.top + shown.page,
-    keyboard.HOME: lambda _: 0,
-    keyboard.END: lambda shown: shown.max_top,
+MANY = MAX_CHARACTERS  # pages, more than any text has
+# the lines and the pages by which a key scrolls
+SCROLL = {
+    keyboard.UP: (-1, 0),
+    keyboard.DOWN: (1, 0),
+    keyboard.PAGE_UP: (0, -1),
+    keyboard.PAGE_DOWN: (0, 1),
+    " ": (0, 1),
+    keyboard.HOME: (0, -MANY),
+    keyboard.END: (0, MANY),
 }
 
 

@@ -84,18 +84,13 @@ class Learner:
             self._fitted = None
 
     def remove(self, document: PoolDocument, labels: Labels) -> None:
-        """Subtract a document that was added."""
-        assert self._counts is not None  # something was added
-        self._added.remove((document, labels))
-        if self._counts.statistics.is_fractional:  # differences of fractions are rounded
-            added = self._added
-            self._added = []
-            self._counts = self._initial
-            self.add(added)
-        else:
-            counts = self._counts - self._count([(document, labels)])
-            self._counts = counts if counts.statistics.n_documents else None
+        """Take back a document that was added: the others are counted again."""
+        added = self._added
+        added.remove((document, labels))
+        self._added = []
+        self._counts = self._initial
         self._fitted = None
+        self.add(added)
 
     def explain(self, document: PoolDocument) -> list[Explanation]:
         """Return the explanation of the predicted label; of several, that of each. Empty without

@@ -309,13 +309,13 @@ def test_a_pool_is_a_sample_of_many_documents() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"not json\n", ":1: is not an answer of nbtext label: a JSON object is expected"),
-        (b'{"id": "1", "text": "x", "label": "a"}\n[1]\n', ":2: is not an answer"),
         (
-            b'{"text": "x", "label": "a"}\n',
-            ":1: is not an answer of nbtext label: it needs id, text as text",
+            b"not json\n",
+            ":1: is not an answer of nbtext label, a JSON object with id, text, label; name",
         ),
-        (b'{"id": "1", "text": "x"}\n', ":1: is not an answer of nbtext label: it has no label"),
+        (b'{"id": "1", "text": "x", "label": "a"}\n[1]\n', ":2: is not an answer"),
+        (b'{"text": "x", "label": "a"}\n', ":1: is not an answer"),
+        (b'{"id": "1", "text": "x"}\n', ":1: is not an answer"),
         (b'{"id": "1", "text": "x", "label": [1]}\n', ":1: is not an answer"),
         (b'{"id": "1", "text": "x", "label": "%s"}\n' % (b"x" * 1001), ":1: "),
         (b"\xff\xfe\n", ":1: is not an answer"),
