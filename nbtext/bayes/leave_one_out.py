@@ -32,8 +32,6 @@ from nbtext.parallel import parallel_calls
 from nbtext.records import LazyProperty, dataclass
 
 AT_ONCE = 4096  # rows that one thread scores at once
-# the same where the kernel does not score them, and there are several arrays on the way
-FEW_AT_ONCE = 256
 ROUNDING = 1e-9  # of a score, in nats
 
 
@@ -248,8 +246,7 @@ class LeaveOneOut(LeftOutDocuments):
         statistics = self.statistics
         left_out = self.left_out
         joint = self.model.choose_joint(statistics, self.documents, smoothings)
-        size = FEW_AT_ONCE if joint is None else AT_ONCE
-        parts = left_out.split(min(size, len(left_out) // self.jobs + 1))
+        parts = left_out.split(min(AT_ONCE, len(left_out) // self.jobs + 1))
         if joint is not None:
             calls = [partial(joint, statistics, part, smoothings=smoothings) for part in parts]
             scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)

@@ -80,6 +80,9 @@ def take_rows(
 
     columns  for each part, the new column of each feature; empty: features keep their columns
     """
+    n_rows = sum(len(part[0]) - 1 for part in parts)
+    if len(parts) == 1 and not columns and np.array_equal(selected, np.arange(n_rows)):
+        return parts[0]
     indices = [part[1] for part in parts]
     if columns:
         indices = [own[old] for own, old in zip(columns, indices, strict=True)]
