@@ -68,7 +68,6 @@ HALF = 0.5  # document that is added to those of a label, and of the rest, so th
 NO_CONTRAST = 0.0  # the score B if there is only one label
 MAX_FACTOR = 20.0  # T_k adds at most this multiple of μ to μ_k
 DISCOUNT = 0.8  # subtracted from the occurrences of each feature of a label
-FAR = 1e-280  # the sum of small numbers from which it has all digits
 
 
 class Smoothing(NamedTuple):
@@ -186,20 +185,16 @@ def contrast_labels(scores: Floats) -> Floats:
     rows = np.arange(n)
     best = scores.argmax(axis=1)
     differences = scores - scores[rows, best][:, None]
-    shares = np.exp(differences)
-    shares[rows, best] = 0.0
-    others = shares.sum(axis=1)  # of all labels but the best one
-    np.subtract(1 + others[:, None], shares, out=shares)  # of all labels but one
-    differences -= np.log(shares, out=shares)
-    far = np.flatnonzero(others < FAR)  # the exponentials lose their digits
-    differences[rows, best] = -np.log(np.maximum(others, FAR))
-    if len(far):
-        logits = scores[far] - scores[far, best[far]][:, None]
-        logits[np.arange(len(far)), best[far]] = -np.inf
-        second = logits.max(axis=1)
-        differences[far, best[far]] = -second - np.log(np.exp(logits - second[:, None]).sum(axis=1))
-    differences += np.log(n_labels - 1)
-    return np.asarray(differences)
+    others = differences.copy()
+    others[rows, best] = -np.inf
+    second = others.max(axis=1)
+    shares = np.exp(others - second[:, None])  # of all labels but the best one
+    sums = shares.sum(axis=1)
+    # of all labels but one, beside the best one, whose difference is 0
+    rest = 1 + np.exp(second)[:, None] * (sums[:, None] - shares)
+    differences -= np.log(rest)
+    differences[rows, best] = -second - np.log(sums)
+    return np.asarray(differences + np.log(n_labels - 1))
 
 
 left_out_products = choose_version(plain.left_out_products)

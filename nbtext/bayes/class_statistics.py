@@ -325,28 +325,19 @@ class ClassStatistics:
         """
         return documents.locate(self.indptr, self.classes)
 
-    def count_possible(self, documents: DocumentCounts) -> NDArray[np.int64]:
-        """Return how many copies of each document, taken alone, may be in this corpus, shape
-        (n_documents,).
-        """
+    def may_hold(self, documents: DocumentCounts) -> NDArray[np.bool_]:
+        """Return whether each document, taken alone, may be in this corpus, (n_documents,)."""
         keys = (
             documents.indices.astype(np.int64) * self.n_classes
             + documents.classes[documents.entry_documents]
         )
         known = np.append(self.entry_features * self.n_classes + self.classes, -1)
         places = np.searchsorted(known[:-1], keys)
-        is_counted = known[places] == keys
-        copies = np.zeros(len(keys), dtype=np.int64)
-        counted = places[is_counted]
-        copies[is_counted] = self.occurrences[counted] // documents.counts[is_counted]
-        if self.knows_documents:
-            copies[is_counted] = np.minimum(copies[is_counted], self.documents[counted])
-        possible = self.class_documents[documents.classes].astype(np.int64)
-        is_filled = np.diff(documents.indptr) > 0
-        if is_filled.any():
-            least = np.minimum.reduceat(copies, documents.indptr[:-1][is_filled])
-            possible[is_filled] = np.minimum(possible[is_filled], least)
-        return possible
+        is_held = known[places] == keys
+        is_held[is_held] = self.occurrences[places[is_held]] >= documents.counts[is_held]
+        n_missing = np.bincount(documents.entry_documents[~is_held], minlength=len(documents))
+        is_possible = (n_missing == 0) & (self.class_documents[documents.classes] > 0)
+        return np.asarray(is_possible)
 
     def __add__(self, other: ClassStatistics) -> ClassStatistics:
         """Return the statistics of both corpora, which have the same features and classes."""

@@ -175,24 +175,14 @@ def _f1_gains(
 ) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
     own = 2 * np.cumsum(truth == k) / (np.arange(1, len(truth) + 1) + support[k])
-    # F1 of each runner-up before and after it loses each of its documents
-    by_runner_up = np.argsort(runner_ups, kind="stable")
-    held = runner_ups[by_runner_up]
-    right = (truth == runner_ups)[by_runner_up]
-    n_held = np.bincount(held, minlength=len(support))
-    n_right = np.bincount(held, right, len(support))
-    starts = np.cumsum(n_held) - n_held
-    gone = np.arange(len(held)) - starts[held]
-    running = np.cumsum(right)
-    gone_right = running - right - (running - right)[starts[held]]
-    before = 2 * (n_right[held] - gone_right) / np.maximum(1, n_held[held] - gone + support[held])
-    after = (
-        2
-        * (n_right[held] - gone_right - right)
-        / np.maximum(1, n_held[held] - gone - 1 + support[held])
-    )
-    lost = np.empty(len(held))
-    lost[by_runner_up] = before - after
+    lost = np.empty(len(truth))
+    for runner_up in np.unique(runner_ups).tolist():
+        # its F1 before and after it loses each of its documents
+        held = np.flatnonzero(runner_ups == runner_up)
+        n_left = np.arange(len(held), -1, -1)
+        n_right = np.append(0, np.cumsum((truth[held] == runner_up)[::-1]))[::-1]
+        f1 = 2 * n_right / np.maximum(1, n_left + support[runner_up])
+        lost[held] = f1[:-1] - f1[1:]
     return np.asarray(own - np.cumsum(lost))
 
 

@@ -14,8 +14,6 @@ from nbtext.features.csr import (
     Integers,
     entries_of,
     entry_rows,
-    run_starts,
-    running_sums,
 )
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
@@ -32,28 +30,23 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
     scikit-learn's models do not.
     """
     n_classes = max(int(a[1].max(initial=0)), int(b[1].max(initial=0))) + 1
-    keys = np.concatenate((_keys(a, n_classes), _keys(b, n_classes)))
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = run_starts(keys)
+    keys = [entry_rows(each[0]) * n_classes + each[1] for each in (a, b)]
+    found, places = np.unique(np.concatenate(keys), return_inverse=True)
 
-    def total(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-        values = np.concatenate((own, sign * others))[order]
-        return np.add.reduceat(values, starts) if len(starts) else values
+    def add_up(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+        sums = np.zeros(len(found), dtype=np.promote_types(own.dtype, others.dtype))
+        np.add.at(sums, places, np.concatenate((own, others)))
+        return sums
 
-    documents = total(a[2], b[2])
-    occurrences = total(a[3], b[3])
+    documents = add_up(a[2], sign * b[2])
+    occurrences = add_up(a[3], sign * b[3])
     if min(documents.min(initial=0), occurrences.min(initial=0)) < 0:
         return None
-    counted = total(a[2], sign * b[2])  # documents of both
-    kept = (documents > 0) | ((counted == 0) & (occurrences > 0))
-    features, classes = np.divmod(keys[starts][kept], n_classes)
+    is_counted = add_up(a[2], b[2]) > 0
+    kept = (documents > 0) | (~is_counted & (occurrences > 0))
+    features, classes = np.divmod(found[kept], n_classes)
     indptr = np.searchsorted(features, np.arange(len(a[0]))).astype(np.int64)
     return indptr, classes.astype(np.int32), documents[kept], occurrences[kept]
-
-
-def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
-    return entry_rows(entries[0]) * n_classes + entries[1]
 
 
 def sum_classes(
@@ -70,27 +63,17 @@ def sum_classes(
     classes  (n_rows,), 0 to n_classes - 1
     raises   ValueError: a feature or a class is out of range
     """
-    from scipy.sparse import csr_array
-
-    n = len(classes)
+    for numbers, size in ((indices, n_features), (classes, n_classes)):
+        if not 0 <= numbers.min(initial=0) <= numbers.max(initial=0) < max(1, size):
+            raise ValueError("a feature or a class of the rows is out of range")
+    keys = indices.astype(np.int64) * n_classes + np.repeat(classes, np.diff(indptr))
+    found, places = np.unique(keys, return_inverse=True)
+    documents = np.bincount(places, minlength=len(found))
+    sums = np.bincount(places, counts, len(found))  # in the order of the documents
+    features, of_class = np.divmod(found, max(1, n_classes))
+    bounds = np.searchsorted(features, np.arange(n_features + 1))
     dtype = np.int64 if counts.dtype.kind == "i" else np.float64
-
-    def add_up(values: NDArray[Any]) -> Any:
-        """Return the sums by feature and class, (n_classes, n_features), in compressed columns."""
-        of_class = csr_array(
-            (np.ones(n, dtype=values.dtype), (classes, np.arange(n))), shape=(n_classes, n)
-        )
-        rows = csr_array((values, indices, indptr), shape=(n, n_features))
-        return (of_class @ rows).tocsc()
-
-    found = add_up(np.ones(len(indices), dtype=np.int64))
-    sums = add_up(counts.astype(dtype))
-    occurrences = sums.data
-    if sums.nnz < found.nnz:  # without weights whose sum is 0
-        keys = [each.indices + n_classes * entry_rows(each.indptr) for each in (found, sums)]
-        occurrences = np.zeros(found.nnz, dtype=dtype)
-        occurrences[np.searchsorted(*keys)] = sums.data
-    return found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, occurrences
+    return bounds, of_class.astype(np.int32), documents, sums.astype(dtype)
 
 
 def left_out_sums(
@@ -173,9 +156,6 @@ def _log_ratios(
     return logs
 
 
-MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not underflow
-
-
 def left_out_products(
     rows: Counted,
     own: Own,
@@ -204,61 +184,53 @@ def left_out_products(
     limits  (n_documents,), the number of factors whose product is surely below 2^500, at least 1
     raises  ValueError: a document is not part of the corpus
     """
-    n_rows = len(rows[0]) - 1
-    owners = entry_rows(rows[0])
-    remaining, shares = left
-    n_classes = len(mu)
-    pieces = np.where(remaining > 0, -(-rows[2] // limits[owners]), 0)
-    entries = np.repeat(np.arange(len(rows[1])), pieces)
-    documents = owners[entries]
-    ranks = np.arange(len(entries)) - running_sums(pieces)[rows[0]][documents]
-    bounds = running_sums(pieces)[entries]
-    repeats = np.minimum(
-        limits[documents], rows[2][entries] - (np.arange(len(entries)) - bounds) * limits[documents]
-    )
-    _, own_entries = entries_of(rows[0], entry_rows(own[0]))
-    own_features = rows[1][own_entries]
-    n_places = len(corpus[1])
-    if not ((own[1] >= corpus[0][own_features]) & (own[1] < corpus[0][own_features + 1])).all():
-        raise ValueError("a document is not part of the corpus")
-    own_order = np.argsort(own_entries * n_places + own[1])
-    own_keys = np.append((own_entries * n_places + own[1])[own_order], -1)
-    own_mu = np.repeat(own[3], np.repeat(np.diff(rows[0]), np.diff(own[0])))[own_order]
-    mantissas = np.ones(n_rows * n_classes)
-    exponents = np.zeros(n_rows * n_classes)
-    for start in range(0, int(ranks.max(initial=-1)) + 1, MAX_FACTORS):
-        chosen = np.flatnonzero((ranks >= start) & (ranks < start + MAX_FACTORS))
-        widths = np.diff(corpus[0])[rows[1][entries[chosen]]]
-        _, found = entries_of(corpus[0], rows[1][entries[chosen]])
-        pairs = np.repeat(chosen, widths)
-        cells = documents[pairs] * n_classes + corpus[1][found]
-        t = corpus[2][found]
-        keys = entries[pairs] * n_places + found
-        places = np.searchsorted(own_keys[:-1], keys)
-        is_own = own_keys[places] == keys
-        t[is_own] = own[2][own_order][places[is_own]]
-        of_classes = mu[corpus[1][found]]
-        of_classes[is_own] = own_mu[places[is_own]]
-        a = shares[entries[pairs]] * of_classes
-        T = totals[documents[pairs]]
-        factors = (t + a) * (T + of_classes) / ((remaining[entries[pairs]] - t + a) * of_classes)
-        values, powers = np.frexp(_powers(factors, repeats[pairs]))
-        np.multiply.at(mantissas, cells, values)  # in the order of the entries
-        mantissas, own_exponents = np.frexp(mantissas)
-        exponents += own_exponents + np.bincount(cells, weights=powers, minlength=len(exponents))
-    return mantissas.reshape(n_rows, n_classes), exponents.reshape(n_rows, n_classes)
+    indptr, features, counts = rows
+    starts, places, own_occurrences, own_mu = own
+    n_rows = len(indptr) - 1
+    mantissas = np.full((n_rows, len(mu)), 0.5)
+    exponents = np.ones((n_rows, len(mu)))
+    first = 0  # of the places of a row: those of all of its entries in each of its classes
+    for row in range(n_rows):
+        entries = slice(indptr[row], indptr[row + 1])
+        pairs = slice(starts[row], starts[row + 1])
+        shape = int(starts[row + 1] - starts[row]), int(indptr[row + 1] - indptr[row])
+        last = first + shape[0] * shape[1]
+        own_places = places[first:last].reshape(shape)
+        of_own = own_occurrences[first:last].reshape(shape)
+        first = last
+        for i, feature in enumerate(features[entries].tolist()):
+            entry = indptr[row] + i
+            bounds = corpus[0][feature : feature + 2]
+            at = own_places[:, i] - bounds[0]
+            if ((at < 0) | (at >= bounds[1] - bounds[0])).any():
+                raise ValueError("a document is not part of the corpus")
+            if left[0][entry] <= 0:
+                continue
+            classes = corpus[1][slice(*bounds)]
+            occurrences = corpus[2][slice(*bounds)].copy()
+            occurrences[at] = of_own[:, i]
+            of_classes = mu[classes]
+            of_classes[at] = own_mu[pairs]
+            added = left[1][entry] * of_classes
+            factors = (occurrences + added) * (totals[row] + of_classes)
+            factors /= (left[0][entry] - occurrences + added) * of_classes
+            remaining = int(counts[entry])
+            while remaining > 0:
+                repeats = min(remaining, int(limits[row]))
+                remaining -= repeats
+                products = np.frexp(mantissas[row, classes] * _raise(factors, repeats))
+                mantissas[row, classes] = products[0]
+                exponents[row, classes] += products[1]
+    return mantissas, exponents
 
 
-def _powers(bases: Floats, exponents: NDArray[Any]) -> Floats:
+def _raise(bases: Floats, exponent: int) -> Floats:
     """Return the powers, by squaring, with the rounding of the kernel."""
     results = np.ones(len(bases))
-    bases = bases.copy()
-    exponents = exponents.copy()
-    remaining = np.arange(len(bases))
-    while len(remaining):
-        is_odd = remaining[(exponents[remaining] & 1) > 0]
-        results[is_odd] *= bases[is_odd]
-        exponents[remaining] >>= 1
-        remaining = remaining[exponents[remaining] > 0]
-        bases[remaining] *= bases[remaining]
-    return results
+    while True:
+        if exponent & 1:
+            results = results * bases
+        exponent >>= 1
+        if exponent == 0:
+            return results
+        bases = bases * bases

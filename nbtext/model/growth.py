@@ -196,9 +196,8 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
         model.counts,
         sample=align_sample(counts, model.counts.labels, model.counts.vocabulary, hint),
     )
-    is_new = (
-        model.counts.statistics.count_possible(judged.sample) == 0
-    ) | model.counts.statistics.is_fractional
+    statistics = model.counts.statistics
+    is_new = ~statistics.may_hold(judged.sample) | statistics.is_fractional
     is_selected = model.fitted.is_model_selected
     fitted = fit_model(
         judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected
