@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import BEST, ModelSettings
-from nbtext.documents.settings import ModelInput
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
+from nbtext.features.matrix import Matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.word_lists import describe_unmatched
 from nbtext.model import growth, sklearn_compat
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from nbtext.bayes.prevalence import Prevalence
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Candidate
-    from nbtext.features.matrix import Matrix
 
 
 class TextClassifier:
@@ -190,41 +189,34 @@ class TextClassifier:
             warnings.warn(f"{name}: {sentence}", AssumptionWarning, stacklevel=2)
         features = self.feature_settings
         settings = self.model_settings
-        is_counted = sklearn_compat.is_matrix(X)
-        if self._is_search and is_counted:
-            self._refuse_search("X is a matrix")
         given = sklearn_compat.read_labels(y)
-        texts = X if is_counted else sklearn_compat.list_texts(X, features)
-        if self._is_search:
-            return self._search(texts, given)
+        documents = sklearn_compat.read_documents(X, features)
+        if isinstance(documents, Matrix):
+            self._refuse_search("X is a matrix")
+        elif self._is_search:
+            return self._search(documents, given)
         check_hashing(features, settings)
         rows = np.zeros(0, dtype=np.int64)
 
         def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
             nonlocal rows
-            counts, rows = self._count(texts, given, sample_size(features, settings), each)
+            counts, rows = self._count(documents, given, sample_size(features, settings), each)
             return counts
 
-        features, counts = (
-            (features, count(features))
-            if is_counted
-            else count_for_model(count, features, settings)
-        )
-        if counts.weighting is not None and settings.keep_sample is not None:
-            raise SettingsError(
-                f"does not apply: {sklearn_compat.WEIGHTED}",
-                where="keep_sample",
-                hint="leave it out",
-            )
+        if isinstance(documents, Matrix):
+            counts = count(features)
+            sklearn_compat.check_columns(features, settings, counts)
+        else:
+            features, counts = count_for_model(count, features, settings)
         self._become(train_on_counts(counts, features, settings), given)
-        if sklearn_compat.is_matrix(X):
-            known = ModelInput(matrix_columns=X.shape[1])
-            self._model = replace(self.model_, fitted=replace(self.fitted_, input=known))
+        if isinstance(documents, Matrix):
+            fitted = replace(self.fitted_, input=documents.input)
+            self._model = replace(self.model_, fitted=fitted)
         self._rows = rows
         self._n_fitted = counts.statistics.n_documents
         return self
 
-    def _search(self, texts: Any, given: GivenLabels) -> TextClassifier:
+    def _search(self, texts: list[str], given: GivenLabels) -> TextClassifier:
         """Fit the most accurate model, as `nbtext train --model best` does."""
         from nbtext.evaluation.search import search_model
 
@@ -300,10 +292,9 @@ class TextClassifier:
         if self._model is None:
             return self.fit(X, y)
         growth.check_growth(self._model)
-        fitted = self._model.fitted
         given = sklearn_compat.read_labels(y)
         size = growth.growth_sample_size(self._model)
-        counts, _ = self._count(X, given, size, fitted.feature_settings, fitted)
+        counts = self._count_more(X, given, size)
         model = growth.update(self._model, counts)
         if model.fitted.label_columns is not None and given.n_columns is not None:
             n_columns = max(given.n_columns, model.fitted.label_columns)
@@ -316,7 +307,7 @@ class TextClassifier:
         ModelError, and no change, if the counts show that the model was not trained on them.
         """
         given = sklearn_compat.read_labels(y)
-        counts, _ = self._count(X, given, None, self.fitted_.feature_settings, self.fitted_)
+        counts = self._count_more(X, given, None)
         return self._become(growth.forget(self.model_, counts))
 
     def merge(self, *others: TextClassifier) -> TextClassifier:
@@ -424,36 +415,32 @@ class TextClassifier:
 
     def _count(
         self,
-        X: Any,
+        documents: Matrix | list[str],
         given: GivenLabels,
         size: int | None,
         settings: FeatureSettings,
-        fitted: FittedModel | None = None,
     ) -> tuple[CorpusCounts, NDArray[np.int64]]:
-        """Return the counts of texts or rows, and which of them are retained; `fitted` is a model
-        to which they will be added.
-        """
-        is_counted = sklearn_compat.is_matrix(X)
-        if fitted is not None and not is_counted:
-            fitted.check_takes_texts()
-            X = sklearn_compat.list_texts(X, settings)
-        sklearn_compat.check_paired(X.shape[0] if is_counted else len(X), len(given.labels))
-        if fitted is not None and given.labels and given.type != fitted.label_type:
+        """Return the counts of texts or rows, and which of them are retained."""
+        n = len(documents.ids) if isinstance(documents, Matrix) else len(documents)
+        sklearn_compat.check_paired(n, len(given.labels))
+        return sklearn_compat.count_documents(documents, given, settings, sample_size=size)
+
+    def _count_more(self, X: Any, given: GivenLabels, size: int | None) -> CorpusCounts:
+        """Return the counts of texts or rows that are added to the model, or removed from it."""
+        fitted = self.fitted_
+        settings = fitted.feature_settings
+        documents = sklearn_compat.read_documents(X, settings, fitted)
+        if given.labels and given.type != fitted.label_type:
             what = f"the labels are {given.type}, and those of the model are {fitted.label_type}"
             raise InputError(what)
-        if is_counted:
-            return sklearn_compat.count_rows(X, given, settings, sample_size=size, fitted=fitted)
-        return sklearn_compat.count_texts(X, given, settings, sample_size=size)
+        return self._count(documents, given, size, settings)[0]
 
     def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities in the order of the model's classes."""
-        if sklearn_compat.is_matrix(X):
-            return sklearn_compat.row_log_posterior(self.fitted_, X)
+        documents = sklearn_compat.read_documents(X, self.fitted_.feature_settings, self.fitted_)
         if self._predictor is None:
             self._predictor = Predictor(self.fitted_)
-        scores = self._predictor.score(
-            (sklearn_compat.list_texts(X, self.fitted_.feature_settings),)
-        )
+        scores = self._predictor.score(documents if isinstance(documents, Matrix) else (documents,))
         return self._predictor.log_probabilities(scores)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,25 +94,6 @@ def join_hashes(names: Sequence[str], hashes: Sequence[Hashes]) -> Hashes:
     factors = vocabulary_hashes(Vocabulary.from_sorted(names)) | np.uint64(1)
     sums = np.sum([own * factor for own, factor in zip(hashes, factors, strict=True)], axis=0)
     return mix64(sums.astype(np.uint64))
-
-
-def count_matrix(
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    data: NDArray[Any],
-    classes: NDArray[Any],
-    feature_hashes: Hashes,
-) -> DocumentCounts:
-    """Return the documents of a CSR matrix of counts or weights, with the hashes of their
-    contents.
-    """
-    data = data.astype(np.int32 if data.dtype.kind in "iu" else np.float64)
-    unknown = np.zeros(len(classes), dtype=np.uint64)
-    indptr = indptr.astype(np.int64)
-    indices = indices.astype(np.int32)
-    classes = classes.astype(np.int32)
-    documents = DocumentCounts(indptr, indices, data, classes, unknown)
-    return replace(documents, hashes=document_hashes(documents, feature_hashes[documents.indices]))
 
 
 def buckets(terms: Iterable[str], bits: int) -> NDArray[np.int32]:

@@ -284,7 +284,7 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
                 np.lib.format.write_array(member, little, allow_pickle=False)
 
 
-class _UnfitError(Exception):
+class _UnfitError(InputError):
     """An error in a matrix file."""
 
 
@@ -629,14 +629,6 @@ def _numbered_blocks(
     stream: ByteStream, labels: list[Label], rows: csr_array, *, is_width_declared: bool
 ) -> Iterator[Block]:
     """Return the blocks of a matrix whose columns have numbers."""
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    data = rows.data.astype(np.float64)
-    with _named_errors(stream.path):
-        if not np.isfinite(data).all():
-            raise _UnfitError("it contains a number that is not finite")
-    is_counted = bool((data >= 0).all() and (data == np.floor(data)).all())
-    is_counted &= bool(data.max(initial=0) < 2**31)
     what = "columns are matched by their numbers, as vectorize --like writes them; words that are in no column, ids"
     warnings.warn(
         f"{stream.path}: {what} and the lengths of weighted documents are not known",
@@ -645,18 +637,27 @@ def _numbered_blocks(
     )
     origin = "" if stream.path == STANDARD_INPUT else f"{stream.path}:"
     ids = [f"{origin}{number}" for number in range(1, len(labels) + 1)]
+    with _named_errors(stream.path):
+        matrix = number_columns(rows, ids, labels)
+    return replace(matrix, is_width_declared=is_width_declared).blocks(stream.size or 0)
+
+
+def number_columns(rows: csr_array, ids: list[str], labels: list[Label]) -> Matrix:
+    """Return rows of numbers as a matrix whose columns have numbers. Numbers are counts if all are
+    whole and not negative, else weights. `rows` changes: equal places are added, zeros removed.
+
+    raises  InputError: a number is not finite
+    """
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    data = rows.data.astype(np.float64)
+    if not np.isfinite(data).all():
+        raise _UnfitError("a number of the matrix is not finite")
+    is_counted = bool((data >= 0).all() and (data == np.floor(data)).all())
+    is_counted &= bool(data.max(initial=0) < 2**31)
+    counts = _documents(rows.indptr, rows.indices, data.astype(np.int32) if is_counted else data)
     width = rows.shape[1]
-    matrix = Matrix(
-        _documents(rows.indptr, rows.indices, data.astype(np.int32) if is_counted else data),
-        None,
-        width,
-        ids,
-        labels,
-        None,
-        ModelInput(matrix_columns=width),
-        is_width_declared,
-    )
-    return matrix.blocks(stream.size or 0)
+    return Matrix(counts, None, width, ids, labels, None, ModelInput(matrix_columns=width))
 
 
 def write_matrix(

@@ -166,12 +166,10 @@ class MatrixCounter:
 def check_numbers(matrix: Matrix) -> DocumentCounts:
     """Return the counts, or weights, of all features of the documents.
 
-    raises  InputError: a number is negative or too large
+    raises  InputError: a number is too large
     """
     rows = matrix.rows
-    largest = rows.counts.max(initial=0)
-    if rows.counts.min(initial=0) < 0:
-        raise InputError("the matrix contains negative numbers", hint="train on the texts")
+    largest = max(rows.counts.max(initial=0), -rows.counts.min(initial=0))
     if rows.is_counted and largest > LARGEST_COUNT:
         raise InputError(
             f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed"

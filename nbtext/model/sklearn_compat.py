@@ -7,30 +7,23 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
+from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import MAX_COUNTED, count_classes
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label, name_of, text_of
-from nbtext.errors import InputError, NbtextError, number_of
-from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.hashing import count_matrix, vocabulary_hashes
+from nbtext.errors import InputError, NbtextError, SettingsError, number_of
+from nbtext.features.matrix import Matrix, number_columns
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary
-from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.predictions import rank_labels
 from nbtext.model.task import LEAST
 from nbtext.settings import check_rules, convert_parameters, list_settings
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 class NotFittedError(NbtextError, ValueError, AttributeError):
@@ -82,6 +75,19 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
 OF_COLUMNS = ("min_df", "max_df", "max_features", "select", "tf", "idf", "norm")
 OF_COUNTS = ("tf", "idf", "norm")
 WEIGHTED = "X holds weights, not counts"
+
+
+def check_columns(features: FeatureSettings, settings: ModelSettings, counts: CorpusCounts) -> None:
+    """Raise InputError if a setting is given that has no effect on the counts of a matrix."""
+    known = {name: getattr(features, name) for name in OF_COLUMNS}
+    refuse_features(features, "X is a matrix, whose columns are the features", known)
+    if counts.weighting is None:
+        return
+    for name in OF_COUNTS:
+        del known[name]
+    refuse_features(features, WEIGHTED, known)
+    if settings.keep_sample is not None:
+        raise SettingsError(f"does not apply: {WEIGHTED}", where="keep_sample", hint="leave it out")
 
 
 def refuse_features(features: FeatureSettings, because: str, known: Mapping[str, Any]) -> None:
@@ -206,6 +212,36 @@ def text_batch(texts: list[str]) -> Batch:
     return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), [None] * len(texts))
 
 
+def read_documents(
+    X: Any, features: FeatureSettings, fitted: FittedModel | None = None
+) -> Matrix | list[str]:
+    """Return texts as a list, and rows of numbers as a matrix.
+
+    fitted  a model for which they are meant
+    raises  InputError: they are neither; ModelError: the model is of other documents
+    """
+    if not is_matrix(X):
+        if fitted is not None:
+            fitted.check_takes_texts()
+        return list_texts(X, features)
+    from scipy.sparse import csr_array
+
+    if X.dtype.kind == "c":
+        raise InputError("the matrix has complex numbers")
+    rows = csr_array(X, dtype=np.float64, copy=True)
+    matrix = number_columns(rows, [""] * rows.shape[0], [None] * rows.shape[0])
+    if fitted is None:
+        return matrix
+    n_columns = fitted.input.matrix_columns
+    if n_columns is None:
+        what = "X is a matrix, and the model was trained on texts"
+        raise InputError(what, hint="give a list of texts")
+    if matrix.n_features != n_columns:
+        shown = number_of(matrix.n_features, "column")
+        raise InputError(f"the matrix has {shown}, and that of the model had {n_columns:,}")
+    return replace(matrix, input=fitted.input)
+
+
 def classifier_tags() -> Any:
     """Return the tags of a classifier of texts. Only scikit-learn calls this, so it is imported."""
     utils = sys.modules["sklearn.utils"]
@@ -312,22 +348,25 @@ def read_labels(y: Any) -> GivenLabels:
     )
 
 
-def count_texts(
-    texts: list[str], given: GivenLabels, settings: FeatureSettings, *, sample_size: int | None
+def count_documents(
+    documents: Matrix | list[str],
+    given: GivenLabels,
+    settings: FeatureSettings,
+    *,
+    sample_size: int | None,
 ) -> tuple[CorpusCounts, NDArray[np.int64]]:
-    """Return the counts of texts and labels, and the index of the text of each retained document.
+    """Return the counts of documents and labels, and the index of the document that each retained
+    one is.
 
     sample_size  how many documents the counts retain; None: all
     """
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
-    batch = text_batch(texts)
+    batch = documents.batch() if isinstance(documents, Matrix) else text_batch(documents)
     batch.labels = list(given.labels)
-    batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
+    batch.groups = list(map(str, range(len(batch))))  # which document each one of the sample is
     corpus_counter.add(batch)
     counts = corpus_counter.finish()
-    rows = np.array(
-        counts.sample.groups if counts.sample.groups is not None else [], dtype=np.int64
-    )
+    rows = np.array([] if counts.sample.groups is None else counts.sample.groups, dtype=np.int64)
     return replace(counts, sample=replace(counts.sample, groups=None)), rows
 
 
@@ -406,140 +445,8 @@ def _trim(labels: Any) -> list[Any]:
     ]
 
 
-LARGEST_COUNT = np.iinfo(np.int32).max
-
-
 def is_matrix(X: Any) -> TypeGuard[Any]:
     """Return whether documents are a sparse matrix, or an array of rows and columns of numbers."""
     return hasattr(X, "tocsr") or (
         isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biufc"
     )
-
-
-def count_rows(
-    X: Any,
-    given: GivenLabels,
-    settings: FeatureSettings,
-    *,
-    sample_size: int | None,
-    fitted: FittedModel | None = None,
-) -> tuple[CorpusCounts, NDArray[np.int64]]:
-    """Return the counts of rows and labels, and the index of the row of each retained document.
-
-    Parameters
-    ----------
-    X : matrix (n_documents, n_columns), sparse or dense
-        Whole numbers that are not negative are counts, which the settings weight; other numbers are
-        weights.
-    given : labels, one of each row
-    sample_size : int, optional
-        How many documents the counts retain; None: all. All are retained if the numbers are
-        weights.
-    fitted : FittedModel, optional
-        A model to which the rows will be added; it has one column for each of theirs.
-
-    Raises
-    ------
-    InputError
-        A number is not finite or too large, labels and rows differ in number, or the rows do not
-        fit the settings or the model.
-    """
-    if fitted is None:
-        of_columns = {name: getattr(settings, name) for name in OF_COLUMNS}
-        refuse_features(settings, "X is a matrix, whose columns are the features", of_columns)
-    if given.n_columns is not None or not all(isinstance(each, str) for each in given.labels):
-        hint = "fit it to the texts, or fit one classifier for each label"
-        raise InputError(
-            "texts with several labels are counted by nbtext, not as a matrix", hint=hint
-        )
-    rows = _read_rows(X)
-    labels = given.labels
-    if fitted is None and not rows.nnz:
-        raise InputError("the matrix has no number other than 0")
-    if fitted is not None:
-        _check_columns(rows, fitted)
-    n_columns = rows.shape[1]
-    vocabulary = Vocabulary.of_numbers(n_columns)
-    names, classes = np.unique(np.array(labels, dtype=object), return_inverse=True)
-    sample = count_matrix(
-        rows.indptr, rows.indices, rows.data, classes, vocabulary_hashes(vocabulary)
-    )
-    places = np.array(list(map(str, range(len(labels)))), dtype=object)
-    sample = replace(sample, groups=places).with_empty_last()
-    statistics = count_classes(sample, n_columns, len(names))
-    weighting = None
-    if sample.counts.dtype.kind != "i":
-        weighting = Weighting("count")
-        if fitted is None:
-            of_weights = {
-                name: getattr(settings, name) for name in OF_COLUMNS if name not in OF_COUNTS
-            }
-            refuse_features(settings, WEIGHTED, of_weights)
-    sample = sample.smallest(sample_size if weighting is None else None)
-    retained = np.array(sample.groups, dtype=np.int64)
-    size = sample_size if weighting is None else 0
-    counts = CorpusCounts(
-        tuple(names.tolist()), vocabulary, statistics, replace(sample, groups=None), size, weighting
-    )
-    return counts, retained
-
-
-def row_log_posterior(model: FittedModel, X: Any) -> Floats:
-    """Return the log-probabilities of rows, (n_documents, n_classes), and whether each has a known
-    column.
-
-    Raises
-    ------
-    InputError
-        The matrix has other columns than the model, or a number is not finite.
-    """
-    rows = _read_rows(X)
-    _check_columns(rows, model)
-    indptr = rows.indptr.astype(np.int64)
-    indices = rows.indices.astype(np.int32)
-    classes = np.zeros(rows.shape[0])
-    documents = DocumentCounts(
-        indptr, indices, rows.data, classes.astype(np.int32), classes.astype(np.uint64)
-    )
-    if model.vocabulary is not None and len(model.vocabulary) < rows.shape[1]:
-        columns = np.array(list(map(int, model.vocabulary.terms)), dtype=np.int64)
-        documents = documents.restrict(columns, rows.shape[1])
-    return model.task.log_probabilities(*model.evidence(documents))
-
-
-def _read_rows(X: Any) -> csr_array:
-    """Return a matrix as compressed sparse rows without stored zeros: int32 if all numbers are
-    counts, else float64.
-    """
-    from scipy.sparse import csr_array
-
-    if X.dtype.kind == "c":
-        raise InputError("the matrix has complex numbers")
-    rows = csr_array(X, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    if not np.isfinite(rows.data).all():
-        what = "a missing number" if np.isnan(rows.data).any() else "an infinite number"
-        raise InputError(f"the matrix has {what}")
-    largest = np.abs(rows.data).max(initial=0)
-    if largest > MAX_COUNTED / max(1, rows.nnz):
-        raise InputError("the matrix has a number so large that sums could overflow")
-    if (
-        largest <= LARGEST_COUNT
-        and (rows.data >= 0).all()
-        and (rows.data == np.floor(rows.data)).all()
-    ):
-        rows.data = rows.data.astype(np.int32)
-    return rows
-
-
-def _check_columns(rows: csr_array, model: FittedModel) -> None:
-    n_columns = model.input.matrix_columns
-    if n_columns is None:
-        raise InputError(
-            "X is a matrix, and the model was trained on texts", hint="give a list of texts"
-        )
-    if rows.shape[1] != n_columns:
-        raise InputError(
-            f"the matrix has {number_of(rows.shape[1], 'column')}, and that of the model had {n_columns:,}"
-        )
