@@ -230,20 +230,6 @@ def test_what_is_wrong_is_said(name: str, value: Any, message: str) -> None:
     assert message in refused(Reader().read_record, Example, written(**{name: value}), "x")
 
 
-def test_numbers_in_arrays() -> None:
-    """Arrays are checked for finite values, bounds and order."""
-    audit.check_within("a", np.array([0, 4]), 0, 4)
-    audit.check_within("a", np.array([], dtype=np.int32), 0, 4)
-    assert "should be from 0 to 3, and is from 0 to 4" in refused(
-        audit.check_within, "a", np.array([0, 4]), 0, 3
-    )
-    assert "should be from 0" in refused(audit.check_within, "a", np.array([0.0, np.nan]), 0, 3)
-    audit.check_ascending("a", np.array([1, 1, 2]))
-    audit.check_ascending("a", np.array([1, 2, 2**63 + 1], dtype=np.uint64))
-    assert "ascend" in refused(audit.check_ascending, "a", np.array([2, 1]))
-    assert "ascend" in refused(audit.check_ascending, "a", np.array([1.0, np.nan]))
-
-
 @given(
     indptr=arrays.arrays(np.int64, st.integers(0, 6), elements=st.integers(-1, 7)),
     columns=arrays.arrays(np.int32, st.integers(0, 6), elements=st.integers(-1, 4)),

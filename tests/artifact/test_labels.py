@@ -4,13 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from stored import change, put
 
 from nbtext import TextClassifier, load_model, save_model
 from nbtext.artifact.record import LONG
-from nbtext.errors import ArtifactError, InputError
+from nbtext.errors import InputError
 
 
 def run(*arguments: str, text: str) -> subprocess.CompletedProcess[str]:
@@ -37,16 +35,6 @@ def test_a_long_label_is_refused_by_the_library() -> None:
         TextClassifier().fit(["red", "green"], ["a", "b" * 10_000_000])
     with pytest.raises(InputError, match="1,001 characters"):
         TextClassifier().fit(["red", "green"], ["a", "b"]).partial_fit(["blue"], ["c" * 1001])
-
-
-def test_a_long_label_is_refused_in_a_model(tmp_path: Path) -> None:
-    """An untrusted model with a label of 10 MB is refused at once."""
-    path = str(tmp_path / "m")
-    save_model(TextClassifier().fit(["red", "green"], ["a", "b"]), path)
-    blob = np.frombuffer(b"a" + b"b" * 10_000_000, dtype=np.uint8)
-    change(path, put("task.labels", {"blob": blob, "offsets": np.array([0, 1, len(blob)])}))
-    with pytest.raises(ArtifactError, match=r'"task.labels" .* at most 1,000 characters'):
-        load_model(path)
 
 
 def test_weights_of_many_labels(tmp_path: Path) -> None:

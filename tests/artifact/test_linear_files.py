@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stored import change, load, put, remove
+from stored import load
 
 from nbtext import TextClassifier, load_model, save_model
 from nbtext.bayes import scorer as scorers
 from nbtext.bayes.scorer import ClassWeights, LinearScorer
 from nbtext.documents.batch import Batch
 from nbtext.documents.names import are_ascending, find_terms, pack_names
-from nbtext.errors import ArtifactError
 from nbtext.features.csr import running_sums
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
@@ -176,56 +175,6 @@ def test_weights_too_large_for_float32() -> None:
         float(np.float32(0.1)),
         0.0,
     ]
-
-
-WRONG = [
-    ("scorer.rows", put("scorer.rows", lambda rows: rows + 10_000)),
-    (
-        "scorer.rows",
-        put("scorer.rows", lambda rows: np.where(rows == 3, -1, rows.astype(np.int64))),
-    ),
-    ("columns, and has", put("scorer.rows", lambda rows: rows[1:])),
-    (
-        "scorer.deltas",
-        put("scorer.deltas", lambda deltas: np.append(np.float32(np.inf), deltas[1:])),
-    ),
-    (
-        "views.weighting.idf",
-        put("views.0.weighting.idf", lambda idf: np.append(np.float32(np.inf), idf[1:])),
-    ),
-    ("documents.of_labels", put("documents.of_labels", [1, 2])),
-    ("documents.of_labels", put("documents.of_labels", [1, 2, 2**53 + 1])),
-    ("documents.of_labels", put("documents.of_labels", [100, 100, 101])),
-    ("documents.total", put("documents.total", 2**53 + 1)),
-    ("counts", put("counts", None)),
-    ("counts", put("counts", {})),
-    ("counts", remove("documents")),
-    ("counts.sample", put("model_settings.keep_sample", 3)),
-]
-
-
-@pytest.mark.parametrize(
-    ("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)]
-)
-def test_wrong_content_is_refused(key: str, how: Any, tmp_path: Path) -> None:
-    """In one line that names the file and the key."""
-    path = tmp_path / "model"
-    TextClassifier(model="nbsvm", ngrams=(1, 2), **TFIDF).fit(TEXTS, LABELS).save(path)
-    change(path, how)
-    with pytest.raises(ArtifactError) as refusal:
-        load_model(path).counts_  # noqa: B018 - it is read when it is used
-    assert str(path) in str(refusal.value) and key in str(refusal.value)
-
-
-def test_shared_rows_of_a_gaussian_model(tmp_path: Path) -> None:
-    """The columns of a derivation do not share rows, so a file that says so is refused."""
-    TextClassifier(model="gaussian").fit(TEXTS, LABELS).save(tmp_path / "model")
-    change(
-        tmp_path / "model",
-        lambda record: record["scorer"].update(rows=np.arange(9, dtype=np.uint8)),
-    )
-    with pytest.raises(ArtifactError, match=r'scorer\.scales" do not belong to gaussian models'):
-        load_model(tmp_path / "model")
 
 
 LONG_VOCABULARY = Vocabulary.from_terms(f"w{number:05}" for number in range(50_000))

@@ -312,34 +312,6 @@ def test_documents_with_a_label_that_the_model_lacks() -> None:
         limit_size(TextClassifier(model="svm").fit(texts, labels).model_, 20_000, documents=other)
 
 
-WRONG = [
-    ("scorer.scales", put("scorer.scales", lambda scales: scales[1:])),
-    ("scorer.scales", put("scorer.scales", lambda scales: scales * 0)),
-    ("scorer.scales", put("scorer.scales", lambda scales: scales * 0 + 1e99)),
-    ("scorer.deltas", put("scorer.deltas", lambda codes: codes.astype(np.int16))),
-    ("scorer.deltas", put("scorer.deltas", lambda codes: np.full(len(codes), -128, dtype=np.int8))),
-    ("scorer.deltas", put("scorer.deltas", lambda codes: codes[1:])),
-    ("scorer.classes", put("scorer.classes", lambda classes: classes + 6)),
-    ("scorer.deltas", lambda record: record["scorer"].pop("scales")),
-    ("full_features", put("full_features", -1)),
-]
-
-
-@pytest.mark.parametrize(
-    ("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)]
-)
-def test_wrong_content_is_refused(key: str, how: Any, tmp_path: Path) -> None:
-    """In one line that names the file and the key."""
-    path = tmp_path / "model"
-    save_model(
-        limit_size(TextClassifier(model="svm").fit(*letters("train")).model_, 15_000).model, path
-    )
-    change(path, how)
-    with pytest.raises(ArtifactError) as refusal:
-        load_model(path)
-    assert str(path) in str(refusal.value) and key in str(refusal.value)
-
-
 def test_scales_of_a_gaussian_model(tmp_path: Path) -> None:
     """The weights of derived columns are not in 8 bits, so a file that says so is refused."""
     TextClassifier(model="gaussian").fit(["aa bb", "bb cc"] * 3, ["x", "y"] * 3).save(
