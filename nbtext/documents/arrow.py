@@ -15,9 +15,9 @@ from itertools import pairwise
 from math import inf
 from typing import IO, Any
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block
+from nbtext.documents.batch import Batch, Block, decode_values, make_batch
 from nbtext.documents.blocks import ByteRange, ReadOptions, group_items, read_raw_blocks
-from nbtext.documents.fields import find_fields
+from nbtext.documents.fields import find_fields, find_value
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import (
     LINES_HINT,
@@ -308,39 +308,52 @@ class ArrowDocuments:
         """
         settings = self.options.settings
         table = self.rows.table
-        builder = BatchBuilder(settings)
-        builder.batch.names = tuple(table.schema.names)
+        columns = {}
+        repairs: list[int] = []
         with convert_arrow_errors(self.rows.path):
             if settings.keeps_rows:
                 table.validate(full=True)
-            columns = {name: self._values(table.column(name), builder) for name in self.columns}
-        for row in range(table.num_rows):
-            record = {name: values[row] for name, values in columns.items()}
-            builder.add_record(record, place=f"{origin_of(self.rows.path)}{self.first_row + row}")
-        batch = builder.finish()
+            for name in self.columns:
+                values = _values_of(table.column(name))
+                columns[name], repaired = decode_values(values, self.options.encoding)
+                repairs += repaired
+        for name in settings.field_names:
+            if name not in columns and "." in name:  # a field of a struct
+                rows = zip(*columns.values(), strict=True)
+                records = (dict(zip(columns, row, strict=True)) for row in rows)
+                columns[name] = [find_value(record, name) for record in records]
+        batch = make_batch(
+            columns,
+            settings,
+            origin=origin_of(self.rows.path),
+            numbers=range(self.first_row, self.first_row + table.num_rows),
+            problems={},
+            names_of=lambda _: table.schema.names,
+        )
+        for n_sequences in repairs:
+            batch.count_repairs(n_sequences)
         batch.rows = self.rows if settings.keeps_rows else None
         return batch
 
-    def _values(self, array: Any, builder: BatchBuilder) -> list[Any]:
-        """Return the values of a column; bytes are decoded, and 0.1 of 32 bits, too, is 0.1."""
-        import pyarrow as pa
 
-        if isinstance(array.type, pa.BaseExtensionType):
-            array = array.storage
-        try:
-            array.validate(full=True)
-        except pa.ArrowInvalid:  # a text that is not valid UTF-8; or it is broken
-            array = array.cast(pa.large_binary())
-            array.validate(full=True)
-        values = _without_nanoseconds(array).to_pylist()
-        if array.type in (pa.float16(), pa.float32()):
-            short = array.type.to_pandas_dtype()
-            return [None if value is None else float(str(short(value))) for value in values]
-        encoding = self.options.encoding
-        return [
-            builder.decode(value, encoding) if isinstance(value, bytes) else value
-            for value in values
-        ]
+def _values_of(array: Any) -> list[Any]:
+    """Return the values of a column; 0.1 of 32 bits, too, is 0.1. Texts that are not valid UTF-8
+    are bytes.
+    """
+    import pyarrow as pa
+
+    if isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:  # a text that is not valid UTF-8; or it is broken
+        array = array.cast(pa.large_binary())
+        array.validate(full=True)
+    values: list[Any] = _without_nanoseconds(array).to_pylist()
+    if array.type in (pa.float16(), pa.float32()):
+        short = array.type.to_pandas_dtype()
+        return [None if value is None else float(str(short(value))) for value in values]
+    return values
 
 
 def _without_nanoseconds(array: Any) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from itertools import accumulate, chain
+from functools import partial
+from itertools import accumulate, chain, islice
 from math import inf
 from typing import Any, Protocol, cast
 
@@ -19,7 +20,8 @@ from nbtext.documents.fields import (
     find_value,
     format_names,
     name_of,
-    read_labels,
+    read_indicators,
+    read_label,
     read_text,
     several_labels,
 )
@@ -149,11 +151,9 @@ class Batch:
     origin : str
         The prefix of the line number in the location of a document: `FILE:`, or "" for standard
         input.
-    line_numbers : sequence of int, optional
-        The number of the first line of each document; None if `places` or the ids are already
-        locations.
-    places : list of str, optional
-        The location of each document; None if `line_numbers` or the ids say it.
+    line_numbers : sequence of int or str, optional
+        The number of the first line, row or item of each document, or the place itself; None if
+        the ids are already locations.
     are_files : bool
         Whether each document is a whole file, whose name may end like the number of a line.
     names : tuple of str
@@ -175,11 +175,10 @@ class Batch:
     notes: dict[str, int] = field(default_factory=dict)
     groups: list[str] | None = None
     origin: str = ""
-    line_numbers: Sequence[int] | None = None
+    line_numbers: Sequence[int | str] | None = None
     are_files: bool = False
     names: tuple[str, ...] = ()
     rows: Rows | None = None
-    places: list[str] | None = None
     fields: list[dict[str, Any]] | None = None
     unknown_encodings: dict[str, int] = field(default_factory=dict)
     matrix: CountedRows | None = None
@@ -319,7 +318,7 @@ class Batch:
         take  returns the values of these documents in a column
         """
         places = {row: place for place, row in enumerate(kept)} if self.problems else {}
-        names = ("ids", "labels", "groups", "line_numbers", "places", "fields")
+        names = ("ids", "labels", "groups", "line_numbers", "fields")
         columns = {
             name: take(column) for name in names if (column := getattr(self, name)) is not None
         }
@@ -404,7 +403,7 @@ class Batch:
     def place(self, row: int) -> str:
         """Return the place of a document: FILE:LINE, or its id if the document is a file."""
         if self.line_numbers is None:
-            return (self.places or self.ids)[row]
+            return self.ids[row]
         return f"{self.origin}{self.line_numbers[row]}"
 
     def missing_label(self, row: int) -> InputError:
@@ -440,154 +439,181 @@ def join_batches(batches: Sequence[Batch]) -> Batch:
     )
 
 
-class BatchBuilder:
-    """Builds a batch from records, one by one.
+def unreadable(place: str, problem: InputError, settings: InputSettings) -> Batch:
+    """Return a batch of one document that cannot be read, at a place that is its id."""
+    n_columns = len(settings.text_field) if settings.separate_fields else 1
+    return Batch([place], ([""],) * n_columns, [None], {0: problem.locate(place)})
+
+
+def make_batch(
+    columns: Mapping[str, Sequence[Any]],
+    settings: InputSettings,
+    *,
+    origin: str,
+    numbers: Sequence[int | str],
+    problems: Mapping[int, InputError],
+    names_of: Callable[[int], Sequence[str]],
+) -> Batch:
+    """Return documents of the values of their fields. A document with an error is a problem.
 
     Parameters
     ----------
-    settings : InputSettings
-    origin : str
-        The prefix of line numbers; see `Batch.origin`.
+    columns : mapping of str to sequence
+        The values of each field that the settings name, one for each document; without those that
+        the source does not have. A value that is an InputError could not be read. A missing text
+        is empty, but a problem if all texts are missing.
+    origin, numbers
+        The place of each document, which is its id if it has no other; see `Batch`.
+    problems : mapping of int to InputError
+        The error of each row that could not be divided into fields.
+    names_of : callable
+        Returns the keys or columns of a document, for messages.
     """
+    missing = [None] * len(numbers)
+    found = dict(problems)
 
-    def __init__(self, settings: InputSettings, origin: str = "") -> None:
-        self._settings = settings
-        self._fields: list[list[str]] = [[] for _ in settings.text_field]
-        self._groups: list[str] = []
-        self._labels: list[Label] = []
-        self._line_numbers: list[int] = []
-        self._places: list[str] = []
-        self._ids: list[str] = []
-        self.batch = Batch(self._ids, (), [], origin=origin)
+    def read(name: str) -> Sequence[str | None]:
+        values = columns.get(name, missing)
+        if set(map(type, values)) <= {str}:
+            return values
+        return read_each(values, partial(read_text, name=name), found)
 
-    def add(
-        self,
-        texts: Sequence[str],
-        *,
-        place: str,
-        identity: str | None = None,
-        label: Label | InputError = None,
-        group: str | None = None,
-        line: int | None = None,
-        repaired: int = 0,
-    ) -> None:
-        """Add a document.
+    ids = [
+        name_of(text) or f"{origin}{numbers[row]}"
+        for row, text in enumerate(read(settings.id_field))
+    ]
+    fields: list[Sequence[Any]] = [read(name) for name in settings.text_field]
+    if any(None in field for field in fields):
+        for row, texts in enumerate(zip(*fields, strict=True)):
+            values = {name: columns[name][row] for name in settings.text_field}
+            if row not in found and (problem := _missing_text(texts, values, names_of(row))):
+                found[row] = problem
+    limit = settings.max_document_bytes
+    for row, texts in enumerate(zip(*fields, strict=True)):
+        if sum(len(text or "") for text in texts) > limit:
+            found.setdefault(row, too_long(limit))
+    labels: list[Label]
+    if settings.label_fields:
+        names = settings.label_fields
+        rows = zip(*map(read, names), strict=True)
+        labels = read_each(list(rows), lambda row: read_indicators(names, row, settings), found)
+    else:
+        name = settings.label_field
+        read_one = partial(read_label, name=name, settings=settings)
+        labels = read_each(columns.get(name, missing), read_one, found)
+    groups: list[str | None] | None = None
+    if settings.split_field is not None:
+        groups = list(map(name_of, read(settings.split_field)))
+        hint = f"{settings.split_option} needs a value for each document"
+        for row in [row for row, group in enumerate(groups) if group is None]:
+            problem = InputError(f"the document has no `{settings.split_field}`", hint=hint)
+            found.setdefault(row, problem)
+    if found or any(None in field for field in fields):
+        fields = [
+            ["" if row in found else text or "" for row, text in enumerate(field)]
+            for field in fields
+        ]
+    batch = Batch(ids, join_fields(fields, settings), labels, origin=origin, line_numbers=numbers)
+    batch.groups = None if groups is None else [group or "" for group in groups]
+    for row, problem in sorted(found.items()):
+        # its traceback, and that of its context, would keep what was read
+        problem.__context__ = problem.__cause__ = None
+        batch.problems[row] = problem.locate(batch.place(row)).with_traceback(None)
+        labels[row] = None
+    unlabeled = (row for row, label in enumerate(labels) if label is None and row not in found)
+    for row in islice(unlabeled, 1):
+        batch.names = tuple(names_of(row))
+    return batch
 
-        Parameters
-        ----------
-        texts : sequence of str
-            The text of each field.
-        place : str
-            The place of the document, which is its id if `identity` is None.
-        label : str, tuple of str or InputError, optional
-            Its label, or its distinct labels in a list; or why the document cannot be read, so that
-            it has no text.
-        group : str, optional
-            Its group or timestamp.
-        line : int, optional
-            The number of its first line.
-        repaired : int
-            Number of replacement characters for invalid bytes.
-        """
-        batch = self.batch
-        is_grouped = self._settings.split_field is not None
-        if is_grouped and not group and not isinstance(label, InputError):
-            hint = f"{self._settings.split_option} needs a value for each document"
-            label = InputError(f"the document has no `{self._settings.split_field}`", hint=hint)
-            repaired = 0
-        if isinstance(label, InputError):
-            # its traceback, and that of its context, would keep what was read
-            label.__context__ = label.__cause__ = None
-            batch.problems[len(batch)] = label.locate(place).with_traceback(None)
-            texts = [""] * len(self._fields)
-            label = None
-            group = ""
-        if is_grouped:
-            self._groups.append(group or "")
-        self._ids.append(identity or place)
-        self._labels.append(None if label == "" else label)
-        for column, text in zip(self._fields, texts, strict=True):
-            column.append(text)
-        if line is None:
-            self._places.append(place)
-        else:
-            self._line_numbers.append(line)
-        if repaired:
-            batch.count_repairs(repaired)
 
-    def add_record(
-        self, record: Any, *, place: str, line: int | None = None, repaired: int = 0
-    ) -> None:
-        """Add the fields of a row or of an object, by name, as a document; see `add`.
+def make_batch_of_objects(
+    values: Sequence[Any],
+    settings: InputSettings,
+    *,
+    origin: str = "",
+    numbers: Sequence[int | str],
+) -> Batch:
+    """Return documents of objects of JSON, or of the error of one that is broken; see
+    `make_batch`.
+    """
+    records: list[dict[str, Any]] = []
+    problems: dict[int, InputError] = {}
+    for row, value in enumerate(values):
+        is_object = isinstance(value, dict)
+        records.append(value if is_object else {})
+        if isinstance(value, InputError):
+            problems[row] = value
+        elif not is_object:
+            hint = "jq -c '.[]' writes the items of a list as lines" if type(value) is list else ""
+            what = f"expected an object, found {TYPE_NAMES[type(value)]}"
+            problems[row] = InputError(what, hint=hint)
+    columns = {
+        name: [find_value(record, name) for record in records] for name in settings.field_names
+    }
+    return make_batch(
+        columns,
+        settings,
+        origin=origin,
+        numbers=numbers,
+        problems=problems,
+        names_of=lambda row: tuple(records[row]),
+    )
 
-        A value that is an InputError could not be read. A missing text is empty, but a problem if
-        all texts are missing.
-        """
-        settings = self._settings
-        identity: str | None = None
-        group: str | None = None
-        texts: list[str] = []
-        label: Label | InputError
+
+def read_each(
+    values: Sequence[Any], read: Callable[[Any], Any], problems: dict[int, InputError]
+) -> list[Any]:
+    """Return what a function makes of each value, which is asked once for equal ones; None if it
+    raises an error, which becomes a problem of the row.
+    """
+    known: dict[Any, Any] = {}
+    found = []
+    for row, value in enumerate(values):
+        result = None
         try:
-            if not isinstance(record, dict):
-                is_list = isinstance(record, list)
-                hint = "jq -c '.[]' writes the items of a list as lines" if is_list else ""
-                raise InputError(f"expected an object, found {TYPE_NAMES[type(record)]}", hint=hint)
-            identity = name_of(read_text(record, settings.id_field))
-            found: list[Any] = [read_text(record, name) for name in settings.text_field]
-            if None in found:
-                self._check_missing(record, is_empty=found == [None] * len(found))
-                found = [text or "" for text in found]
-            texts = found
-            if sum(map(len, texts)) > settings.max_document_bytes:
-                raise too_long(settings.max_document_bytes)
-            label = read_labels(record, settings)
-            if settings.split_field is not None:
-                group = name_of(read_text(record, settings.split_field))
-            if label is None and not self.batch.names:
-                self.batch.names = tuple(record)
+            if isinstance(value, InputError):
+                raise value
+            is_text = type(value) is str
+            if is_text and value in known:
+                result = known[value]
+            else:
+                result = read(value)
+                if is_text:
+                    known[value] = result
         except InputError as problem:
-            label = problem
-        self.add(
-            texts,
-            place=place,
-            identity=identity,
-            label=label,
-            group=group,
-            line=line,
-            repaired=repaired,
-        )
+            problems.setdefault(row, problem)
+        found.append(result)
+    return found
 
-    def _check_missing(self, record: dict[str, Any], *, is_empty: bool) -> None:
-        """Raise InputError if a text has no key, or all texts are missing or null."""
-        kind = MissingText if is_empty else InputError
-        names = self._settings.text_field
-        for name in names:
-            if find_value(record, name) is MISSING_KEY:
-                raise kind(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
-        if is_empty:
-            raise kind(f"`{names[0]}` is null", hint=TEXT_HINT)
 
-    def decode(self, content: bytes, encoding: Encoding) -> str | InputError:
-        """Return the text of a value that is bytes, or the error of invalid ones."""
+def _missing_text(
+    texts: Sequence[str | None], values: Mapping[str, Any], names: Sequence[str]
+) -> InputError | None:
+    """Return the error of a document without a key for a text, or whose texts are all null."""
+    is_empty = not any(text is not None for text in texts)
+    kind = MissingText if is_empty else InputError
+    for name, value in values.items():
+        if value is MISSING_KEY:
+            return kind(f"no key `{name}`, found {format_names(names)}", hint=TEXT_HINT)
+    return kind(f"`{next(iter(values))}` is null", hint=TEXT_HINT) if is_empty else None
+
+
+def decode_values(values: Iterable[Any], encoding: Encoding) -> tuple[list[Any], list[int]]:
+    """Return values with bytes decoded, or the error of invalid ones; and the number of repairs in
+    each that was repaired.
+    """
+    found: list[Any] = []
+    repairs = []
+    for value in values:
         try:
-            decoded = encoding.decode_rest(content)
+            decoded = encoding.decode_rest(value) if isinstance(value, bytes) else None
         except InputError as problem:
-            return problem
-        self.batch.count_repairs(decoded.repaired)
-        return decoded.text
-
-    def finish(self) -> Batch:
-        """Return the batch of all documents that were added."""
-        self.batch.columns = join_fields(self._fields, self._settings)
-        self.batch.labels = self._labels
-        if self._settings.split_field is not None:
-            self.batch.groups = self._groups
-        if self._line_numbers:
-            self.batch.line_numbers = self._line_numbers
-        elif self._places != self.batch.ids:
-            self.batch.places = self._places
-        return self.batch
+            found.append(problem)
+            continue
+        found.append(value if decoded is None else decoded.text)
+        if decoded is not None and decoded.repaired:
+            repairs.append(decoded.repaired)
+    return found, repairs
 
 
 def join_fields(

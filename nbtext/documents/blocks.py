@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -100,6 +100,27 @@ class LineBlock(NamedTuple):
     first_line: int
     size: int
     is_too_long: bool = False
+
+
+class Row(NamedTuple):
+    """A row of a text file as it was read. Invalid bytes are lone surrogates.
+
+    Attributes
+    ----------
+    first_line : int
+        The number of its line, or of the row if the file has no lines.
+    gap : str
+        The text before it: blank lines, or a bracket or comma of an array.
+    text : str
+        Its own text, with its line end, which only the last one of a file may lack.
+    columns : sequence of str
+        Its cells, if it is a row of a table.
+    """
+
+    first_line: int
+    gap: str
+    text: str
+    columns: Sequence[str] = ()
 
 
 def read_line_blocks(

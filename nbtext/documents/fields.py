@@ -59,7 +59,7 @@ def text_of(value: Any) -> str | None:
     """
     if type(value) is str:
         return value
-    if value is NULL:
+    if value is NULL or value is MISSING_KEY:
         return None
     if isinstance(value, str):
         return str(value)  # not an object of a subclass
@@ -157,37 +157,11 @@ def read_indicators(names: Sequence[str], values: Sequence[Any], settings: Input
     return collect_labels(found, settings)
 
 
-def read_labels(record: Mapping[str, Any], settings: InputSettings) -> Label:
-    """Return the labels of a row or of an object: those of the label field, or of `label_fields`.
-
-    Raises
-    ------
-    InputError
-        A value is not a label.
-    """
-    names = settings.label_fields
-    if names:
-        return read_indicators(names, [read_text(record, name) for name in names], settings)
-    return read_label(_find(record, settings.label_field), settings.label_field, settings)
-
-
-def read_text(record: Mapping[str, Any], name: str) -> str | None:
-    """Return a value as text; None for null and a missing key."""
-    value = _find(record, name)
+def read_text(value: Any, name: str) -> str | None:
+    """Return a value as text; None for null and a missing key; InputError for what is nested."""
     if isinstance(value, NESTED):
         raise InputError(f"`{name}` is {TYPE_NAMES[type(value)]}, expected a string")
     return text_of(value)
-
-
-def _find(record: Mapping[str, Any], name: str) -> Any:
-    """Return a value, None for a missing key; an InputError in its place is raised."""
-    value = record.get(name)
-    if value is None and "." in name:  # in an object, perhaps
-        found = find_value(record, name)
-        value = None if found is MISSING_KEY else found
-    if isinstance(value, InputError):
-        raise value
-    return value
 
 
 def find_value(record: Mapping[str, Any], name: str) -> Any:

@@ -16,8 +16,8 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block, join_fields
-from nbtext.documents.blocks import ReadOptions, group_items, read_raw_blocks
+from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_objects, read_each
+from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_blocks
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Label, name_of, read_indicators, read_label, text_of
@@ -87,7 +87,9 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
         batch = _parse_with_json(lines)  # or reports an error
     if lines.settings.keeps_rows:
         batch.rows = keep_lines(
-            lines, [line - lines.block.first_line for line in batch.line_numbers or ()], "jsonl"
+            lines,
+            [int(line) - lines.block.first_line for line in batch.line_numbers or ()],
+            "jsonl",
         )
     return batch
 
@@ -123,8 +125,10 @@ def _parse_flat(lines: LineDocuments) -> Batch:
         if settings.label_separator is not None and None in others[-1]:
             # an empty text is a list without labels, but a missing key is not
             raise _UnusualLineError
-        read = {value: _read_scanned(value, settings) for value in set(others[-1])}
-        labels = [read[value] for value in others[-1]]
+        problems: dict[int, InputError] = {}
+        labels = read_each(others[-1], partial(_read_scanned, settings=settings), problems)
+        if problems:
+            raise _UnusualLineError
     if split is not None and not all(split):
         raise _UnusualLineError
     batch = Batch(ids, join_fields(texts, settings), labels, origin=origin)
@@ -152,24 +156,22 @@ def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
 def _parse_with_json(lines: LineDocuments) -> Batch:
     """Parse any lines, one by one, with the standard library."""
     decoded = decode_lines(lines.block.data, lines.encoding)
-    builder = BatchBuilder(lines.settings, lines.origin)
-    for number, line in enumerate(decoded.texts):
-        if not line.strip(JSON_BLANKS) and number not in decoded.problems:
+    values: list[Any] = []
+    numbers = []
+    for line, text in enumerate(decoded.texts):
+        if not text.strip(JSON_BLANKS) and line not in decoded.problems:
             continue
-        place = lines.place(number)
-        line_number = lines.block.first_line + number
+        numbers.append(lines.block.first_line + line)
         try:
-            if number in decoded.problems:
-                raise decoded.problems[number]
-            record = _parse_line(line)
+            if line in decoded.problems:
+                raise decoded.problems[line]
+            values.append(_parse_line(text))
         except InputError as problem:
             # no key can be added to the line
             if lines.settings.keeps_rows and not lines.settings.corrects_rows:
-                raise problem.locate(place) from None
-            builder.add((), place=place, line=line_number, label=problem)
-        else:
-            builder.add_record(record, place=place, line=line_number)
-    batch = builder.finish()
+                raise problem.locate(lines.place(line)) from None
+            values.append(problem)
+    batch = make_batch_of_objects(values, lines.settings, origin=lines.origin, numbers=numbers)
     batch.repaired_documents = len(decoded.repaired)
     batch.repaired_bytes = sum(decoded.repaired.values())
     return batch
@@ -265,17 +267,18 @@ def _parse_items(
     """Return items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of
     its row.
     """
-    builder = BatchBuilder(settings)
-    for number, item in enumerate(items, first_number):
-        place = f"{origin}{number}"
-        if not isinstance(item.value, InputError):
-            builder.add_record(item.value, place=place)
-        elif rows is not None:  # as for a line that is too long
-            raise item.value.locate(place)
-        else:
-            builder.add((), place=place, label=item.value)
-        builder.batch.count_repairs(item.repaired)
-    batch = builder.finish()
+    if rows is not None:  # as for a line that is too long
+        for number, item in enumerate(items, first_number):
+            if isinstance(item.value, InputError):
+                raise item.value.locate(f"{origin}{number}")
+    batch = make_batch_of_objects(
+        [item.value for item in items],
+        settings,
+        origin=origin,
+        numbers=range(first_number, first_number + len(items)),
+    )
+    for item in items:
+        batch.count_repairs(item.repaired)
     batch.rows = rows
     return batch
 
@@ -296,7 +299,7 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
         nonlocal first_number
         rows = None
         if settings.keeps_rows:
-            from nbtext.documents.rows import ObjectRows, Row
+            from nbtext.documents.rows import ObjectRows
 
             numbered = enumerate(items, first_number)
             rows = ObjectRows(

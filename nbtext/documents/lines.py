@@ -10,10 +10,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from nbtext.documents.batch import Batch, Block
+from nbtext.documents.batch import Batch, Block, unreadable
 from nbtext.documents.blocks import (
     LineBlock,
     ReadOptions,
+    Row,
     read_line_blocks,
     read_range,
     read_raw_blocks,
@@ -64,8 +65,7 @@ class LineDocuments:
         problem = too_long(self.settings.max_document_bytes).locate(place)
         if self.settings.keeps_rows:  # the block has no bytes
             raise problem
-        n_columns = len(self.settings.text_field) if self.settings.separate_fields else 1
-        return Batch([place], tuple([""] for _ in range(n_columns)), [None], {0: problem})
+        return unreadable(place, problem, self.settings)
 
     def place(self, line: int) -> str:
         """Return the place of a line; the first line of the block is line 0."""
@@ -164,7 +164,7 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
     places  the place in the block of the line of each document
     name    of the format
     """
-    from nbtext.documents.rows import ObjectRows, Row, TextRows
+    from nbtext.documents.rows import ObjectRows, TextRows
 
     block = lines.block
     encoding = lines.encoding

@@ -20,13 +20,13 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block
+from nbtext.documents.batch import Batch, Block, make_batch
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, check_width, decode_named
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import DEFAULTS, name_of, split_label
+from nbtext.documents.fields import DEFAULTS, name_of
 from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
 from nbtext.documents.html import decode_html
 from nbtext.documents.lines import origin_of
@@ -320,33 +320,37 @@ class RawMail(NamedTuple):
 
 def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettings) -> Batch:
     """Parse mails; one that cannot be read is a problem of its row."""
-    names = (
-        *settings.text_field,
-        settings.label_field,
-        settings.id_field,
-        "subject",
-        settings.split_field or "",
-    )
-    wanted = {name.lower() for name in names if name}
-    builder = BatchBuilder(settings)
-    for identity, folder, content, _ in mails:
+    wanted = {name.lower() for name in (*settings.field_names, "subject")}
+    columns: dict[str, list[Any]] = {name: [] for name in settings.field_names}
+    problems: dict[int, InputError] = {}
+    repairs = []
+    for row, (_, folder, content, _) in enumerate(mails):
+        mail = Mail()
         try:
             if isinstance(content, InputError):
                 raise content
             mail = parse_mail(content, wanted, encoding)
-            header = _header_if_named(mail, settings.label_field, DEFAULTS.label_field)
-            label = split_label(header, settings) if header is not None else folder
         except InputError as problem:
-            builder.add((), place=identity, label=problem)
-            continue
-        texts = [mail.text(name) for name in settings.text_field]
-        name = _header_if_named(mail, settings.id_field, DEFAULTS.id_field)
-        group = (
-            name_of(mail.text(settings.split_field)) if settings.split_field is not None else None
+            problems[row] = problem
+        fields: dict[str, Any] = {name: mail.text(name) for name in columns}
+        fields[settings.label_field] = (
+            _header_if_named(mail, settings.label_field, DEFAULTS.label_field) or folder
         )
-        builder.add(texts, place=identity, identity=name, label=label, group=group)
-        builder.batch.count_repairs(mail.repaired, mail.unknown)
-    return builder.finish()
+        fields[settings.id_field] = _header_if_named(mail, settings.id_field, DEFAULTS.id_field)
+        for name, values in columns.items():
+            values.append(fields[name])
+        repairs.append((mail.repaired, mail.unknown))
+    batch = make_batch(
+        columns,
+        settings,
+        origin="",
+        numbers=[mail.id for mail in mails],
+        problems=problems,
+        names_of=lambda _: (),
+    )
+    for repaired, unknown in repairs:
+        batch.count_repairs(repaired, unknown)
+    return batch
 
 
 def _header_if_named(mail: Mail, name: str, default: str) -> str | None:

@@ -20,6 +20,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
 from nbtext.documents.batch import Rows
+from nbtext.documents.blocks import Row
 from nbtext.documents.decoding import UNICODE, Encoding
 from nbtext.documents.fields import (
     LABEL_PREFIX,
@@ -106,24 +107,6 @@ class Target:
     table: str | None = None
 
 
-class Row(NamedTuple):
-    """A row of a text file as it was read. Invalid bytes are lone surrogates.
-
-    Attributes
-    ----------
-    first_line : int
-        The number of its line, or of the row if the file has no lines.
-    gap : str
-        The text before it: blank lines, or a bracket or comma of an array.
-    text : str
-        Its own text, with its line end, which only the last one of a file may lack.
-    """
-
-    first_line: int
-    gap: str
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class TextRows:
     """Rows of a text file. These are lines of fastText's format; subclasses have rows of other
@@ -136,7 +119,6 @@ class TextRows:
         The file, for errors.
     encoding : Encoding
     rows : sequence of Row
-        Of a table, `tables.Record`, which has the cells in addition.
     tail : str
         The text after the last row of the file.
     newline : str
@@ -150,7 +132,7 @@ class TextRows:
     format: str
     path: str
     encoding: Encoding
-    rows: Sequence[Any]
+    rows: Sequence[Row]
     tail: str
     newline: str = "\n"
     is_start: bool = False
@@ -367,7 +349,7 @@ class TableRows(TextRows):
         at each character.
 
         In TSV, a quote is an ordinary character unless it begins a cell, or follows its blanks;
-        see `tables.read_tsv_records`.
+        see `tables.TsvReader`.
         """
         if len(cells) == 1 and not cells[0]:
             return '""'  # not a blank line

@@ -256,6 +256,12 @@ class InputSettings(Settings):
         """The columns or keys that hold labels."""
         return self.label_fields or (self.label_field,)
 
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """The columns or keys of all fields of a document."""
+        others = () if self.split_field is None else (self.split_field,)
+        return (*self.text_field, *self.label_names, self.id_field, *others)
+
     def of_unit(self, unit: str) -> InputSettings:
         """Return the settings for a source of a unit; fields that belong to another unit become the
         default ones.

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from nbtext.documents import streams
-from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, unreadable
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
 from nbtext.documents.fields import (
@@ -266,10 +266,8 @@ class Source:
         settings = options.settings
         if shard.root is not None and (kind := _kind_to_skip(stream, options)):
             if settings.keeps_skipped and kind not in OUTPUTS:
-                builder = BatchBuilder(settings)
-                builder.batch.are_files = True
-                builder.add((), place=stream.path, label=kind.refuse())
-                yield Block(builder.finish, stream.size or 0)
+                batch = replace(unreadable(stream.path, kind.refuse(), settings), are_files=True)
+                yield batch.block(stream.size or 0)
                 return
             log_skipped(stream.path, kind.describe())
             self.skipped[kind.describe()] += 1

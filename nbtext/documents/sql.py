@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block
+from nbtext.documents.batch import Batch, Block, decode_values, make_batch
 from nbtext.documents.blocks import ReadOptions, group_items
 from nbtext.documents.fields import find_fields, format_names
 from nbtext.documents.lines import origin_of
@@ -88,17 +88,23 @@ class SqlRows:
 def _parse_rows(rows: SqlRows, places: dict[str, int], options: ReadOptions) -> Batch:
     """Return rows as documents, with ids `DATABASE:ROW`. A row without a text is a problem."""
     settings = options.settings
-    builder = BatchBuilder(settings)
-    builder.batch.names = rows.names
-    for number, row in enumerate(rows.rows, rows.first_row):
-        record = {
-            name: builder.decode(bytes(value), options.encoding)
-            if isinstance(value := row[place], bytes | memoryview)
-            else value
-            for name, place in places.items()
-        }
-        builder.add_record(record, place=f"{origin_of(rows.path)}{number}")
-    batch = builder.finish()
+    columns = {}
+    repairs: list[int] = []
+    for name, place in places.items():
+        values = [row[place] for row in rows.rows]
+        plain = (bytes(value) if isinstance(value, memoryview) else value for value in values)
+        columns[name], repaired = decode_values(plain, options.encoding)
+        repairs += repaired
+    batch = make_batch(
+        columns,
+        settings,
+        origin=origin_of(rows.path),
+        numbers=range(rows.first_row, rows.first_row + len(rows.rows)),
+        problems={},
+        names_of=lambda _: rows.names,
+    )
+    for n_sequences in repairs:
+        batch.count_repairs(n_sequences)
     batch.rows = rows if settings.keeps_rows else None
     return batch
 

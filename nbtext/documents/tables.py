@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 import warnings
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block
-from nbtext.documents.blocks import (
-    LineBlock,
-    ReadOptions,
-    group_items,
-    read_line_blocks,
-    read_raw_blocks,
-)
-from nbtext.documents.decoding import Encoding, check_width, decode_lines
+from nbtext.documents.batch import Batch, Block, make_batch
+from nbtext.documents.blocks import LineBlock, ReadOptions, Row, read_line_blocks, read_raw_blocks
+from nbtext.documents.decoding import check_width, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     NULL,
@@ -31,8 +27,9 @@ from nbtext.documents.fields import (
 )
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream, name_source
+from nbtext.documents.streams import ByteStream, name_source
 from nbtext.errors import AssumptionWarning, InputError, number_of
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
@@ -43,7 +40,8 @@ MAX_COLUMNS = 2_000_000
 QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them"
 ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
-KEPT_CHARACTERS = 1 << 20  # of first rows, and of the lines of a row; longer ones are not kept
+KEPT_BYTES = 1 << 21  # of a block whose lines are kept until their rows end
+MAX_OPEN = 1 << 23  # bytes of a block, of which a row has the first line
 HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_ROWS = 3  # of them that are a comparison
 NAME_SHARE = 0.05  # of these rows that may look like names as well
@@ -62,7 +60,6 @@ USUAL_NAMES = {
 }
 
 _separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
-_quote_after_blanks = re.compile(' +"')
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 _inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
 _escape = re.compile(r"\\(\r\n|.)", re.DOTALL)
@@ -71,133 +68,231 @@ _doubled = re.compile(r'(\\.)|"(")', re.DOTALL)
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
-class Record(NamedTuple):
-    """A row: its columns (empty for a blank line), the numbers of its first and last line, and its
-    error.
-
-    If lines are kept, `text` is the row as it was read, with its line end, and `gap` are the blank
-    lines before it.
-    """
-
-    columns: list[str]
-    first_line: int
-    last_line: int
-    problem: InputError | None = None
-    repaired: int = 0
-    gap: str = ""
-    text: str = ""
-
-
-class LineFeed:
-    """The lines of a file one by one, decoded, with their line ends.
+class RowGroup(NamedTuple):
+    """Some rows of a table, without blank ones.
 
     Attributes
     ----------
-    line : int
-        The number of the last line that was returned.
-    limit : int
-        The maximum size of a line, in bytes.
+    cells : list of list of str
+    spans : list of tuple of int
+        The numbers of the first and the last line of each row.
+    problems : dict of int to InputError
+        The error of each row that is broken.
+    repaired : dict of int to int
+        The number of repairs, of each row with invalid bytes.
+    size : int
+        About how many bytes they have.
+    kept : list of Row
+        The rows as they were read, if lines are kept.
+    is_last : bool
+    """
+
+    cells: list[list[str]]
+    spans: list[tuple[int, int]]
+    problems: dict[int, InputError]
+    repaired: dict[int, int]
+    size: int
+    kept: list[Row]
+    is_last: bool
+
+
+class LineFeed:
+    """The decoded lines of a file, with their line ends, for a reader of rows.
+
+    Attributes
+    ----------
+    lines : iterator of str
+    size : int
+        The bytes of the blocks that were read since it was set to 0, which is done when a row
+        ends: if it is not 0 when the next block is read, a row is open.
     is_ended : bool
-        Whether the last line that was read ends with a line feed.
+    oddities : dict of int to InputError or int
+        By the number of a line: the error for which an empty line stands, or its repairs.
+    keeps_lines : bool
+    first_kept : int
+        The number of the first line that `take` has.
 
     Parameters
     ----------
-    keeps_lines : bool
-        Whether `take` returns the lines, in which invalid bytes are lone surrogates; see
-        `Encoding.decode_exactly`.
+    separator : str
+        That of the columns.
+    is_csv : bool
+        Whether a quote may stay open up to the limit of a document, and a backslash before a quote
+        is told.
     """
 
     def __init__(
-        self,
-        blocks: Iterable[LineBlock],
-        encoding: Encoding,
-        limit: int,
-        *,
-        keeps_lines: bool = False,
+        self, stream: ByteStream, options: ReadOptions, separator: str, *, is_csv: bool
     ) -> None:
-        self.line = 0
-        self.limit = limit
-        self.is_ended = True
-        self._keeps_lines = keeps_lines
+        self.size = 0
+        self.is_ended = False
+        self.oddities: dict[int, InputError | int] = {}
+        self.keeps_lines = options.settings.keeps_rows
+        self.first_kept = 1
         self._kept: list[str] = []
-        # by line: number of repairs, or the error of a line that was replaced by an empty one
-        self._oddities: dict[int, int | InputError] = {}
-        self._lines = self._decode(blocks, encoding)
-        self._returned: deque[str] = deque()
+        self._path = stream.path
+        self._encoding = options.encoding
+        self._limit = options.settings.max_document_bytes
+        self._separator = separator
+        self._is_csv = is_csv
+        self._is_told = not is_csv
+        blocks = read_line_blocks(read_raw_blocks(stream), self._limit)
+        self.lines = chain(chain.from_iterable(map(self._decode, blocks)), self._end())
 
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._returned.popleft() if self._returned else next(self._lines)
-        self.line += 1
-        if self._keeps_lines:
-            self._kept.append(line)
-        return line
-
-    def take(self, n_lines: int = 0) -> tuple[str, str]:
-        """Return the lines since the last call, if they are kept: all but the last `n_lines`, and
-        these.
+    def take(self, first: int, last: int | None = None) -> str:
+        """Return the lines with these numbers, None: all further ones; "" for one that is long,
+        unless lines are kept.
         """
-        start = len(self._kept) - n_lines
-        taken = "".join(self._kept[:start]), "".join(self._kept[start:])
-        self._kept = []
-        return taken
+        stop = None if last is None else last + 1 - self.first_kept
+        return "".join(self._kept[first - self.first_kept : stop])
 
-    def put_back(self, lines: list[str]) -> None:
-        """Put back the last lines, so that they are returned again."""
-        self._returned.extendleft(reversed(lines))
-        self.line -= len(lines)
-        del self._kept[len(self._kept) - len(lines) :]
+    def forget(self, last: int) -> None:
+        """Drop the lines up to a number."""
+        del self._kept[: last + 1 - self.first_kept]
+        self.first_kept = last + 1
 
-    def _decode(self, blocks: Iterable[LineBlock], encoding: Encoding) -> Iterator[str]:
-        for block in blocks:
-            self.is_ended = block.is_too_long or block.data.endswith(b"\n")
-            if block.is_too_long:
-                self._oddities[block.first_line] = too_long(self.limit)
-                yield "\n"
-                continue
-            decoded = decode_lines(block.data, encoding)
-            if len(decoded.texts) == 1:  # a long line is a block of its own
-                try:
-                    check_width(decoded.texts[0])
-                except InputError as problem:
-                    decoded.problems[0] = problem
-                    decoded.texts[0] = ""
-            for oddities in (decoded.repaired, decoded.problems):
-                self._oddities.update(
-                    {block.first_line + line: odd for line, odd in oddities.items()}
-                )
-            texts = decoded.texts
-            if self._keeps_lines and (decoded.repaired or decoded.problems):
-                texts = encoding.decode_exactly(block.data).split("\n")[: len(texts)]
-            del block, decoded  # a long line is not kept
-            texts.reverse()
-            while texts:
-                yield texts.pop() + "\n"
+    def _decode(self, block: LineBlock) -> list[str]:
+        if self.size:
+            self._check_open(self.size + block.data.find(b"\n"))
+        if block.is_too_long:
+            self.oddities[block.first_line] = too_long(self._limit)
+            lines = ["\n"]
+        else:
+            lines = self._decode_lines(block.data, block.first_line)
+        self.size += max(1, len(block.data))
+        is_kept = self.keeps_lines or len(block.data) <= KEPT_BYTES
+        self._kept += lines if is_kept else [""] * len(lines)
+        return lines
 
-    def check(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Yield the records that are not blank, with the repairs and the problems of their
-        lines.
-        """
-        for record in records:
-            if self._keeps_lines and (record.columns or record.problem):
-                gap, text = self.take(record.last_line - record.first_line + 1)
-                record = record._replace(gap=gap, text=text)  # noqa: PLW2901
-            if not self._oddities:
-                if record.columns or record.problem:
-                    yield record
-                continue
-            oddities = [
-                self._oddities.pop(line, 0)
-                for line in range(record.first_line, record.last_line + 1)
-            ]
-            problem = record.problem or next(
-                (odd for odd in oddities if isinstance(odd, InputError)), None
-            )
-            if record.columns or problem:
-                repaired = sum(odd for odd in oddities if isinstance(odd, int))
-                yield record._replace(problem=problem, repaired=repaired)
+    def _decode_lines(self, data: bytes, first_line: int) -> list[str]:
+        decoded = decode_lines(data, self._encoding)
+        texts = decoded.texts
+        if self.keeps_lines and (decoded.repaired or decoded.problems):
+            texts = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
+        for oddities in (decoded.repaired, decoded.problems):
+            self.oddities.update({first_line + line: odd for line, odd in oddities.items()})
+        for line, text in enumerate(texts) if len(data) > MAX_COLUMNS else ():
+            try:
+                check_width(text)
+                check_columns(text, self._separator)
+            except InputError as problem:
+                self.oddities[first_line + line] = problem
+                texts[line] = ""
+        if not self._is_told and b'\\"' in data:
+            mark = re.escape(self._separator.encode())
+            if found := re.search(rb'\\"(?!%s)[^"\r\n]' % mark, data):
+                line = first_line + data.count(b"\n", 0, found.start())
+                warn(self._path, f"a backslash precedes a quote in line {line}; {ESCAPE_HINT}")
+                self._is_told = True
+        last = texts.pop()
+        lines = [text + "\n" for text in texts]
+        lines.append(last + "\n" if data.endswith(b"\n") else last)
+        return lines
+
+    def _end(self) -> Iterator[str]:
+        self._check_open(self.size)
+        self.is_ended = self._is_csv
+        self.size += 1  # so that it is asked
+        yield from ()
+
+    def _check_open(self, size: int) -> None:
+        if self._is_csv and size > self._limit:
+            what = f"the row that begins here does not end within {self._limit:,} characters"
+            raise InputError(what, hint=f"close an open quote; {QUOTE_HINT}")
+
+
+def read_rows(
+    feed: LineFeed, reader: Any, *, origin: str, blanks_before: str, n_skipped: int
+) -> Iterator[RowGroup]:
+    """Yield the first row that is not blank, then some at a time; the last group may be empty.
+
+    Parameters
+    ----------
+    reader : iterator of list of str
+        The cells of the rows, with the number of lines that were read: `csv.reader` or TsvReader.
+    origin : str
+        What precedes the number of a line in an error.
+    blanks_before : str
+        The separator of columns whose quotes blanks may precede; "": they may not.
+    n_skipped : int
+        The number of lines before the first one of the reader.
+
+    Raises
+    ------
+    InputError
+        A quote is open in more text than a document may have.
+    """
+    cells: list[list[str]] = []
+    spans: list[tuple[int, int]] = []
+    problems: dict[int, InputError] = {}
+    last = size = 0
+    is_first = True
+
+    def end_group(*, is_last: bool = False) -> RowGroup:
+        nonlocal cells, spans, problems, size
+        kept = _keep_rows(feed, cells, spans)
+        group = RowGroup(cells, spans, problems, {}, size, kept, is_last)
+        ends = [stop for _, stop in spans]
+        for line in sorted(line for line in feed.oddities if line <= last):
+            odd = feed.oddities.pop(line)
+            row = bisect_left(ends, line)
+            if isinstance(odd, InputError):
+                problems.setdefault(row, odd)
+            else:
+                group.repaired[row] = group.repaired.get(row, 0) + odd
+        if ends:
+            feed.forget(ends[-1])
+        cells = []
+        spans = []
+        problems = {}
+        size = 0
+        return group
+
+    while True:
+        problem = None
+        try:
+            for columns in reader:
+                first = last + 1
+                last = reader.line_num + n_skipped
+                if blanks_before and " " in [cell[:1] for cell in columns]:
+                    columns = _skip_blanks(feed.take(first, last), columns, blanks_before)  # noqa: PLW2901
+                if columns or last in feed.oddities:
+                    cells.append(columns)
+                    spans.append((first, last))
+                if feed.size or is_first:
+                    if feed.is_ended:
+                        what = "a quote that is opened in this row is never closed"
+                        problems[len(cells) - 1] = InputError(what, hint=QUOTE_HINT)
+                    is_large = len(cells) > HEADER_ROWS or size > KEPT_BYTES
+                    if cells and (is_first or (size and is_large)):
+                        yield end_group()
+                        is_first = False
+                    size += feed.size
+                    feed.size = 0
+            break
+        except csv.Error as error:
+            problem = InputError(f"broken CSV: {error}")
+            if "new-line character" in str(error):
+                hint = "put quotes around the value, or convert the line ends to one kind"
+                problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
+        except InputError as error:
+            raise error.locate(f"{origin}{last + 1}") from None
+        problems[len(cells)] = problem
+        cells.append([])
+        spans.append((last + 1, reader.line_num + n_skipped))
+        last = reader.line_num + n_skipped
+    yield end_group(is_last=True)
+
+
+def _keep_rows(feed: LineFeed, cells: list[list[str]], spans: list[tuple[int, int]]) -> list[Row]:
+    """Return rows with their lines, and the blank lines before each."""
+    rows: list[Row] = []
+    if feed.keeps_lines:
+        start = feed.first_kept
+        for columns, (first, last) in zip(cells, spans, strict=True):
+            rows.append(Row(first, feed.take(start, first - 1), feed.take(first, last), columns))
+            start = last + 1
+    return rows
 
 
 def separator_of(line: str, names: Set[str], n_columns: int) -> str:
@@ -227,178 +322,166 @@ def _split_line(line: str, separator: str) -> list[str]:
         return []
 
 
-def too_wide() -> InputError:
-    """Return the error for a row with so many columns that they would fill the memory."""
-    return InputError(
-        f"the row has more than {MAX_COLUMNS:,} separators", hint="check the format of the file"
-    )
+def check_columns(line: str, separator: str) -> None:
+    """Raise InputError if a line has so many columns that they would fill the memory."""
+    if line.count(separator) > MAX_COLUMNS:
+        what = f"the row has more than {MAX_COLUMNS:,} separators"
+        raise InputError(what, hint="check the format of the file")
 
 
-def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
-    """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled
-    quotes.
-
-    Blanks may precede the quote of a column that ends on the same line.
-
-    where   what precedes the number of a line in an error
-    raises  InputError: a row, or the text after a quote that is never closed, is longer than a
-            document may be
+def _skip_blanks(row: str, columns: list[str], separator: str) -> list[str]:
+    """Return the columns of a row in which quotes may follow blanks; as they are if none does, or
+    one is not closed.
     """
-    # a setting of the process; Python's default is 128 KiB
-    csv.field_size_limit(max(csv.field_size_limit(), feed.limit))
-    first_line = 0
-    size = 0
-    n_separators = 0
-    is_ended = False
-    is_told = False
-    escaped_quote = re.compile(rf'\\"[^"{re.escape(separator)}\r\n]')
-
-    def check(line: str) -> str:
-        nonlocal size, n_separators, is_told
-        size += len(line)
-        n_separators += line.count(separator)
-        if size <= KEPT_CHARACTERS:
-            lines.append(line)
-        if not is_told and '\\"' in line and escaped_quote.search(line):
-            warn(
-                where.removesuffix(":") or STANDARD_INPUT,
-                f"a backslash precedes a quote in line {feed.line}; {ESCAPE_HINT}",
-            )
-            is_told = True
-        if size > feed.limit:
-            what = f"the row that begins here does not end within {feed.limit:,} characters"
-            raise InputError(
-                what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}"
-            )
-        if n_separators > MAX_COLUMNS:
-            raise too_wide().locate(f"{where}{first_line}")
-        return line
-
-    def end() -> Iterator[str]:
-        nonlocal is_ended
-        is_ended = True
-        yield from ()
-
-    # no name keeps a long line
-    reader = csv.reader(chain(map(check, feed), end()), delimiter=separator)
-    lines: list[str] = []  # of a row
-    while True:
-        first_line = feed.line + 1
-        size = 0
-        n_separators = 0
-        problem = None
-        lines.clear()
-        try:
-            columns = next(reader)
-            if size <= KEPT_CHARACTERS and any(map(_quote_after_blanks.match, columns)):
-                columns = _skip_blanks(lines, separator) or columns
-            lines.clear()
-        except StopIteration:
-            return
-        except csv.Error as error:
-            columns = []
-            problem = InputError(f"broken CSV: {error}")
-            if "new-line character" in str(error):
-                hint = "put quotes around the value, or convert the line ends to one kind"
-                problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
-        if is_ended:
-            problem = InputError(
-                "a quote that is opened in this row is never closed", hint=QUOTE_HINT
-            )
-        yield Record(columns, first_line, feed.line, problem)
-
-
-def _skip_blanks(lines: list[str], separator: str) -> list[str] | None:
-    """Return the columns of a row in which quotes follow blanks; None if none does, or one is not
-    closed.
-    """
-    is_closed = has_quote_after_blanks("".join(lines), separator)
+    is_closed = has_quote_after_blanks(row, separator)
 
     def end() -> Iterator[str]:
         nonlocal is_closed
         is_closed = False
         yield from ()
 
-    columns = next(
-        csv.reader(chain(lines, end()), delimiter=separator, skipinitialspace=True), None
-    )
-    return columns if is_closed else None
+    lines = chain(io.StringIO(row, newline="\n"), end())
+    found = next(csv.reader(lines, delimiter=separator, skipinitialspace=True), columns)
+    return found if is_closed else columns
 
 
-def read_tsv_records(
-    feed: LineFeed, separator: str = "\t", *, is_escaped: bool = False, is_quoted: bool = True
-) -> Iterator[Record]:
-    """Yield rows of separated columns, in which a quote may be an ordinary character.
+class TsvReader:
+    """Reads rows of separated columns, in which a quote may be an ordinary character, as
+    `csv.reader` does.
 
     A column is quoted only if its first and its last character are quotes, apart from blanks, and
     every quote within it is doubled (RFC 4180); then it may contain separators and line ends. Any
     other quote is an ordinary character.
 
-    is_escaped  whether a backslash makes an ordinary character of the next one
-    is_quoted   whether columns may be quoted
+    Attributes
+    ----------
+    line_num : int
+        The number of lines of the rows that were returned.
+
+    Parameters
+    ----------
+    lines : iterator of str
+    limit : int
+        The maximum number of characters of a row of several lines.
+    is_escaped : bool
+        Whether a backslash makes an ordinary character of the next one.
+    is_quoted : bool
+        Whether columns may be quoted.
     """
-    marks = '"' * is_quoted + "\\" * is_escaped
-    for line in feed:
-        first_line = feed.line
+
+    def __init__(
+        self,
+        lines: Iterator[str],
+        limit: int,
+        separator: str = "\t",
+        *,
+        is_escaped: bool = False,
+        is_quoted: bool = True,
+    ) -> None:
+        self.line_num = 0
+        self._lines = lines
+        self._returned: deque[str] = deque()
+        self._limit = limit
+        self._separator = separator
+        self._is_escaped = is_escaped
+        self._marks = '"' * is_quoted + "\\" * is_escaped
+        blanks = "" if separator == " " else " *"
+        mark = re.escape(separator)
+        self._opening = re.compile(f'{blanks}"')
+        # what may follow a closing quote, without the separator or line end
+        self._ending = re.compile(rf"{blanks}(?={mark}|\r?\n|\Z)")
+        self._unquoted = re.compile(rf"(?:[^{mark}\\]|\\.?)*+", re.DOTALL)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return self
+
+    def __next__(self) -> list[str]:
+        line = self._take_line()
+        if line is None:
+            raise StopIteration
         text = _strip_line_end(line)
-        if text.count(separator) > MAX_COLUMNS:
-            yield Record([], first_line, feed.line, too_wide())
-            continue
-        is_plain = not any(mark in text for mark in marks)
-        columns = (
-            text.split(separator)
-            if is_plain
-            else _split_tsv(line, feed, separator, is_escaped=is_escaped)
-        )
-        yield Record(columns if text else [], first_line, feed.line)
+        if any(mark in text for mark in self._marks):
+            return self._split(line)
+        return text.split(self._separator) if text else []
 
+    def _take_line(self) -> str | None:
+        line = self._returned.popleft() if self._returned else next(self._lines, None)
+        self.line_num += line is not None
+        return line
 
-def _split_tsv(line: str, feed: LineFeed, separator: str, *, is_escaped: bool) -> list[str]:
-    """Return the columns of a row that begins with this line; further lines of a column come from
-    the feed.
-    """
-    columns: list[str] = []
-    start = 0
-    line = _continue(line, feed) if is_escaped else line
-    text = _strip_line_end(line)
-    blanks = "" if separator == " " else " *"
-    opening = re.compile(f'{blanks}"')
-    ending = re.compile(rf"{blanks}(?={re.escape(separator)}|\r?\n|\Z)")
-    unquoted = re.compile(rf"(?:[^{re.escape(separator)}\\]|\\.?)*+", re.DOTALL)
-    while start <= len(text):
-        quoted = None
-        if quote := opening.match(text, start):
-            quoted = _read_quoted(line, quote.end() - 1, feed, ending, is_escaped=is_escaped)
-        if quoted is not None:
-            column, line, end = quoted
-            line = _continue(line, feed) if is_escaped else line
-            text = _strip_line_end(line)
-            columns.append(column)
-        elif is_escaped:
-            match = unquoted.match(text, start)
-            end = match.end() if match else start
-            columns.append(_unescape(text[start:end]))
-        else:
-            end = text.find(separator, start)
-            end = end if end >= 0 else len(text)
-            columns.append(text[start:end])
-        start = end + 1
-    return columns
+    def _split(self, line: str) -> list[str]:
+        """Return the columns of a row that begins with this line."""
+        columns: list[str] = []
+        start = 0
+        line = self._continue(line)
+        text = _strip_line_end(line)
+        while start <= len(text):
+            quoted = None
+            if quote := self._opening.match(text, start):
+                quoted = self._read_quoted(line, quote.end() - 1)
+            if quoted is not None:
+                column, line, end = quoted
+                line = self._continue(line)
+                text = _strip_line_end(line)
+                columns.append(column)
+            elif self._is_escaped:
+                match = self._unquoted.match(text, start)
+                end = match.end() if match else start
+                columns.append(_unescape(text[start:end]))
+            else:
+                end = text.find(self._separator, start)
+                end = end if end >= 0 else len(text)
+                columns.append(text[start:end])
+            start = end + 1
+        return columns
 
+    def _continue(self, line: str) -> str:
+        """Return a line with those after it, as long as a backslash precedes the line end."""
+        parts = [line]
+        size = len(line)
+        while self._is_escaped and size <= self._limit:
+            text = _strip_line_end(parts[-1])
+            n_backslashes = len(text) - len(text.rstrip("\\"))
+            following = self._take_line() if n_backslashes % 2 else None
+            if following is None:
+                break
+            parts.append(following)
+            size += len(following)
+        return "".join(parts)
 
-def _continue(line: str, feed: LineFeed) -> str:
-    """Return a line with those after it, as long as a backslash precedes the line end."""
-    parts = [line]
-    size = len(line)
-    while size <= feed.limit:
-        text = _strip_line_end(parts[-1])
-        n_backslashes = len(text) - len(text.rstrip("\\"))
-        following = next(feed, None) if n_backslashes % 2 else None
-        if following is None:
-            break
-        parts.append(following)
-        size += len(following)
-    return "".join(parts)
+    def _read_quoted(self, line: str, start: int) -> tuple[str, str, int] | None:
+        """Return a quoted column, the line on which it ends, and its end in this line; None if its
+        quotes are invalid.
+        """
+        contents: list[str] = []
+        taken: list[str] = []
+        size = 0
+        begin = start + 1
+        inside = _inside_escaped_quotes if self._is_escaped else _inside_quotes
+        while True:
+            match = inside.match(line, begin)
+            end = match.end() if match else begin
+            contents.append(line[begin:end])
+            if end < len(line):  # at a quote that is not doubled
+                if rest := self._ending.match(line, end + 1):
+                    content = "".join(contents)
+                    content = (
+                        _unescape(_doubled.sub(r"\1\2", content))
+                        if self._is_escaped
+                        else content.replace('""', '"')
+                    )
+                    return content, line, rest.end()
+                break
+            size += len(line)
+            following = self._take_line() if size <= self._limit else None
+            if following is None:
+                break
+            line = following
+            begin = 0
+            taken.append(line)
+        self._returned.extendleft(reversed(taken))
+        self.line_num -= len(taken)
+        return None
 
 
 def _unescape(cell: str) -> str:
@@ -410,107 +493,88 @@ def _unescape(cell: str) -> str:
     return _escape.sub(lambda found: ESCAPED.get(found[1], found[1]), cell)
 
 
-def _read_quoted(
-    line: str, start: int, feed: LineFeed, ending: re.Pattern[str], *, is_escaped: bool
-) -> tuple[str, str, int] | None:
-    """Return a quoted column, the line on which it ends, and its end in this line; None if its
-    quotes are invalid.
-
-    ending  matches what may follow the closing quote, without the separator or line end
-    """
-    contents: list[str] = []
-    taken: list[str] = []
-    size = 0
-    begin = start + 1
-    inside = _inside_escaped_quotes if is_escaped else _inside_quotes
-    while True:
-        match = inside.match(line, begin)
-        end = match.end() if match else begin
-        contents.append(line[begin:end])
-        if end < len(line):  # at a quote that is not doubled
-            if rest := ending.match(line, end + 1):
-                content = "".join(contents)
-                content = (
-                    _unescape(_doubled.sub(r"\1\2", content))
-                    if is_escaped
-                    else content.replace('""', '"')
-                )
-                return content, line, rest.end()
-            break
-        size += len(line)
-        following = next(feed, None) if size <= feed.limit else None
-        if following is None:
-            break
-        line = following
-        begin = 0
-        taken.append(line)
-    feed.put_back(taken)
-    return None
-
-
 def _strip_line_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-def _parse_records(
-    records: list[Record],
-    rows: TableRows | None,
-    names: Sequence[str],
-    places: dict[str, int],
-    origin: str,
-    settings: InputSettings,
-    separator: str,
-) -> Batch:
-    """Return rows as documents; a row that is broken, too short or too long is a problem of its
-    document.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What the rows of a table have in common.
 
-    Parameters
+    Attributes
     ----------
-    rows : TableRows, optional
-        The same rows, if they are kept.
     names : sequence of str
         The names of all columns.
     places : dict of str to int
         The places of the columns that are read.
     origin : str
         The prefix of line numbers in ids.
+    settings : InputSettings
     separator : str
         A phrase for messages.
-
-    Raises
-    ------
-    InputError
-        The rows are kept, and no columns can be added to one that is broken or too long.
     """
-    columns = list(places.items())
-    n_needed = max(places.values(), default=-1) + 1
-    builder = BatchBuilder(settings, origin)
-    builder.batch.names = tuple(names)
-    for record in records:
-        row = record.columns
-        line = record.first_line
-        repaired = record.repaired
-        if repaired and rows is not None:
-            row = [rows.encoding.repair(cell) for cell in row]
-        place = f"{origin}{line}"
-        problem = record.problem
-        if problem is None and len(row) < n_needed:
-            problem = InputError(
-                f"expected {number_of(n_needed, f'{separator}-separated column')}, found {len(row)}"
-            )
-        elif problem is None and any(row[len(names) :]):
-            what = f"expected {number_of(len(names), f'{separator}-separated column')}, found {len(row)}"
-            problem = InputError(what, hint=f"put quotes around a column that holds a {separator}")
-        if problem is not None:
-            if rows is not None and (record.problem or len(row) > len(names)):
-                raise problem.locate(place)
-            builder.add((), place=place, label=problem, line=line, repaired=repaired)
-            continue
-        fields = {name: row[column] for name, column in columns}
-        builder.add_record(fields, place=place, line=line, repaired=repaired)
-    batch = builder.finish()
-    batch.rows = rows
-    return batch
+
+    names: Sequence[str]
+    places: dict[str, int]
+    origin: str
+    settings: InputSettings
+    separator: str
+
+    def parse(self, group: RowGroup, rows: TableRows | None) -> Batch:
+        """Return rows as documents; a row that is broken, too short or too long is a problem of
+        its document.
+
+        rows    the same rows, if they are kept
+        raises  InputError: the rows are kept, and no columns can be added to one that is broken or
+                too long
+        """
+        cells = group.cells
+        if rows is not None:
+            cells = list(cells)
+            for row in group.repaired:
+                cells[row] = [rows.encoding.repair(cell) for cell in cells[row]]
+        problems = group.problems
+        if problems or set(map(len, cells)) != {len(self.names)}:
+            problems = self._check(cells, problems)
+            width = len(self.names)
+            for row, problem in sorted(problems.items()) if rows is not None else ():
+                if row in group.problems or len(cells[row]) > width:
+                    raise problem.locate(f"{self.origin}{group.spans[row][0]}")
+            cells = [[""] * width if row in problems else each for row, each in enumerate(cells)]
+        columns = {name: [each[place] for each in cells] for name, place in self.places.items()}
+        batch = make_batch(
+            columns,
+            self.settings,
+            origin=self.origin,
+            numbers=[first for first, _ in group.spans],
+            problems=problems,
+            names_of=lambda _: self.names,
+        )
+        for n_sequences in group.repaired.values():
+            batch.count_repairs(n_sequences)
+        batch.rows = rows
+        return batch
+
+    def _check(
+        self, cells: list[list[str]], problems: dict[int, InputError]
+    ) -> dict[int, InputError]:
+        """Return the errors of rows, also of those that are too short or too long."""
+        width = len(self.names)
+        n_needed = max(self.places.values(), default=-1) + 1
+        found = dict(problems)
+        for row, columns in enumerate(cells):
+            n_wanted = 0
+            hint = ""
+            if len(columns) < n_needed:
+                n_wanted = n_needed
+            elif any(columns[width:]):
+                n_wanted = width
+                hint = f"put quotes around a column that holds a {self.separator}"
+            if n_wanted:
+                wanted = number_of(n_wanted, f"{self.separator}-separated column")
+                what = f"expected {wanted}, found {len(columns)}"
+                found.setdefault(row, InputError(what, hint=hint))
+        return found
 
 
 def read_csv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -531,7 +595,6 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     raises  InputError: a column is missing, or a quote is never closed
     """
     settings = options.settings
-    limit = options.settings.max_document_bytes
     encoding = options.encoding
     origin = origin_of(stream.path)
     is_tsv = is_tsv and settings.delimiter in (None, "\t")
@@ -542,99 +605,83 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         raise InputError(
             what, where=stream.path, hint="convert the line ends, such as by tr '\\r' '\\n'"
         )
-    feed = LineFeed(
-        read_line_blocks(read_raw_blocks(stream), limit),
-        encoding,
-        limit,
-        keeps_lines=settings.keeps_rows,
-    )
-    start = next(feed, "")
+    lines = head.decode("utf-8", "replace").split("\n", 2)
+    n_skipped = 0
     if is_tsv:
         separator = "\t"
-    elif found := _separator_line.fullmatch(start):  # `sep=;`, which spreadsheets write
+    elif found := _separator_line.fullmatch(lines[0]):  # `sep=;`, which spreadsheets write
         separator = settings.delimiter or found[1]
-        start = next(feed, "")
+        n_skipped = 1
     else:
-        separator = settings.delimiter or separator_of(start, *_wanted_columns(settings))
-    feed.put_back([start] if start else [])
-    lines = read_csv_records(feed, where=origin, separator=separator)
-    if is_tsv or is_escaped:
-        lines = read_tsv_records(
-            feed, separator, is_escaped=is_escaped, is_quoted=settings.is_quoted
-        )
-    records = feed.check(lines)
-    first = next(records, None)
-    if first is None:
-        return
-    place = f"{origin}{first.first_line}"
-    if first.problem is not None:
-        raise first.problem.locate(place)
-    cells = (
-        [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
+        separator = settings.delimiter or separator_of(lines[0], *_wanted_columns(settings))
+    is_csv = not (is_tsv or is_escaped)
+    limit = settings.max_document_bytes
+    feed = LineFeed(stream, options, separator, is_csv=is_csv)
+    for _ in islice(feed.lines, n_skipped):
+        pass
+    reader: Any = TsvReader(
+        feed.lines, limit, separator, is_escaped=is_escaped, is_quoted=settings.is_quoted
     )
-    names, places, is_header = find_columns(cells, settings, place=place)
-    following = []
-    n_characters = 0
-    for record in islice(records, HEADER_ROWS):
-        following.append(record)
-        n_characters += sum(map(len, record.columns))
-        if n_characters > KEPT_CHARACTERS:
-            break
-    if settings.header is None:
-        _warn_of_header(cells, following, settings, is_header=is_header, path=stream.path)
-    if not is_escaped and any("\\N" in record.columns for record in following):
-        warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
-    phrase = SEPARATOR_NAMES.get(separator, separator)
-    parse = partial(
-        _parse_records,
-        names=names,
-        places=places,
+    if is_csv:
+        # a setting of the process; Python's default is 128 KiB
+        csv.field_size_limit(max(csv.field_size_limit(), limit + MAX_OPEN))
+        reader = csv.reader(feed.lines, delimiter=separator)
+    groups = read_rows(
+        feed,
+        reader,
         origin=origin,
-        settings=settings,
-        separator=phrase,
+        blanks_before=separator if is_csv else "",
+        n_skipped=n_skipped,
     )
-    listed = chain(following, records) if is_header else chain((first,), following, records)
-    del following
-    groups = group_items(listed, lambda record: sum(map(len, record.columns)))
+    header = next(groups)
+    if not header.cells:
+        return
+    place = f"{origin}{header.spans[0][0]}"
+    if header.problems:
+        raise header.problems[0].locate(place)
+    (first,) = header.cells
+    if settings.keeps_rows:
+        first = list(map(encoding.repair, first))
+    names, places, is_header = find_columns(first, settings, place=place)
+    second = next(groups)
+    following = second.cells[:HEADER_ROWS]
+    if settings.header is None:
+        _warn_of_header(first, following, settings, is_header=is_header, path=stream.path)
+    if not is_escaped and any("\\N" in columns for columns in following):
+        warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
+    table = Table(names, places, origin, settings, SEPARATOR_NAMES.get(separator, separator))
+    groups = chain([second] if is_header else [header, second], groups)
+    del second, following
     if not settings.keeps_rows:
-        for group, n_bytes in groups:
-            block = Block(partial(parse, group, None), stream.newly_read(), n_bytes)
-            del group
-            yield block
+        for group in groups:
+            if group.cells:
+                block = Block(partial(table.parse, group, None), stream.newly_read(), group.size)
+                del group
+                yield block
         return
     from nbtext.documents.rows import TableRows
 
-    end = "\r\n" if start.endswith("\r\n") else "\n"
     rows = TableRows(
         "tsv" if is_tsv else "csv",
         stream.path,
         encoding,
         [],
         "",
-        newline=end,
+        newline="\r\n" if lines[n_skipped].endswith("\r") else "\n",
         is_start=True,
         bom=stream.bom,
         separator=separator,
         names=tuple(names),
-        header=first.gap + first.text if is_header else None,
+        header=header.kept[0].gap + header.kept[0].text if is_header else None,
         is_escaped=is_escaped,
     )
     quoted = replace(rows, is_quoted=True)
-    rows = quoted if quoted.join(first.columns) == _strip_line_end(first.text) else rows
-    # a table without rows is a block without documents
-    for (group, n_bytes), (following, _) in pairwise(chain(groups, [([], 0)] * 2)):
-        if not group and not rows.is_start:
-            return
-        tail = "" if following else feed.take()[0]
-        if not following and not feed.is_ended:  # the last line was given a line end
-            if tail:
-                tail = tail.removesuffix("\n")
-            elif group:
-                group[-1] = group[-1]._replace(text=group[-1].text.removesuffix("\n"))
-            else:
-                rows = replace(rows, header=(rows.header or "").removesuffix("\n"))
-        kept = replace(rows, rows=group, tail=tail)
-        yield Block(partial(parse, group, kept), stream.newly_read(), n_bytes)
+    if quoted.join(header.cells[0]) == _strip_line_end(header.kept[0].text):
+        rows = quoted
+    for group in groups:
+        tail = feed.take(feed.first_kept) if group.is_last else ""
+        kept = replace(rows, rows=group.kept, tail=tail)
+        yield Block(partial(table.parse, group, kept), stream.newly_read(), group.size)
         rows = replace(rows, is_start=False)
 
 
@@ -661,7 +708,7 @@ def find_columns(
 
 def _warn_of_header(
     first: list[str],
-    others: Sequence[Record],
+    others: Sequence[Sequence[str]],
     settings: InputSettings,
     *,
     is_header: bool,
@@ -680,7 +727,7 @@ def _warn_of_header(
         what = f"the first row is read as the header, because it has the column {found}"
         warn(path, f"{what}; give --no-header if it is a document, else --header")
     if not is_header and _is_like_names(names):
-        n_alike = sum(_is_like_names(record.columns) for record in others)
+        n_alike = sum(map(_is_like_names, others))
         is_unlike_others = len(others) >= MIN_ROWS and n_alike <= NAME_SHARE * len(others)
         if is_unlike_others or any(name.lower() in usual for name in names):
             what = f"the first row ({format_names(names)}) is read as a document"

@@ -79,19 +79,12 @@ def test_blocks_of_any_size_give_the_same_rows(
 @settings(max_examples=60, deadline=None)
 @given(st.text('"\tab\n', max_size=30))
 @example('"a\n"b"\n')
-def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(
-    stream_of: Callable[..., Any], content: str
-) -> None:
+def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(content: str) -> None:
     """Read by the rule, letter by letter, gives the same columns as the reader."""
-    from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
-    from nbtext.documents.tables import LineFeed, read_tsv_records
+    from nbtext.documents.tables import TsvReader
 
-    stream = stream_of(content.encode(), 7)
-    encoding = encoding_of(InputSettings())
-    feed = LineFeed(read_line_blocks(read_raw_blocks(stream), 1000), encoding, 1000)
-    assert [record.columns for record in read_tsv_records(feed) if record.columns] == by_the_rule(
-        content
-    )
+    lines = iter(io.StringIO(content, newline="\n"))
+    assert [columns for columns in TsvReader(lines, 1000) if columns] == by_the_rule(content)
 
 
 def by_the_rule(content: str) -> list[list[str]]:
