@@ -12,38 +12,6 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 
-class Contents:
-    """The contents of some files. One thread reads them, once; when it has ended, others may take
-    them.
-
-    `read_files` is the compiled version of `files.read_files_plainly`.
-    """
-
-    def __init__(self, paths: list[bytes], limit: int) -> None: ...
-    def read(self, n_bytes: int) -> None:
-        """Read the files, until they have this many bytes together, or `stop` is called. Twice:
-        RuntimeError.
-        """
-
-    def stop(self) -> None:
-        """End `read` after the current file."""
-
-    def __len__(self) -> int:
-        """Return the number of files that have been read."""
-
-    def take(self, start: int, stop: int) -> list[bytes | int]:
-        """Return the contents, or error numbers, of some of these files; see
-        `files.read_files_plainly`.
-
-        Take them in order: the memory of files before `start` may be freed; to ask for them then is
-        an IndexError.
-
-        Raises
-        ------
-        RuntimeError
-            The files are still being read.
-        """
-
 def read_files(paths: list[bytes], limit: int) -> list[bytes | int]: ...
 def count_byte(data: bytes, wanted: int) -> int:
     """Return the number of occurrences of a byte."""

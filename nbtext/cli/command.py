@@ -25,7 +25,6 @@ from click.core import ParameterSource
 
 from nbtext.errors import AssumptionWarning, NbtextError, SettingsError
 from nbtext.output import STANDARD_OUTPUT, is_written_to
-from nbtext.parallel import share_heap
 from nbtext.records import dataclass
 from nbtext.registry import Application
 from nbtext.registry import list_options as list_added
@@ -48,14 +47,11 @@ from nbtext.settings import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from nbtext.documents.files import ReadAhead
-
     ParamType = click.ParamType[Any]
 else:  # before click 8.5 it takes no parameter
     ParamType = click.ParamType
 
 TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
-AHEAD = "nbtext.ahead"  # the key under which click keeps the sources that are being read
 MODEL_FORMAT = "joblib"  # of a model file, as `nbtext export --to` names it
 # the parameter of -m, in commands that also accept MODEL as an argument
 MODEL_OPTION = "model_option"
@@ -695,12 +691,6 @@ class Command(click.Command):
 
             logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
             logging.getLogger("nbtext").info("kernel: %s", kernel_name())
-        # a thread reads, for `open_documents`, while this imports NumPy
-        if self.takes_sources and made.run.jobs > 1:
-            from nbtext.documents.files import ReadAhead
-
-            share_heap()
-            ctx.meta[AHEAD] = ReadAhead(made.sources, made.input, named_outputs())
         if {"stop_words", "vocabulary", "keywords"} & given.keys():
             _warn_of_word_lists(made)
         return made
@@ -780,12 +770,6 @@ def typed_settings(*records: type[Any]) -> dict[str, Any]:
         name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
     return {name: value for name, value in ctx.params.items() if name in typed}
-
-
-def sources_ahead() -> ReadAhead | None:
-    """Return the sources of the running command that are being read."""
-    found: ReadAhead | None = click.get_current_context().meta.get(AHEAD)
-    return found
 
 
 def refuse_settings(*records: type[Any], because: str, but: tuple[str, ...] = ()) -> None:

@@ -16,7 +16,6 @@ from nbtext.cli.command import (
     named_outputs,
     named_sources,
     refuse_settings,
-    sources_ahead,
     typed_options,
     typed_settings,
 )
@@ -319,7 +318,7 @@ def open_documents(
 
     share_heap()
     settings_of_model = _read_as_trained(settings, trained_on)
-    source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
+    source = open_source(sources, settings_of_model, outputs=named_outputs())
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
         refuse_settings(FeatureSettings, because=already_counted())
     _check_places(source, sources)

@@ -17,8 +17,6 @@ cdef extern from "<sys/stat.h>" nogil:
     bint S_ISREG(unsigned mode)
 
 cdef enum:
-    AHEAD_BYTES = 1048576  # of memory outside the heap, where it would leave holes; only pages with data use any
-    BLOCK_FILES = 256  # of one piece of memory, as in files.py
     MAX_FOLDER_BYTES = 4096  # files in a folder with a longer path are opened by their whole path
 
 cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc
@@ -26,6 +24,11 @@ cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its 
 cdef struct Content:
     Buffer buffer
     size_t size  # used bytes
+
+cdef struct File:
+    const char* name
+    int error
+    size_t end  # of its content
 
 
 cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcept nogil:
@@ -107,104 +110,36 @@ cdef int read_file(const char* path, const Folder* folder, size_t limit, Content
     return error
 
 
-cdef struct File:
-    const char* name
-    int error
-    size_t end  # within its piece
-
-
-cdef class Contents:
-    """The contents of some files. One thread reads them, once; when it has ended, others may take them."""
-
-    cdef list paths
-    cdef size_t limit
-    cdef Buffer pieces  # Content, one for BLOCK_FILES files
-    cdef Buffer files  # File
-    cdef Py_ssize_t n_files, n_pieces, n_read, n_freed
-    cdef bint is_ahead, is_stopped, is_reading
-
-    def __cinit__(self, list paths not None, size_t limit, bint is_ahead=True):
-        cdef Py_ssize_t i, n_files = len(paths), n_pieces = n_files // BLOCK_FILES + 1
-        cdef bytes path
-        self.paths, self.limit, self.is_ahead = list(paths), limit, is_ahead
-        reserve(&self.files, n_files, sizeof(File))
-        reserve_zeros(&self.pieces, n_pieces, sizeof(Content))
-        self.n_files, self.n_pieces = n_files, n_pieces
+def read_files(list paths not None, size_t limit):
+    """Return the content of each file, or its error number; see `files.read_files`."""
+    cdef Py_ssize_t i, n_files = len(paths)
+    cdef size_t start = 0
+    cdef Folder folder = Folder(-1, NULL, 0)
+    cdef Content content = Content(Buffer(NULL, 0), 0)
+    cdef Buffer files = Buffer(NULL, 0)  # File
+    cdef File* file
+    cdef bytes path
+    cdef list names = list(paths), contents = []  # no other thread changes it
+    try:
+        reserve(&files, n_files, sizeof(File))
+        file = <File*> files.data
         for i in range(n_files):
-            path = <bytes?> self.paths[i]
-            self.file(i)[0] = File(PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0, 0)
-
-    def __dealloc__(self):
-        self.free_pieces(self.n_pieces)  # `paths` may be gone already
-        release_all([&self.files, &self.pieces, NULL])
-
-    cdef File* file(self, Py_ssize_t number) noexcept nogil:
-        return <File*> self.files.data + number
-
-    cdef Content* piece(self, Py_ssize_t number) noexcept nogil:
-        return <Content*> self.pieces.data + number
-
-    cdef void free_pieces(self, Py_ssize_t stop) noexcept:
-        """Free the memory of the pieces before a number."""
-        while self.n_freed < stop:
-            release(&self.piece(self.n_freed).buffer)
-            self.n_freed += 1
-
-    def read(self, size_t n_bytes):
-        cdef Folder folder = Folder(-1, NULL, 0)
-        cdef Py_ssize_t i
-        cdef size_t n_before = 0  # bytes of the pieces before the current one
-        cdef Content* piece
-        cdef File* file
-        if self.is_reading or self.n_read:
-            raise RuntimeError("these files are read once")
-        self.is_reading = True
+            path = <bytes?> names[i]
+            file[i] = File(PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0, 0)
         with nogil:
-            for i in range(self.n_files):
-                piece, file = self.piece(i // BLOCK_FILES), self.file(i)
-                if i and i % BLOCK_FILES == 0:
-                    n_before += self.file(i - 1).end
-                if self.is_stopped or n_before + piece.size >= n_bytes:
-                    break
-                if file.error == 0:
-                    if self.n_files > 1:
-                        enter_folder(&folder, file.name)
-                    if self.is_ahead and piece.buffer.data == NULL:
-                        enlarge(&piece.buffer, AHEAD_BYTES)
-                    file.error = read_file(file.name, &folder, self.limit, piece)
-                    if file.error == errno.ENOMEM and self.is_ahead:
-                        file.error = 0  # it is read again when there may be memory
-                        break
-                file.end = piece.size
-                self.n_read = i + 1
+            for i in range(n_files):
+                if file[i].error == 0:
+                    if n_files > 1:
+                        enter_folder(&folder, file[i].name)
+                    file[i].error = read_file(file[i].name, &folder, limit, &content)
+                file[i].end = content.size
             leave_folder(&folder)
-        self.is_reading = False
-
-    def stop(self):
-        self.is_stopped = True
-
-    def __len__(self):
-        return self.n_read
-
-    def take(self, Py_ssize_t start, Py_ssize_t stop):
-        cdef Py_ssize_t i
-        cdef size_t begin
-        cdef const char* data
-        cdef list contents = []
-        if self.is_reading:
-            raise RuntimeError("the files are still being read")
-        if start < self.n_freed * BLOCK_FILES:
-            raise IndexError("files before these have been taken, or the first one is negative")
-        start = min(start, self.n_read)
-        self.free_pieces(start // BLOCK_FILES)
-        for i in range(start, min(stop, self.n_read)):
-            begin, data = self.file(i - 1).end if i % BLOCK_FILES else 0, <const char*> self.piece(i // BLOCK_FILES).buffer.data
-            contents.append(self.file(i).error if self.file(i).error else data[begin : self.file(i).end])
+        for i in range(n_files):
+            if file[i].error:
+                contents.append(file[i].error)
+            else:
+                contents.append((<const char*> content.buffer.data)[start : file[i].end])
+            start = file[i].end
         return contents
-
-
-def read_files(list paths, size_t limit):
-    """Return the content of each file, or its error number; see `files.read_files_plainly`."""
-    contents = Contents(paths, limit, False)
-    contents.read(SIZE_MAX)
-    return contents.take(0, len(paths))
+    finally:
+        release_all([&content.buffer, &files, NULL])

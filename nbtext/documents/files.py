@@ -1,9 +1,8 @@
 """Documents that are files: they are selected from a directory, DIR/LABEL/**/FILE, then read and
 decoded in blocks.
 
-The order of files depends on their names only. Binary files of a directory are skipped. A directory
-is listed, and its first files are read, while the program still imports its modules (`ReadAhead`).
-The compiled kernel reads many small files; without it, plain Python does.
+The order of files depends on their names only. Binary files of a directory are skipped. The
+compiled kernel reads many small files; without it, plain Python does.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from contextlib import suppress
 from dataclasses import field, replace
 from itertools import compress, groupby
 from operator import attrgetter, or_
-from threading import Thread
 
 from nbtext.documents import recognition, streams
 from nbtext.documents.batch import Batch, Block
@@ -30,8 +28,8 @@ from nbtext.documents.decompression import MAGICS, SUFFIXES, check_compression, 
 from nbtext.documents.fields import name_of
 from nbtext.documents.formats import FORMATS, HTML_SUFFIXES, content_suffix, is_mail
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, NbtextError
-from nbtext.kernel import HAS_KERNEL
+from nbtext.errors import InputError
+from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 STANDARD_OUTPUT = "-"
@@ -59,8 +57,6 @@ BROKEN_LINK = "broken symbolic link"
 LINK_LOOP = "symbolic link loop"
 UNREADABLE_FOLDER = "unreadable folder"
 UNREADABLE_ENTRY = "unreadable entry"
-AHEAD_BYTES = 8 << 20  # that are kept until they are needed
-AHEAD_FILES = 1 << 15
 
 
 Skipped = list[tuple[str, str]]  # the path of each entry that is skipped, and the reason
@@ -342,7 +338,7 @@ def is_directory(path: str) -> bool:
     return stat.S_ISDIR(status.st_mode)
 
 
-def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
+def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
     """Return the content of each file, or its error number: EINVAL for special files, EFBIG above
     `limit` bytes.
     """
@@ -374,11 +370,7 @@ def _read_file(path: bytes, limit: int) -> bytes | int:
         os.close(handle)
 
 
-if HAS_KERNEL:
-    from nbtext._kernel import Contents, read_files
-else:
-    Contents = None  # type: ignore[assignment,misc]  # files are not read ahead
-    read_files = read_files_plainly
+read_files = choose_version(read_files)
 
 
 @dataclass(slots=True)
@@ -541,109 +533,23 @@ def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Blo
     return iter([Block(documents.batch, 1, size)])
 
 
-class ReadAhead:
-    """Lists directories, and reads the first files in a thread, before it is asked for them.
-
-    It never fails: what cannot be listed or read now is listed or read again when it is needed, and
-    reported then.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Sources as typed; only directories are read ahead.
-    settings : InputSettings
-    outputs : sequence of str
-        Files that this run writes; they are skipped.
-    """
-
-    def __init__(
-        self,
-        paths: Sequence[str] = (),
-        settings: InputSettings | None = None,
-        outputs: Sequence[str] = (),
-    ):
-        settings = settings or InputSettings()
-        self._listed: dict[tuple[object, ...], tuple[list[Shard], Skipped]] = {}
-        self._shard: Shard | None = None  # whose first files are read
-        with suppress(NbtextError, ValueError):  # ValueError: a NUL in the path
-            for path in filter(os.path.isdir, paths):
-                self._listed[_key(path, settings, outputs)] = list_shards(path, settings, outputs)
-        shard = next((shard for shards, _ in self._listed.values() for shard in shards), None)
-        if shard is not None and shard.reader == "files" and Contents is not None:
-            self._contents = Contents(
-                encode_paths(shard.paths[:AHEAD_FILES]), settings.max_document_bytes
-            )
-            self._thread = Thread(target=self._contents.read, args=(AHEAD_BYTES,), daemon=True)
-            with suppress(RuntimeError):  # the system allows no further thread
-                self._thread.start()
-                self._shard = shard
-
-    def list_shards(
-        self, path: str, settings: InputSettings, outputs: Sequence[str]
-    ) -> tuple[list[Shard], Skipped]:
-        """Return the shards of a directory, and what is skipped; see the function."""
-        return self._listed.pop(_key(path, settings, outputs), None) or list_shards(
-            path, settings, outputs
-        )
-
-    def read(self, shard: Shard, options: ReadOptions) -> Iterator[Block]:
-        """Yield the files of a shard in blocks of at most 256; blocks of large files are smaller.
-
-        Those that have been read come first.
-        """
-        paths = shard.paths
-        limit = options.settings.max_document_bytes
-        start = 0
-
-        def take(stop: int) -> Shard:
-            return replace(shard, paths=paths[start:stop], labels=shard.labels[start:stop])
-
-        if shard is self._shard:
-            self._shard = None
-            self._contents.stop()
-            self._thread.join()
-            while start < len(self._contents) and (contents := self._take(shard, start)):
-                documents = FileDocuments(take(start + len(contents)), options, contents)
-                n_files = len(contents)
-                start += n_files
-                yield Block(documents.batch, n_files)
-                del documents, contents
-            del self._contents
-        while start < len(paths):
-            # to stat each file is as slow as to read it
-            sample = paths[start : start + BLOCK_FILES : SAMPLE_STEP]
-            total = 0
-            for path in sample:
-                with suppress(OSError):
-                    ratio = UNPACKED_RATIO if path.endswith(COMPRESSED) else 1
-                    total += min(os.stat(path).st_size * ratio, limit)
-            n_files = (
-                min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1), len(paths) - start)
-                or 1
-            )
-            documents = FileDocuments(take(start + n_files), options)
-            start += n_files
-            yield Block(documents.batch, n_files, total * n_files // len(sample))
-
-    def _take(self, shard: Shard, start: int) -> list[bytes | int]:
-        """Return the contents of one block, from file `start` on. A compressed file ends it: it may
-        be large.
-        """
-        contents = self._contents.take(start, start + BLOCK_FILES)
-        size = 0
-        for number, content in enumerate(contents):
-            if shard.paths[start + number].endswith(COMPRESSED) or size > BLOCK_BYTES:
-                return contents[:number]
-            size += len(content) if isinstance(content, bytes) else 0
-        return contents
-
-
-def _key(path: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[object, ...]:
-    """Return everything on which the list of the files and their contents depend."""
-    return (
-        path,
-        settings.input_format,
-        settings.exclude,
-        settings.max_document_bytes,
-        tuple(outputs),
-    )
+def read_directory(shard: Shard, options: ReadOptions) -> Iterator[Block]:
+    """Yield the files of a shard in blocks of at most 256; blocks of large files are smaller."""
+    paths = shard.paths
+    limit = options.settings.max_document_bytes
+    start = 0
+    while start < len(paths):
+        # to stat each file is as slow as to read it
+        sample = paths[start : start + BLOCK_FILES : SAMPLE_STEP]
+        total = 0
+        for path in sample:
+            with suppress(OSError):
+                ratio = UNPACKED_RATIO if path.endswith(COMPRESSED) else 1
+                total += min(os.stat(path).st_size * ratio, limit)
+        n_files = min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1)) or 1
+        files = slice(start, start + n_files)
+        part = replace(shard, paths=paths[files], labels=shard.labels[files])
+        documents = FileDocuments(part, options)
+        n_files = len(part.paths)
+        start += n_files
+        yield Block(documents.batch, n_files, total * n_files // len(sample))

@@ -27,7 +27,7 @@ from nbtext.documents.fields import (
     is_number,
     name_of,
 )
-from nbtext.documents.files import ReadAhead, first_missed, is_directory
+from nbtext.documents.files import first_missed, is_directory, list_shards, read_directory
 from nbtext.documents.formats import (
     FORMATS,
     WRITABLE_NAMES,
@@ -83,14 +83,9 @@ class Source:
     """
 
     def __init__(
-        self,
-        files: Sequence[Shard],
-        skipped: Counter[str],
-        settings: InputSettings,
-        ahead: ReadAhead | None = None,
+        self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings
     ) -> None:
         self._files = files
-        self._ahead = ahead or ReadAhead()
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
         self.missed = dict[str, str]()
@@ -250,7 +245,7 @@ class Source:
             return
         _check_use(settings, name)
         if shard.reader == "files":
-            yield from self._ahead.read(shard, options)
+            yield from read_directory(shard, options)
             return
         from nbtext.documents.mail import read_mail_files
 
@@ -342,7 +337,6 @@ def open_source(
     settings: InputSettings,
     *,
     outputs: Sequence[str] = (),
-    ahead: ReadAhead | None = None,
 ) -> Source:
     """Return the documents of some paths, each in the format of the settings, or in the detected
     one.
@@ -354,8 +348,6 @@ def open_source(
     settings : InputSettings
     outputs : sequence of str
         Files that this run writes: they are skipped in a directory. "-" is standard output.
-    ahead : ReadAhead, optional
-        Lists and reads directories, and has already begun.
 
     Raises
     ------
@@ -371,7 +363,6 @@ def open_source(
     check_input(settings)
     files = list[Shard]()
     skipped = Counter[str]()
-    ahead = ahead or ReadAhead()
     missed = dict[str, str]()
     for path in paths:
         if path == streams.STANDARD_INPUT or streams.is_database_url(path):
@@ -379,7 +370,7 @@ def open_source(
                 Shard("file" if path == streams.STANDARD_INPUT else "database", (path,), (None,))
             )
         elif is_directory(path):
-            shards, others = ahead.list_shards(path, settings, outputs)
+            shards, others = list_shards(path, settings, outputs)
             missed = first_missed(others) | missed
             for place, reason in others:
                 skipped[reason] += 1
@@ -394,7 +385,7 @@ def open_source(
             )
         else:
             files.append(Shard(_reader_of(path, settings), (path,), (None,)))
-    source = Source(files, skipped, settings, ahead)
+    source = Source(files, skipped, settings)
     source.missed = missed
     return source
 

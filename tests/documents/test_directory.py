@@ -3,12 +3,8 @@ skipped.
 """
 
 import errno
-import gc
-import gzip
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents import files
-from nbtext.documents.files import Contents, ReadAhead, list_tree, read_files, read_files_plainly
-from nbtext.documents.settings import InputSettings
-from nbtext.documents.source import open_source
+from nbtext.documents.files import list_tree, read_files
 from nbtext.errors import InputError
+from nbtext.kernel import PLAIN_VERSIONS
 
-needs_contents = pytest.mark.skipif(Contents is None, reason="files are read ahead by the kernel")
+read_files_plainly: Any = PLAIN_VERSIONS["read_files"]
 
 
 def plant(root: Path, *paths: str) -> Path:
@@ -304,170 +298,6 @@ def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path)
         (tmp_path / f"{number:02}").touch()
         os.truncate(tmp_path / f"{number:02}", 4_000_000)
     assert [block.size for block in opened(tmp_path).blocks()] == [2] * 20
-
-
-@needs_contents
-def test_contents_are_read_until_they_have_enough_bytes(tmp_path: Path) -> None:
-    """Reading ahead ends after the file that makes the bytes enough, or at once if it is
-    stopped.
-    """
-    for name in "abc":
-        (tmp_path / name).write_text(name * 4)
-    paths = [os.fsencode(tmp_path / name) for name in ("a", "missing", "b", "c")]
-    contents = Contents(paths, 100)
-    assert (len(contents), contents.take(0, 4)) == (0, [])
-    contents.read(8)
-    assert len(contents) == 3
-    assert contents.take(0, 4) == [b"aaaa", errno.ENOENT, b"bbbb"]
-    assert contents.take(1, 2) == [errno.ENOENT]
-    many = Contents(paths * 200, 100)
-    many.read(1 << 30)
-    assert many.take(0, 300) + many.take(300, 511) + many.take(511, 900) == read_files_plainly(
-        paths * 200, 100
-    )
-    stopped = Contents(paths, 100)
-    stopped.stop()
-    stopped.read(100)
-    assert len(stopped) == 0
-
-
-TAKEN = """
-import gc, sys, threading
-from nbtext.documents.files import Contents
-contents = Contents([sys.argv[1].encode()] * 20_000, 1 << 20)
-thread = threading.Thread(target=contents.read, args=(1 << 40,))
-thread.start()
-refused = 0
-while thread.is_alive():
-    for call in (lambda: contents.take(0, 10), lambda: contents.take(300, 900), lambda: contents.read(1)):
-        try:
-            call()
-        except RuntimeError:
-            refused += 1
-thread.join()
-assert contents.take(300, 301) == [b"x" * 5000]
-print(refused > 0, len(contents))
-"""
-
-
-@needs_contents
-def test_contents_that_are_being_read_cannot_be_taken(tmp_path: Path) -> None:
-    """An error, and not a segmentation fault, which would end this process."""
-    (tmp_path / "x").write_bytes(b"x" * 5000)
-    command = [sys.executable, "-c", TAKEN, str(tmp_path / "x")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert (done.returncode, done.stdout) == (0, "True 20000\n"), done.stderr
-
-
-@needs_contents
-def test_contents_that_were_freed_cannot_be_taken(tmp_path: Path) -> None:
-    """Neither those before the ones that were taken, nor those before the first; behind the last
-    there are none.
-    """
-    (tmp_path / "x").write_bytes(b"x")
-    contents = Contents([os.fsencode(tmp_path / "x")] * 1000, 100)
-    contents.read(1 << 20)
-    with pytest.raises(RuntimeError, match="read once"):
-        contents.read(1)
-    assert contents.take(600, 602) == [b"x", b"x"]
-    for start in (0, 511, -1):
-        with pytest.raises(IndexError):
-            contents.take(start, 900)
-    assert contents.take(512, 513) == [b"x"]
-    assert contents.take(1 << 40, 1 << 41) == []
-
-
-@needs_contents
-def test_contents_in_a_cycle_are_freed(tmp_path: Path) -> None:
-    """The collector takes away their list of paths before it frees them."""
-    contents = Contents([os.fsencode(tmp_path)] * 1000, 100)
-    contents.read(1)
-    held = [each for each in gc.get_referents(contents) if isinstance(each, list)]
-    paths = next((each for each in held if len(each) == 1000), [])
-    paths.append(contents)
-    del contents, paths
-    gc.collect()  # what goes wrong meanwhile is a warning, and so an error
-
-
-@pytest.mark.parametrize("n_bytes", [0, 3_000, 1 << 24])
-def test_reading_ahead_changes_nothing(
-    opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_bytes: int
-) -> None:
-    """Documents, labels, problems and skipped files are the same, wherever the thread that reads
-    ahead has stopped.
-    """
-    monkeypatch.setattr(files, "AHEAD_BYTES", n_bytes)
-    plant(
-        tmp_path / "a",
-        *(f"{label}/{number:03}" for label in "xyz" for number in range(300)),
-        "README",
-        ".hidden",
-    )
-    (tmp_path / "a/x/007").write_bytes(b"caf\xe9")
-    (tmp_path / "a/x/008").write_bytes(b"\x7fELF\0")
-    (tmp_path / "a/y/large").write_text("y" * 1000)
-    (tmp_path / "a/z/100.gz").write_bytes(gzip.compress(b"unpacked"))
-    (tmp_path / "a/z/200.html").write_text("<p>of html")
-    (tmp_path / "a/z/300.eml").write_text("Subject: mail\n\nbody")
-    plant(tmp_path / "b", "x/1")
-    settings = InputSettings(max_document_bytes=999, exclude=("12*",))
-    paths = [str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a")]
-    outputs = ("-", str(tmp_path / "a/x/006"))
-    ahead = ReadAhead(paths, settings, outputs)
-    found, expected = (
-        open_source(paths, settings, outputs=outputs, ahead=each) for each in (ahead, None)
-    )
-    # it can be read again
-    assert all(describe(source) == describe(expected) for source in (found, found))
-    assert found.skipped == expected.skipped
-    assert found.size == expected.size
-
-
-def describe(source: Any) -> list[tuple[Any, ...]]:
-    """Each document, its texts, and what is wrong with it."""
-    return [
-        (identity, label, [column[row] for column in batch.columns], str(batch.problems.get(row)))
-        for batch in source.batches()
-        for row, (identity, label) in enumerate(zip(batch.ids, batch.labels, strict=True))
-    ]
-
-
-def test_what_cannot_be_read_ahead_is_read_later(tmp_path: Path) -> None:
-    """Another list of files, or an error, makes no difference: the directory is listed when it is
-    opened.
-    """
-    plant(tmp_path, "x/1", "x/2")
-    (tmp_path / "empty").mkdir()
-    paths = [str(tmp_path / "x"), str(tmp_path / "missing"), str(tmp_path / "empty"), "a\0b", "-"]
-    ahead = ReadAhead(paths, InputSettings(), ())
-    source = open_source(paths[:1], InputSettings(exclude=("1",)), ahead=ahead)
-    assert [row[0] for row in describe(source)] == [str(tmp_path / "x" / "2")]
-    for path in paths[1:4]:
-        with pytest.raises(InputError) as direct:
-            open_source([path], InputSettings())
-        with pytest.raises(InputError) as later:
-            open_source([path], InputSettings(), ahead=ahead)
-        assert str(later.value) == str(direct.value)
-
-
-@needs_contents
-def test_large_files_read_ahead_make_small_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Blocks of files that have been read have the size of others, and all bytes together are
-    limited.
-    """
-    monkeypatch.setattr(files, "AHEAD_BYTES", 16_000_000)
-    for number in range(40):
-        (tmp_path / f"{number:02}").touch()
-        os.truncate(tmp_path / f"{number:02}", 3_000_000)
-    ahead = ReadAhead([str(tmp_path)], InputSettings(), ())
-    ahead._thread.join()
-    assert len(ahead._contents) == 6
-    sizes = [
-        block.size for block in open_source([str(tmp_path)], InputSettings(), ahead=ahead).blocks()
-    ]
-    assert sizes == [3, 3, *[2] * 17]
 
 
 @pytest.mark.exhaustive
