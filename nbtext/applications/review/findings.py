@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nbtext.applications.review import label_noise
 from nbtext.applications.review.settings import FINDINGS
+from nbtext.applications.review.text_kind import describe_non_text
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.conformal import (
     QUANTILE,
@@ -24,7 +25,6 @@ from nbtext.bayes.conformal import (
     typicality,
 )
 from nbtext.documents.batch import Batch
-from nbtext.documents.text_kind import describe_non_text
 from nbtext.features.csr import Floats, Integers
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.matrix_counter import require_counts

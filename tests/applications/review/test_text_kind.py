@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.documents.text_kind import describe_non_text
+from nbtext.applications.review.text_kind import describe_non_text
 
 NOISE = random.Random(1).randbytes(3000)
 
