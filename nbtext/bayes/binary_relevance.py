@@ -114,18 +114,11 @@ def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> Line
     if smoothing.alpha is None:
         return LinearScorer(bias, default, indptr, own, gains)
     contrasts = compile_multinomial(statistics, smoothing=smoothing.alpha)
-    widths = np.diff(indptr)
-    n_labels = statistics.n_classes
-    n = len(gains)
-    classes = np.empty(2 * n, dtype=np.int32)
-    deltas = np.empty(2 * n)
+    features = statistics.entry_features
     # the entries of A of a feature precede those of S
-    places = np.arange(n) + np.repeat(indptr[:-1], widths)
-    classes[places] = own
-    deltas[places] = gains
-    places += np.repeat(widths, widths)
-    classes[places] = own + np.int32(n_labels)
-    deltas[places] = contrasts.deltas
+    order = np.argsort(np.concatenate((2 * features, 2 * features + 1)), kind="stable")
+    classes = np.concatenate((own, own + np.int32(statistics.n_classes)))[order]
+    deltas = np.concatenate((gains, contrasts.deltas))[order]
     bias = np.concatenate((bias, contrasts.bias))
     default = np.concatenate((default, contrasts.default))
     return LinearScorer(bias, default, 2 * indptr, classes, deltas)
@@ -223,26 +216,11 @@ class LabelCounts:
 
     @classmethod
     def of(cls, statistics: ClassStatistics) -> LabelCounts:
-        """Return the counts of statistics.
-
-        A feature that half of the labels have has an entry for each label, so that the kernel need
-        not look it up.
-        """
-        widths = np.diff(statistics.indptr)
-        n_labels = statistics.n_classes
-        is_frequent = 2 * widths >= n_labels
-        indptr = running_sums(np.where(is_frequent, n_labels, widths))
-        classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
-        ranks = np.arange(len(statistics.classes)) - np.repeat(statistics.indptr[:-1], widths)
-        places = np.repeat(indptr[:-1], widths) + np.where(
-            np.repeat(is_frequent, widths), statistics.classes, ranks
-        )
-        occurrences = np.zeros(len(classes))
-        classes[places] = statistics.classes
-        occurrences[places] = statistics.occurrences
+        """Return the counts of statistics."""
+        occurrences = statistics.occurrences.astype(np.float64)
         totals = statistics.feature_occurrences.astype(np.float64)
         priors = np.asarray(prior_log_odds(statistics.class_documents, statistics.n_documents))
-        entries = indptr, classes, occurrences
+        entries = statistics.indptr, statistics.classes, occurrences
         return cls(statistics, entries, discount(occurrences), totals, priors)
 
     def contrast_scorer(self, alpha: float) -> LinearScorer:

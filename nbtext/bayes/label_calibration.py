@@ -48,7 +48,6 @@ from nbtext.bayes.binary_relevance import (
     Smoothing,
 )
 from nbtext.bayes.conformal import Quantiles
-from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.newton import dot, minimize
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import Floats
@@ -601,28 +600,17 @@ def select_multilabel(
     cells = replace(cells, n_duplicates=n_duplicates)
     combination, _ = fit_calibration(cells, start)
     fit = make_multilabel_fit(cells, combination, smoothing, by_label=by_label)
-    return _add_other_estimate(fit, corpus, jobs)
+    estimate = fit.estimate
+    assert estimate is not None  # for the types
 
+    def measure_alone(_: NDArray[np.int64]) -> float:
+        alone = corpus.alone
+        scored = collect_cells(alone, alone.scores_of(smoothing), combination, jobs=jobs)
+        probabilities = scored.left_out_probabilities(combination)
+        return measure(scored, probabilities, fit.thresholds).micro_f1
 
-def _add_other_estimate(
-    fit: MultilabelFit, corpus: RelevanceLeaveOneOut, jobs: int
-) -> MultilabelFit:
-    """Return the fit with the micro F1 of its model if each document is left out without its
-    duplicates, where so many repeat that it can differ.
-    """
-    smoothing, combination = fit.naive_bayes
-    assert fit.estimate is not None  # for the types
-    micro_f1 = fit.estimate.micro_f1
-    error = error_of(micro_f1, len(corpus.documents))
-    is_repeated = (corpus.copies > 1) & (np.diff(corpus.documents.indptr) > 0)
-    if is_repeated.sum() <= error * len(corpus.documents):
-        return fit
-    alone = corpus.alone
-    cells = collect_cells(alone, alone.scores_of(smoothing), combination, jobs=jobs)
-    other = measure(cells, cells.left_out_probabilities(combination), fit.thresholds).micro_f1
-    if abs(other - micro_f1) <= error:
-        return fit
-    return replace(fit, estimate=replace(fit.estimate, other=other))
+    other = corpus.estimate_other(estimate.micro_f1, measure_alone)
+    return replace(fit, estimate=replace(estimate, other=other))
 
 
 def default_multilabel_fit(n_labels: int) -> MultilabelFit:

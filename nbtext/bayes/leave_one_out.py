@@ -9,7 +9,6 @@ texts that repeat as they do here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
+from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.event_model import EventModel, LeftOut, sum_unseen
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import entries_of, run_starts
@@ -112,6 +112,22 @@ class LeftOutDocuments:
             replace(self.documents, hashes=hashes), lambda column: column * is_single
         )
 
+    def estimate_other(
+        self, share: float, measure: Callable[[NDArray[np.int64]], float]
+    ) -> float | None:
+        """Return an estimate for which each document is left out without its duplicates; None if it
+        differs from the one without all of them by no more than its error.
+
+        share    the estimate without all duplicates, a share of the documents
+        measure  returns the other estimate; its argument is the documents that have duplicates
+        """
+        error = error_of(share, len(self.documents))
+        repeated = np.flatnonzero((self.copies > 1) & (np.diff(self.documents.indptr) > 0))
+        if self.is_new is not None or len(repeated) <= error * len(self.documents):
+            return None
+        other = measure(repeated)
+        return other if abs(other - share) > error else None
+
     def take(self, documents: NDArray[np.int64]) -> Self:
         """Return only these documents; they must include all duplicates of each."""
         return self._change(self.documents.take(documents), lambda column: column[documents])
@@ -195,10 +211,6 @@ class LeaveOneOut(LeftOutDocuments):
         """
         old = self.copies[self.copies > 0]
         return len(old) - round(float((1 / old).sum()))
-
-    def cut(self, number: int) -> list[LeaveOneOut]:
-        """Return about `number` parts, each to be scored by one thread."""
-        return list(replace(self, jobs=1).split(-(-len(self.documents) // number)))
 
     def complete(self) -> LeaveOneOut:
         """Return a sample without its last group of duplicates if that may be incomplete, because
@@ -345,7 +357,7 @@ class ScoredCorpus:
         self.corpus = corpus
         self.n_unjudged = n_unjudged
         self.n_duplicates = n_duplicates
-        self._scores: dict[float, list[Floats]] = {}
+        self._scores: dict[float, Floats] = {}
 
     @classmethod
     def of(cls, corpus: LeaveOneOut, size: int | None = None) -> ScoredCorpus:
@@ -374,32 +386,13 @@ class ScoredCorpus:
         """Return the leave-one-out scores of about the first `size` documents, (n, n_classes) for
         each smoothing.
         """
-        score_first([self], size, [smoothings], jobs=self.corpus.jobs)
         stop = len(self.corpus.first(size).documents)
-        return [self._joined(smoothing)[:stop] for smoothing in smoothings]
-
-    def _joined(self, smoothing: float) -> Floats:
-        parts = self._scores[smoothing]
-        if len(parts) > 1:
-            parts[:] = [np.concatenate(parts)]
-        return parts[0]
-
-    def missing(
-        self, size: int, smoothings: Sequence[float]
-    ) -> Iterator[tuple[LeaveOneOut, list[float]]]:
-        """Yield those of about the first `size` documents, with the smoothings, for which there are
-        no scores yet.
-        """
-        stop = len(self.corpus.first(size).documents)
-        starts = [sum(map(len, self._scores.setdefault(smoothing, []))) for smoothing in smoothings]
-        for start in sorted(set(starts)):
+        known = {smoothing: len(self._scores.get(smoothing, ())) for smoothing in smoothings}
+        for start in sorted(set(known.values())):
+            own = [smoothing for smoothing in smoothings if known[smoothing] == start]
             if start < stop:
-                own = [
-                    smoothing
-                    for smoothing, known in zip(smoothings, starts, strict=True)
-                    if known == start
-                ]
-                yield self.corpus.slice(start, stop), own
+                self.add(own, self.corpus.slice(start, stop).scores(*own))
+        return [self._scores[smoothing][:stop] for smoothing in smoothings]
 
     def keep(self, *smoothings: float) -> None:
         """Release the memory of all scores but those with these smoothings."""
@@ -408,7 +401,8 @@ class ScoredCorpus:
     def add(self, smoothings: Sequence[float], scores: Floats) -> None:
         """Add the scores of the next documents, (n_smoothings, n, n_classes)."""
         for smoothing, found in zip(smoothings, scores, strict=True):
-            self._scores.setdefault(smoothing, []).append(found)
+            known = self._scores.get(smoothing)
+            self._scores[smoothing] = found if known is None else np.concatenate((known, found))
 
 
 def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, int]:
@@ -447,22 +441,3 @@ def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
         n_hapax = np.concatenate((one.n_hapax, other.n_hapax))
     documents = concatenate([replace(part.documents, groups=None) for part in (one, other)])
     return replace(one, documents=documents, n_hapax=n_hapax)
-
-
-def score_first(
-    corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]], *, jobs: int
-) -> None:
-    """Score about the first `size` documents of some corpora, each with its own smoothings, in
-    `jobs` threads.
-    """
-    # of parts of each corpus, so that all threads have the same work
-    number = jobs // math.gcd(jobs, len(corpora))
-    parts = [
-        (corpus, own, part)
-        for corpus, each in zip(corpora, smoothings, strict=True)
-        for missing, own in corpus.missing(size, each)
-        for part in missing.cut(number)
-    ]
-    found = parallel_calls([partial(part.scores, *own) for _, own, part in parts], jobs=jobs)
-    for (corpus, own, _), scores in zip(parts, found, strict=True):
-        corpus.add(own, scores)

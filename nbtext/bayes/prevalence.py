@@ -50,12 +50,11 @@ def fit_mean_posteriors(log_posterior: Floats, classes: NDArray[Any]) -> MeanPos
     if not 2 <= n_classes <= MAX_CLASSES:
         return None
     documents = np.bincount(classes, minlength=n_classes)
-    posteriors = np.exp(log_posterior)[np.argsort(classes, kind="stable")]
-    bounds = np.concatenate(([0], np.cumsum(documents)))
+    posteriors = np.exp(log_posterior)
     means = np.eye(n_classes)
     spreads = np.zeros(n_classes)
     for k in np.flatnonzero(documents).tolist():
-        own = posteriors[bounds[k] : bounds[k + 1]]
+        own = posteriors[classes == k]
         mean = own.mean(axis=0)
         means[k] = mean / mean.sum()
         maximum = 1 - float(means[k] @ means[k])  # the variance if each posterior is 0 or 1

@@ -46,25 +46,15 @@ cdef extern from *:
         return (t + added) * (total + mu) / ((left - t + added) * mu);
     }
 
-    /* Write the powers of the factors of some classes, or of all if `classes` is null. `powers` is memory for as many
-       numbers. */
+    /* Write the powers of the factors of some classes. `powers` is memory for as many numbers. */
     static NB_VECTORS void nb_fill_factors(
         const double *restrict occurrences, const int32_t *restrict classes, size_t width, const double *restrict mu,
         double left, double share, double total, int64_t exponent, double *restrict factors, double *restrict powers
     ) {
-        if (classes == NULL)
-            for (size_t i = 0; i < width; i++)
-                factors[i] = nb_factor(occurrences[i], mu[i], left, share, total);
-        else
-            for (size_t i = 0; i < width; i++)
-                factors[i] = nb_factor(occurrences[i], mu[classes[i]], left, share, total);
+        for (size_t i = 0; i < width; i++)
+            factors[i] = nb_factor(occurrences[i], mu[classes[i]], left, share, total);
         if (exponent > 1)
             nb_raise(factors, width, exponent, powers);
-    }
-
-    static NB_VECTORS void nb_multiply(double *restrict products, const double *restrict factors, size_t width) {
-        for (size_t i = 0; i < width; i++)
-            products[i] *= factors[i];
     }
     """
     double nb_power(double base, int64_t exponent) noexcept nogil
@@ -73,7 +63,6 @@ cdef extern from *:
         const double* occurrences, const int32_t* classes, size_t width, const double* mu, double left, double share,
         double total, int64_t exponent, double* factors, double* powers
     ) noexcept nogil
-    void nb_multiply(double* products, const double* factors, size_t width) noexcept nogil
 
 
 cdef double LARGE = 2.0**500, LARGE_EXPONENT = 500  # larger products are divided by a power of 2
@@ -129,16 +118,13 @@ cdef bint multiply_factors(
             budget -= repeats
             remaining -= repeats
             nb_fill_factors(
-                occurrences + first, NULL if width == n_classes else classes + first, width, factors.mu, left, share,
-                factors.total, repeats, memory, memory + n_classes
+                occurrences + first, classes + first, width, factors.mu, left, share, factors.total, repeats, memory,
+                memory + n_classes
             )
             for k in range(own.size):
                 memory[n_classes + k] = products[classes[own.places[k * length + i]]]
-            if width == n_classes:  # the classes ascend
-                nb_multiply(products, memory, width)
-            else:
-                for k in range(width):
-                    products[classes[first + k]] *= memory[k]
+            for k in range(width):
+                products[classes[first + k]] *= memory[k]
             for k in range(own.size):  # replacing factors in `memory` would stall its vectors
                 products[classes[own.places[k * length + i]]] = memory[n_classes + k] * nb_power(
                     nb_factor(own.occurrences[k * length + i], own.mu[k], left, share, factors.total), repeats

@@ -32,9 +32,8 @@ from nbtext.bayes.diagnostics import (
     LeaveOneOutEstimate,
     Proportion,
     count_confusions,
-    error_of,
 )
-from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, score_first
+from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.prevalence import fit_mean_posteriors
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import DECISION_METRICS
@@ -240,7 +239,6 @@ def _answer(
     """Return which documents are predicted correctly if they are left out, with the smoothing that
     is best for them.
     """
-    score_first(corpora, size, smoothings, jobs=corpora[0].corpus.jobs)
     answers = []
     for corpus, own in zip(corpora, smoothings, strict=True):
         first = corpus.corpus.first(size)
@@ -337,7 +335,7 @@ def select_smoothing(
         others=(score(block, *block.scores(best)) for block in blocks),
     )
     if selection.estimate is not None:
-        other = _estimate_other(corpus, selection, selection.estimate)
+        other = _estimate_other(judged, selection, selection.estimate)
         estimate = replace(
             selection.estimate, duplicates=corpus.n_duplicates, held_out=n_new, other=other
         )
@@ -346,29 +344,27 @@ def select_smoothing(
 
 
 def _estimate_other(
-    corpus: ScoredCorpus, selection: Selection, estimate: LeaveOneOutEstimate
+    corpus: LeaveOneOut, selection: Selection, estimate: LeaveOneOutEstimate
 ) -> float | None:
     """Return the accuracy of the model if each document is left out without its duplicates; see
     LeaveOneOutEstimate.
 
-    Only the documents that have duplicates are scored again, and only if they are so many that it
-    can differ.
+    Only the documents that have duplicates are scored again.
     """
-    error = error_of(estimate.accuracy, estimate.documents)
     calibration = selection.calibration
-    change = 0
-    judged = corpus.corpus
-    is_repeated = (judged.copies > 1) & (np.diff(judged.documents.indptr) > 0)
-    if judged.is_new is not None or is_repeated.sum() <= error * estimate.documents:
-        return None
-    for block in judged.take(np.flatnonzero(is_repeated)).split(count_at_once(judged)):
-        for each, sign in ((block, -1), (block.alone, 1)):
-            (scores,) = each.scores(selection.hyperparameters.smoothing)
-            scores = each.ignore_hapaxes(scores, selection.hyperparameters.smoothing)
-            predicted = calibration.decide(calibration.log_posterior(scores, each.lengths))
-            change += sign * int((predicted == each.documents.classes).sum())
-    other = estimate.accuracy + change / estimate.documents
-    return other if abs(other - estimate.accuracy) > error else None
+    smoothing = selection.hyperparameters.smoothing
+
+    def measure(repeated: NDArray[np.int64]) -> float:
+        change = 0
+        for block in corpus.take(repeated).split(count_at_once(corpus)):
+            for each, sign in ((block, -1), (block.alone, 1)):
+                (scores,) = each.scores(smoothing)
+                scores = each.ignore_hapaxes(scores, smoothing)
+                predicted = calibration.decide(calibration.log_posterior(scores, each.lengths))
+                change += sign * int((predicted == each.documents.classes).sum())
+        return estimate.accuracy + change / estimate.documents
+
+    return corpus.estimate_other(estimate.accuracy, measure)
 
 
 def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling]:
