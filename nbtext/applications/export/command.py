@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nbtext.applications.export.exporter import load_exporters
 from nbtext.cli import options, running
 from nbtext.cli.command import MODEL_FORMAT as MODEL
@@ -13,11 +11,6 @@ from nbtext.errors import ModelError, SettingsError
 from nbtext.output import atomic_output, escape_formulas
 from nbtext.records import dataclass
 from nbtext.settings import Needs, part, refuse, setting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nbtext.model.fitted_model import FittedModel
 
 EXPORTERS = load_exporters()
 SUFFIXES = ", ".join(
@@ -90,7 +83,6 @@ def export(given: Export) -> None:
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
     if not given.documents:
         refuse_settings(InputSettings, because="there are no --documents to read")
-    escape = escape_formulas if given.result.spreadsheet_safe else None
     target = running.binary_output(given.output)
     trained = load_model(given.model)
     if given.max_model_bytes is not None:
@@ -100,10 +92,8 @@ def export(given: Export) -> None:
 
         counts = None
         if given.documents:
-            documents = given.documents
-            trained_on = trained.fitted.input
             with running.open_documents(
-                documents, given.input, given.run, trained_on=trained_on
+                given.documents, given.input, given.run, trained_on=trained.fitted.input
             ) as (source, on_batch):
                 counts = count_documents(
                     trained,
@@ -120,27 +110,18 @@ def export(given: Export) -> None:
         running.say(format_reduction(reduction), quiet=given.run.quiet)
     if chosen == MODEL:
         save_model(trained, target)
-    else:
-        _write(trained.fitted, chosen, target, escape)
-
-
-def _write(
-    model: FittedModel, name: str, path: str, escape: Callable[[bytes], bytes] | None
-) -> None:
-    """Write a model in a format, completely or not at all.
-
-    escape  applied to each part of the file
-    """
-    exporter = EXPORTERS[name]
+        return
+    model = trained.fitted
+    exporter = EXPORTERS[chosen]
     if not model.task.is_exclusive:
         if model.model_settings.is_linear:
             what = "linear models of several labels cannot be exported"
             raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
         if not exporter.has_several_labels:
             able = [each for each, other in EXPORTERS.items() if other.has_several_labels]
-            what = f"a multi-label model cannot be exported as {name}"
+            what = f"a multi-label model cannot be exported as {chosen}"
             raise ModelError(what, hint=f"export it as {', '.join(able)}")
     exporter.check(model)
-    with atomic_output(path) as file:
-        for part in exporter.write(model):
-            file.write(escape(part) if escape is not None else part)
+    with atomic_output(target) as file:
+        for piece in exporter.write(model):
+            file.write(escape_formulas(piece) if given.result.spreadsheet_safe else piece)

@@ -4,7 +4,7 @@ supports, and the parameters of probabilities.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,25 @@ from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.errors import ModelError, NbtextError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
 from nbtext.features.formulas import format_formula
+from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
 from nbtext.model.task import OneLabel
 from nbtext.registry import list_applications
+from nbtext.settings import list_settings
 
+# the settings of features that every exporter translates or checks itself
+TRANSLATED = (
+    *AFTER_COUNTING,
+    "analyzer",
+    "ngrams",
+    "token_pattern",
+    "lowercase",
+    "strip_accents",
+    "stop_words",
+    "hash_bits",
+)
 MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
 
@@ -103,20 +116,31 @@ def check_dense(model: FittedModel) -> None:
         )
 
 
+def find_untranslated(settings: FeatureSettings, translated: Collection[str]) -> str | None:
+    """Return the name of a setting that was changed, and that an exporter does not translate; None
+    if there is none.
+    """
+    for field, _ in list_settings(type(settings)):
+        if field.name not in translated and getattr(settings, field.name) != field.default:
+            return field.name
+    return None
+
+
 def check_analyzer(model: FittedModel) -> None:
     """Raise ModelError if other programs cannot extract the features of the model from a text."""
     named_features(model)
     settings = model.feature_settings
-    if settings.stem is not None:
-        raise ModelError(
-            "a model with --stem cannot be exported in this format", hint="train without --stem"
-        )
-    if settings.fields:
-        what = "a model with --separate-fields cannot be exported in this format"
-        raise ModelError(what, hint="train without --separate-fields")
+    other = find_untranslated(settings, (*TRANSLATED, "view"))
+    if other is not None:
+        what = f"a model with the setting `{other}` cannot be exported in this format"
+        raise ModelError(what, hint="train without it")
     if has_own_pattern(settings):
         what = "a model with its own --token-pattern cannot be exported in this format"
         raise ModelError(what, hint=f"train with the default --token-pattern, or {MARKS_PATTERN}")
+
+
+def list_numbers(values: Any) -> list[float] | None:
+    return None if values is None else values.tolist()
 
 
 def probability_parameters(model: FittedModel) -> dict[str, Any]:
@@ -135,12 +159,8 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
         "a": scaling.a,
         "b": scaling.b,
         "noise": scaling.noise,
-        "prior_adjustment": None
-        if calibration.prior_adjustment is None
-        else calibration.prior_adjustment.tolist(),
-        "shift": None
-        if calibration.decision_offsets is None
-        else calibration.decision_offsets.tolist(),
+        "prior_adjustment": list_numbers(calibration.prior_adjustment),
+        "shift": list_numbers(calibration.decision_offsets),
     }
 
 

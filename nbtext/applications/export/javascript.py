@@ -19,6 +19,7 @@ from nbtext.applications.export.exporter import (
     Exporter,
     check_analyzer,
     format_weight,
+    list_numbers,
     named_views,
     probability_parameters,
     several_labels_parameters,
@@ -61,7 +62,7 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
             "marks": has_marks(view.settings),
             "ngrams": view.settings.ngrams,
             "features": [*_shorten(features.terms)] if is_small else features.terms,
-            "idf": _numbers(view.weighting.idf),
+            "idf": list_numbers(view.weighting.idf),
             "norm": view.weighting.norm,
         }
         for view, features in named_views(model)
@@ -73,21 +74,25 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         "longest_token": LONGEST_TOKEN,
         "stop_words": settings.stop_words,
         "views": views,
-        "bias": _numbers(scorer.bias),
-        "default": _numbers(scorer.list_defaults(len(views))),
-        "base": _numbers(scorer.base),
-        "base_scale": _numbers(scorer.base_scale),
-        "rows": _numbers(scorer.rows),
-        "starts": _numbers(scorer.indptr),
-        "classes": _numbers(scorer.classes),
-        "deltas": _numbers(scorer.deltas),
+        "bias": list_numbers(scorer.bias),
+        "default": list_numbers(scorer.list_defaults(len(views))),
+        "base": list_numbers(scorer.base),
+        "base_scale": list_numbers(scorer.base_scale),
+        "rows": list_numbers(scorer.rows),
+        "starts": list_numbers(scorer.indptr),
+        "classes": list_numbers(scorer.classes),
+        "deltas": list_numbers(scorer.deltas),
         **probability_parameters(model),
     }
     if several := several_labels_parameters(model):
         data["several"] = several
     if is_small:
-        data |= {"starts": None, "widths": _numbers(np.diff(scorer.indptr))}
-        data |= {"deltas": None, "codes": _numbers(scorer.codes), "scales": _numbers(scorer.scales)}
+        data |= {"starts": None, "widths": list_numbers(np.diff(scorer.indptr))}
+        data |= {
+            "deltas": None,
+            "codes": list_numbers(scorer.codes),
+            "scales": list_numbers(scorer.scales),
+        }
         packed = b64encode(
             zlib.compress(
                 json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii"), 9
@@ -115,10 +120,6 @@ def _shorten(features: Sequence[str]) -> Iterator[str]:
             [*takewhile(lambda pair: pair[0] == pair[1], zip(last[:MAX_SHARED], own, strict=False))]
         )
         yield chr(SHARED + n) + own[n:]
-
-
-def _numbers(values: Any) -> list[float] | None:
-    return None if values is None else values.tolist()
 
 
 @cache

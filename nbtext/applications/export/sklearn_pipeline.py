@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.applications.export.exporter import check_dense, named_features
+from nbtext.applications.export.exporter import (
+    TRANSLATED,
+    check_dense,
+    find_untranslated,
+    named_features,
+)
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
@@ -216,7 +221,7 @@ def to_sklearn(model: FittedModel) -> Pipeline:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    _check_pipeline(model)
+    check_pipeline(model)
     settings = model.feature_settings
     weighting = model.weighting
     vectorizer = TfidfVectorizer(
@@ -249,18 +254,16 @@ def to_sklearn(model: FittedModel) -> Pipeline:
     return make_pipeline(vectorizer, estimator)
 
 
-def _check_pipeline(model: FittedModel) -> None:
+def check_pipeline(model: FittedModel) -> None:
     """Raise ModelError if no pipeline of scikit-learn predicts as the model does."""
     model.check_takes_texts()
     check_dense(model)
-    settings = model.feature_settings
+    other = find_untranslated(model.feature_settings, TRANSLATED)
     is_moved = model.task.is_exclusive and model.calibration.decision_offsets is not None
     reasons = {
         "each of its labels has its own threshold": not model.task.is_exclusive,
         "LogisticRegression needs two labels": len(model.labels) == 1,
-        "it has several views": settings.view,
-        "it has words of separate fields": settings.fields,
-        "it has stems": settings.stem is not None,
+        f"it has the setting `{other}`": other is not None,
         f"TfidfVectorizer has no tf {model.weighting.tf}": model.weighting.tf not in SKLEARN_TF,
         "optimize or targets moved its decisions": is_moved,
     }

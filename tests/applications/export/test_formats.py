@@ -6,7 +6,7 @@ import json
 import subprocess
 import unicodedata
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +19,7 @@ from nbtext.applications.export import exporter
 from nbtext.applications.export.command import EXPORTERS
 from nbtext.applications.export.exporter import check_dense
 from nbtext.applications.export.javascript import javascript
+from nbtext.applications.export.sklearn_pipeline import check_pipeline
 from nbtext.applications.export.table import table
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
@@ -26,7 +27,8 @@ from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import Predictor
-from nbtext.settings import choices_of
+from nbtext.records import dataclass
+from nbtext.settings import choices_of, setting
 from nbtext.text_classifier import TextClassifier
 
 PERILOUS = (
@@ -68,6 +70,29 @@ def answered(
         cwd=cwd,
     )
     return json.loads(done.stdout)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreFeatureSettings(FeatureSettings):
+    """Settings with a field that no exporter knows."""
+
+    reversed_words: bool = setting(False, "Read words from right to left.")
+
+
+@pytest.mark.parametrize("form", ["c", "js", "sklearn"])
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_setting_that_exporters_do_not_know(form: str, is_changed: bool) -> None:
+    """A field that is added to the settings of features is refused until it is translated."""
+    classifier = TextClassifier().fit(["red round", "long thin"], ["a", "b"])
+    fitted = replace(
+        classifier.fitted_, feature_settings=MoreFeatureSettings(reversed_words=is_changed)
+    )
+    check = check_pipeline if form == "sklearn" else EXPORTERS[form].check
+    if not is_changed:
+        check(fitted)
+        return
+    with pytest.raises(ModelError, match="the setting `reversed_words`"):
+        check(fitted)
 
 
 @pytest.mark.exhaustive(every=4)

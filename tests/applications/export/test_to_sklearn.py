@@ -15,9 +15,9 @@ from nbtext.text_classifier import TextClassifier
 
 NOT_HELD = {
     "relative": "TfidfVectorizer has no tf relative",
-    "views": "it has several views",
-    "weighted views": "it has several views",
-    "views without calibration": "it has several views",
+    **dict.fromkeys(
+        ("views", "weighted views", "views without calibration"), "it has the setting `view`"
+    ),
 }
 
 
@@ -82,10 +82,10 @@ def test_labels_are_numbers_again(texts: list[str]) -> None:
         ({}, [["a"], [], ["a", "b"], ["b"]], "each of its labels has its own threshold"),
         ({"model": "svm"}, [["a"], [], ["a", "b"], ["b"]], "each of its labels"),
         ({}, ["a"] * 4, "LogisticRegression needs two labels"),
-        ({"stem": "english"}, ["a", "b"] * 2, "it has stems"),
+        ({"stem": "english"}, ["a", "b"] * 2, "it has the setting `stem`"),
         ({"hash_bits": 10}, ["a", "b"] * 2, "hashed features have no names"),
         ({"model": "gaussian"}, ["a", "b"] * 2, "several weights for each feature"),
-        ({"model": "combined"}, ["a", "b"] * 2, "it has several views"),
+        ({"model": "combined"}, ["a", "b"] * 2, "it has the setting `view`"),
     ],
     ids=str,
 )

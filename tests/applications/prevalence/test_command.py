@@ -24,16 +24,7 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = Path(__file__).parents[3]
     nbtext("train", str(top / "corpora" / "spam"), "-q", "-o", "demo.joblib", cwd=folder)
     nbtext(
-        "sample",
-        "demo.joblib",
-        "-n",
-        "3000",
-        "--length",
-        "30",
-        "--seed",
-        "1",
-        "-o",
-        "all.csv",
+        "sample demo.joblib -n 3000 --length 30 --seed 1 -o all.csv",
         cwd=folder,
     )
     documents = list(csv.DictReader(io.StringIO((folder / "all.csv").read_text())))
@@ -43,7 +34,7 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     new = [each for each in documents[1000:] if each["label"] == "ham"][:900]
     new += [each for each in documents[1000:] if each["label"] == "spam"][:100]
     (folder / "new.jsonl").write_text("".join(json.dumps(each) + "\n" for each in new))
-    nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder)
+    nbtext("train train.jsonl -q -o m", cwd=folder)
     return folder
 
 
@@ -60,7 +51,7 @@ def test_the_shares_of_all_labels(nbtext: Any, letters: Path, model: str) -> Non
 
 def test_fewer_spam_than_in_training(nbtext: Any, spam: Path) -> None:
     """The interval covers the true share, which the count of predictions misses by far."""
-    result = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "json", cwd=spam)
+    result = nbtext("prevalence new.jsonl -m m --to json", cwd=spam)
     found = {each["label"]: each for each in result.json["labels"]}["spam"]
     assert found["low"] <= 0.1 <= found["high"]
     assert abs(found["share"] - 0.1) < 0.5 * abs(found["predicted_share"] - 0.1)
@@ -193,7 +184,7 @@ def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         lines += rare if name == "train" else []
         (folder / f"{name}.jsonl").write_text("".join(lines))
-    nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder).ok()
+    nbtext("train train.jsonl -q -o m", cwd=folder).ok()
     return folder
 
 
@@ -201,7 +192,7 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     """Each label has its own share of the documents; the count of predictions misses the one that
     has changed.
     """
-    result = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", cwd=topics)
+    result = nbtext("prevalence new.jsonl -m m --to jsonl", cwd=topics)
     records = {each["label"]: each for each in result.records}
     true = [json.loads(line)["label"] for line in (topics / "new.jsonl").read_text().splitlines()]
     for label in ("fruit", "sea", "tools"):
@@ -215,11 +206,8 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     assert abs(records["sea"]["share"] - 0.5) < 0.5 * abs(records["sea"]["predicted_share"] - 0.5)
     assert (records["rare"]["low"], records["rare"]["high"]) == (0, 1)
     assert "too few training documents, and any share is possible: rare" in result.err
-    assert (
-        nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", "-j", "3", cwd=topics).out
-        == result.out
-    )
-    nbtext("predict", "new.jsonl", "-m", "m", "--adapt-prior", cwd=topics).refused(
+    assert nbtext("prevalence new.jsonl -m m --to jsonl -j 3", cwd=topics).out == result.out
+    nbtext("predict new.jsonl -m m --adapt-prior", cwd=topics).refused(
         2, "--adapt-prior", "several labels"
     )
 
@@ -231,8 +219,8 @@ def test_more_than_512_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
     """
     rows = [{"text": f"word{n} common the", "label": [f"l{n:03}", "all"]} for n in range(520)]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    nbtext("train", "t.jsonl", "-q", "-o", "m").ok()
-    result = nbtext("prevalence", "t.jsonl", "-m", "m", "--to", "jsonl")
+    nbtext("train t.jsonl -q -o m").ok()
+    result = nbtext("prevalence t.jsonl -m m --to jsonl")
     records = {each["label"]: each for each in result.records}
     assert (result.status, len(records)) == (0, 521), result.err
     assert (records["l007"]["low"], records["l007"]["high"]) == (0, 1)
@@ -242,13 +230,11 @@ def test_more_than_512_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
 def test_several_labels_after_an_update(nbtext: Any, topics: Path) -> None:
     """Known labels keep the estimate; after a new label, it is refused with what to do."""
     (topics / "more.jsonl").write_text('{"text": "apple pear", "label": ["fruit"]}\n')
-    nbtext("update", "m", "more.jsonl", "-q", "-o", "grown", cwd=topics)
-    nbtext("prevalence", "new.jsonl", "-m", "grown", cwd=topics).ok()
+    nbtext("update m more.jsonl -q -o grown", cwd=topics)
+    nbtext("prevalence new.jsonl -m grown", cwd=topics).ok()
     (topics / "other.jsonl").write_text('{"text": "apple pear", "label": ["pie"]}\n')
-    nbtext("update", "m", "other.jsonl", "-q", "-o", "grown2", cwd=topics)
-    result = nbtext("prevalence", "new.jsonl", "-m", "grown2", cwd=topics).refused(
-        1, "train it again"
-    )
+    nbtext("update m other.jsonl -q -o grown2", cwd=topics)
+    result = nbtext("prevalence new.jsonl -m grown2", cwd=topics).refused(1, "train it again")
     assert "calibrate" not in result.err
 
 
@@ -257,8 +243,8 @@ def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None
     (tmp_path / "t.tsv").write_text(
         "a\tred round\na\tred long\nb\tyellow long\nb\tyellow curved\nc\tstone\n"
     )
-    nbtext("train", "t.tsv", "-q", "-o", "m", "--text-field", "2", "--label-field", "1")
-    assert "assumed to be 0: c" in nbtext("prevalence", "-", "-m", "m", input=b"red\n").ok().err
+    nbtext("train t.tsv -q -o m --text-field 2 --label-field 1")
+    assert "assumed to be 0: c" in nbtext("prevalence - -m m", input=b"red\n").ok().err
 
 
 def test_a_source_that_can_be_read_once(nbtext: Any, spam: Path) -> None:
@@ -272,9 +258,9 @@ def test_a_source_that_can_be_read_once(nbtext: Any, spam: Path) -> None:
 
 def test_targets_do_not_survive_another_prior(nbtext: Any, spam: Path) -> None:
     """A threshold that assures a recall is for the probabilities as they are."""
-    nbtext("train", "train.jsonl", "-q", "-o", "t", "--min-recall", "ham=0.8", cwd=spam)
-    nbtext("predict", "new.jsonl", "-m", "t", "--adapt-prior", cwd=spam).refused(2, "--adapt-prior")
-    nbtext("prevalence", "new.jsonl", "-m", "t", cwd=spam).ok()
+    nbtext("train train.jsonl -q -o t --min-recall ham=0.8", cwd=spam)
+    nbtext("predict new.jsonl -m t --adapt-prior", cwd=spam).refused(2, "--adapt-prior")
+    nbtext("prevalence new.jsonl -m t", cwd=spam).ok()
 
 
 @pytest.mark.parametrize(
@@ -293,12 +279,10 @@ def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
 
 def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
     """A model that grows can still estimate; with a new label it must be calibrated first."""
-    nbtext(
-        "update", "m", "-", "--label", "spam", "-q", "-o", "m2", cwd=spam, input=b"free prize now\n"
-    )
-    nbtext("prevalence", "new.jsonl", "-m", "m2", cwd=spam).ok()
-    nbtext("update", "m", "-", "--label", "other", "-q", "-o", "m3", cwd=spam, input=b"stone\n")
-    nbtext("prevalence", "new.jsonl", "-m", "m3", cwd=spam).refused(1, "nbtext calibrate")
+    nbtext("update m - --label spam -q -o m2", cwd=spam, input=b"free prize now\n")
+    nbtext("prevalence new.jsonl -m m2", cwd=spam).ok()
+    nbtext("update m - --label other -q -o m3", cwd=spam, input=b"stone\n")
+    nbtext("prevalence new.jsonl -m m3", cwd=spam).refused(1, "nbtext calibrate")
 
 
 @pytest.mark.parametrize("name", ["m", "topics"])
@@ -362,7 +346,7 @@ def words_by_group(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Pat
                 (f"{kind} {number:02}", label, own if kind != "strange" else [*own[:3], *added])
             )
     write("new.jsonl", rows)
-    nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder)
+    nbtext("train train.jsonl -q -o m", cwd=folder)
     return folder
 
 
@@ -371,14 +355,7 @@ def test_groups_whose_words_differ(nbtext: Any, words_by_group: Path) -> None:
     line says so.
     """
     ran = nbtext(
-        "prevalence",
-        "new.jsonl",
-        "-m",
-        "m",
-        "--group-field",
-        "group",
-        "--to",
-        "jsonl",
+        "prevalence new.jsonl -m m --group-field group --to jsonl",
         cwd=words_by_group,
     )
     rows = [json.loads(line) for line in (words_by_group / "new.jsonl").read_text().splitlines()]

@@ -62,7 +62,7 @@ def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -
     for n in FLIPPED:
         rows[n]["label"] = {"fruit": "tools", "tools": "fruit"}[rows[n]["label"]]
     write_rows(tmp_path / "x.jsonl", rows)
-    result = nbtext("review", "x.jsonl", "--to", "jsonl")
+    result = nbtext("review x.jsonl --to jsonl")
     records = result.records
     errors = of_kind(records, "label_error")
     assert {record["documents"][0]["id"] for record in errors} == {f"d{n}" for n in FLIPPED}
@@ -87,7 +87,7 @@ def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) ->
         text = " ".join(chance.choices(words, weights, k=chance.randint(3, 60)))
         rows.append({"text": text, "label": "bio" if n % 3 == 0 and n < 180 else labels[n % 3]})
     write_rows(tmp_path / "x.jsonl", rows)
-    summary = nbtext("review", "x.jsonl").err
+    summary = nbtext("review x.jsonl").err
     found = re.search(
         r"^bio is often really art: about (\d+) documents, ([\d.]+)% of bio$", summary, re.MULTILINE
     )
@@ -271,15 +271,13 @@ def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> Non
     """
     rows += [rows[0] | {"id": "a,b\x1b[31m"}]
     write_rows(tmp_path / "x.jsonl", rows)
-    lines = nbtext("review", "x.jsonl", "--only", "duplicate").out.splitlines()
+    lines = nbtext("review x.jsonl --only duplicate").out.splitlines()
     assert lines == ["duplicate\t1.000000\t\t\td0,a\\,b\x1b[31m\tx.jsonl:1,x.jsonl:201\t"]
-    table = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "table").out
+    table = nbtext("review x.jsonl --only duplicate --to table").out
     assert "x.jsonl:1" in table
     assert "x.jsonl:201" in table
     assert "\x1b" not in table
-    (header, row) = csv.reader(
-        io.StringIO(nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "csv").out)
-    )
+    (header, row) = csv.reader(io.StringIO(nbtext("review x.jsonl --only duplicate --to csv").out))
     assert header == ["finding", "certainty", "label", "likely_label", "ids", "places", "reason"]
     assert row[5] == "x.jsonl:1,x.jsonl:201"
 
@@ -300,7 +298,7 @@ def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path)
         {"id": row["id"], "text": row["text"]} for row in [*rows, rows[4] | {"id": "copy"}]
     ]
     write_rows(tmp_path / "x.jsonl", unlabeled)
-    result = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "jsonl").ok()
+    result = nbtext("review x.jsonl --only duplicate --to jsonl").ok()
     (record,) = result.records
     assert [document["label"] for document in record["documents"]] == [None, None]
     assert "no label was judged" in result.err
@@ -310,14 +308,7 @@ def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]]) -> None:
     """A stream has places, too."""
     lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0] | {"id": "copy"}])
     result = nbtext(
-        "review",
-        "-",
-        "--input-format",
-        "jsonl",
-        "--only",
-        "duplicate",
-        "--to",
-        "jsonl",
+        "review - --input-format jsonl --only duplicate --to jsonl",
         input=lines.encode(),
     ).ok()
     (record,) = result.records
@@ -329,14 +320,12 @@ def test_the_page_needs_the_texts_twice(
 ) -> None:
     """--report writes a page of the findings; standard input cannot be read again for it."""
     write_rows(tmp_path / "x.jsonl", [*rows, rows[0] | {"id": "copy"}])
-    nbtext("review", "x.jsonl", "--report", "p.html", "--to", "jsonl").ok()
+    nbtext("review x.jsonl --report p.html --to jsonl").ok()
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert rows[0]["text"] in page
     assert "default-src &#39;none&#39;" in page
     lines = (tmp_path / "x.jsonl").read_bytes()
-    nbtext("review", "-", "--input-format", "jsonl", "--report", "q.html", input=lines).refused(
-        2, "--report"
-    )
+    nbtext("review - --input-format jsonl --report q.html", input=lines).refused(2, "--report")
     assert not (tmp_path / "q.html").exists()
 
 
@@ -359,17 +348,13 @@ def test_a_file_whose_name_ends_like_a_line(
         folder = tmp_path / "x" / row["label"]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / row["id"]).write_text(row["text"])
-    found = nbtext("review", "x", "--only", "duplicate", "--to", "jsonl", cwd=tmp_path).ok().records
+    found = nbtext("review x --only duplicate --to jsonl").ok().records
     assert [(document["file"], document["line"]) for document in found[0]["documents"]] == [
         ("x/fruit/call 10:30", None),
         ("x/fruit/d2", None),
     ]
     decision = {**found[0]["documents"][0], "decision": "remove"}
     (tmp_path / "decisions.jsonl").write_text(json.dumps(decision) + "\n")
-    kept = (
-        nbtext("review", "x", "--apply", "decisions.jsonl", "--to", "jsonl", cwd=tmp_path)
-        .ok()
-        .records
-    )
+    kept = nbtext("review x --apply decisions.jsonl --to jsonl").ok().records
     assert "x/fruit/call 10:30" not in {record["id"] for record in kept}
     assert len(kept) == 20

@@ -39,9 +39,7 @@ def test_applies_decisions(nbtext: Any, folder: Path) -> None:
         ],
     )
     before = (folder / "x.jsonl").read_bytes()
-    result = nbtext(
-        "review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder
-    )
+    result = nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl")
     assert (result.status, result.out) == (0, ""), result.err
     cleaned = [
         json.loads(line)
@@ -57,36 +55,30 @@ def test_ids_and_labels_that_are_numbers(nbtext: Any, folder: Path) -> None:
         folder / "x.jsonl", [{"id": 7, "text": "a", "label": 1}, {"id": 8, "text": "b", "label": 2}]
     )
     write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": 2}])
-    found = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).records
+    found = nbtext("review x.jsonl --apply decisions.jsonl").records
     assert [str(record["label"]) for record in found] == ["2", "2"]
     write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": float("nan")}])
-    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).refused(
-        1, "needs a label"
-    )
+    nbtext("review x.jsonl --apply decisions.jsonl").refused(1, "needs a label")
 
 
 def test_never_touches_the_source(nbtext: Any, folder: Path) -> None:
     """The output cannot be the source."""
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
-    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "x.jsonl", cwd=folder).refused(
-        2, "is also an input"
-    )
+    nbtext("review x.jsonl --apply decisions.jsonl -o x.jsonl").refused(2, "is also an input")
 
 
 def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
     """An id that two documents have needs the file and the line."""
     write(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": "a"}])
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
-    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).refused(
+    nbtext("review x.jsonl --apply decisions.jsonl").refused(
         1, "decisions.jsonl:1: several documents have this id: x.jsonl:1 and x.jsonl:2"
     )
     write(
         folder / "decisions.jsonl",
         [{"id": "a", "file": "x.jsonl", "line": 2, "decision": "remove"}],
     )
-    assert nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).records == [
-        ROWS[0]
-    ]
+    assert nbtext("review x.jsonl --apply decisions.jsonl").records == [ROWS[0]]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +97,9 @@ def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
 def test_wrong_decisions(nbtext: Any, folder: Path, line: str, what: str) -> None:
     """Each is one line that names the place, and nothing is written."""
     (folder / "decisions.jsonl").write_text(line + "\n")
-    result = nbtext(
-        "review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder
-    ).refused(1, "decisions.jsonl:1: ", what)
+    result = nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl").refused(
+        1, "decisions.jsonl:1: ", what
+    )
     assert result.err.count("\n") == 1
     assert not (folder / "clean.jsonl").exists()
 
@@ -124,7 +116,7 @@ def test_characters_that_end_a_line_elsewhere(
     made = [{"id": name, "decision": "relabel", "label": label}, {"id": "c", "decision": "remove"}]
     lines = [json.dumps(each, ensure_ascii=is_ascii) + "\n" for each in made]
     (folder / "d.jsonl").write_text("\ufeff" + "\ufeff".join(lines), encoding="utf-8", newline="")
-    nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).ok()
+    nbtext("review x.jsonl --apply d.jsonl -o y.jsonl").ok()
     found = [json.loads(line) for line in (folder / "y.jsonl").read_bytes().split(b"\n")[:-1]]
     assert found == [ROWS[0], ROWS[1] | {"id": name, "label": label}]
 
@@ -139,7 +131,7 @@ def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
     ]
     for other in others:
         write(folder / "d.jsonl", [first, first | other])
-        nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).refused(
+        nbtext("review x.jsonl --apply d.jsonl -o y.jsonl").refused(
             1, "d.jsonl:2: an earlier line has another decision for this document; keep one of them"
         )
         assert not (folder / "y.jsonl").exists()
@@ -149,7 +141,7 @@ def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
         [both, first | {"label": ["a", "b"]}],
     ):
         write(folder / "d.jsonl", same)
-        nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).ok()
+        nbtext("review x.jsonl --apply d.jsonl -o y.jsonl").ok()
 
 
 def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None:
@@ -157,21 +149,12 @@ def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None
     with (folder / "x.jsonl").open("a") as file:
         file.write("{broken\n")
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
-    nbtext(
-        "review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder
-    ).refused(1, "x.jsonl:5")
+    nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl").refused(1, "x.jsonl:5")
     write(
         folder / "decisions.jsonl",
         [{"id": "x.jsonl:5", "file": "x.jsonl", "line": 5, "decision": "remove"}],
     )
-    assert (
-        len(
-            nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
-            .ok()
-            .out.splitlines()
-        )
-        == 4
-    )
+    assert len(nbtext("review x.jsonl --apply decisions.jsonl").ok().out.splitlines()) == 4
 
 
 def test_options_that_search(nbtext: Any, folder: Path) -> None:
@@ -183,7 +166,7 @@ def test_options_that_search(nbtext: Any, folder: Path) -> None:
         ("--to", "csv"),
         ("-o", "clean.csv"),
     ):
-        nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", *options, cwd=folder).refused(2)
+        nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", *options).refused(2)
 
 
 def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
@@ -192,17 +175,15 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     """
     write(folder / "y.jsonl", [ROWS[0], ROWS[3]])
     (folder / "ids.txt").write_text("b\nc\nunknown\n")
-    result = nbtext(
-        "train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder
-    ).ok()
+    result = nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok()
     assert "skipped 2: listed in --exclude-ids" in result.err
     assert (
         "--exclude-ids lists 3 ids, and 2 documents had one of them; the first id of the others is a\n"
         in result.err
     )
-    nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).ok()
+    nbtext("train y.jsonl -o n.joblib").ok()
     assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
-    nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder).refused(
+    nbtext("train m.joblib --exclude-ids ids.txt -o o.joblib").refused(
         2, "SOURCE is a model, whose documents are already counted"
     )
 
@@ -212,29 +193,22 @@ def test_ids_of_no_document(nbtext: Any, folder: Path) -> None:
     else, none does.
     """
     (folder / "ids.txt").write_text("./x.jsonl\n")
-    result = nbtext(
-        "train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder
-    ).ok()
+    result = nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok()
     assert (
         "--exclude-ids lists 1 id, and 0 documents had one of them; the first id of the others is a\n"
         in result.err
     )
     (folder / "ids.txt").write_text("b\n")
-    assert (
-        "lists"
-        not in nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder)
-        .ok()
-        .err
-    )
+    assert "lists" not in nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok().err
 
 
 def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> None:
     """A document that cannot be used does not stop the training if it is left out."""
     with (folder / "x.jsonl").open("a") as file:
         file.write('{"id": "bad", "text": "no label"}\n')
-    nbtext("train", "x.jsonl", "-o", "m.joblib", cwd=folder).refused(1)
+    nbtext("train x.jsonl -o m.joblib").refused(1)
     (folder / "ids.txt").write_text("bad\n")
-    nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
+    nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok()
 
 
 @pytest.mark.parametrize(
@@ -314,14 +288,12 @@ def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.csv", "--apply", "d.jsonl")
     expected = b'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nc,tools,saw, y \r\n'
-    nbtext(*command, "-o", "y.csv", cwd=folder).ok()
+    nbtext(*command, "-o", "y.csv").ok()
     assert (folder / "y.csv").read_bytes() == expected
-    assert nbtext(*command, cwd=folder).out.encode() == expected
-    piped = nbtext(
-        "review", "-", "--input-format", "csv", "--apply", "d.jsonl", input=TABLE, cwd=folder
-    )
+    assert nbtext(*command).out.encode() == expected
+    piped = nbtext("review - --input-format csv --apply d.jsonl", input=TABLE)
     assert piped.out.encode() == expected
-    nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
+    nbtext(*command, "-o", "y.jsonl").ok()
     records = list(map(json.loads, (folder / "y.jsonl").read_text(encoding="utf-8").splitlines()))
     assert records == [
         {"id": "b", "label": "tools", "text": "hammer\r\nand nail", "note": ""},
@@ -360,7 +332,7 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
         ],
     )
     command = ("review", f"q.{suffix}", "--apply", "d.jsonl")
-    nbtext(*command, "-o", f"y.{suffix}", cwd=folder).ok()
+    nbtext(*command, "-o", f"y.{suffix}").ok()
     kept = [
         line.replace("ham", "eggs").replace("spam", "ham").replace("seggs", "ham") for line in lines
     ]
@@ -370,7 +342,7 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
     )
     if suffix == "jsonl":
         return
-    nbtext(*command, "-o", "z.jsonl", "--to", "jsonl", cwd=folder).ok()
+    nbtext(*command, "-o", "z.jsonl", "--to", "jsonl").ok()
     records = list(map(json.loads, (folder / "z.jsonl").read_text(encoding="utf-8").splitlines()))
     assert [(each["text"], each["label"]) for each in records] == [
         ("hello, dear", "ham"),
@@ -385,14 +357,14 @@ def test_several_sources(nbtext: Any, folder: Path) -> None:
     (folder / "x.csv").write_bytes(TABLE)
     (folder / "z.csv").write_bytes(b"id,label,text,note\r\nd,tools,drill,\r\n")
     write(folder / "d.jsonl", [*DECIDED, {"id": "c", "decision": "remove"}])
-    found = nbtext("review", "x.csv", "z.csv", "--apply", "d.jsonl", cwd=folder)
+    found = nbtext("review x.csv z.csv --apply d.jsonl")
     assert found.out == 'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nd,tools,drill,\r\n'
     write(folder / "e.jsonl", [{"id": "c", "file": "x.csv", "decision": "remove"}])
-    nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.csv", cwd=folder).refused(
+    nbtext("review x.csv x.jsonl --apply e.jsonl -o all.csv").refused(
         1, "its format is not csv, the format of the first SOURCE; write JSON lines: -o FILE.jsonl"
     )
     assert not (folder / "all.csv").exists()
-    nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.jsonl", cwd=folder).ok()
+    nbtext("review x.csv x.jsonl --apply e.jsonl -o all.jsonl").ok()
     assert len((folder / "all.jsonl").read_text(encoding="utf-8").splitlines()) == 6
 
 
@@ -402,11 +374,11 @@ def test_directories_become_json_lines(nbtext: Any, folder: Path) -> None:
     (folder / "a" / "fruit" / "1.txt").write_text("red")
     (folder / "lines.txt").write_text("__label__fruit red  apple\n__label__fruit saw\n")
     write(folder / "d.jsonl", [{"id": "a/fruit/1.txt", "decision": "relabel", "label": "tools"}])
-    found = nbtext("review", "a", "--apply", "d.jsonl", cwd=folder)
+    found = nbtext("review a --apply d.jsonl")
     assert found.json == {"id": "a/fruit/1.txt", "text": "red", "label": "tools"}
-    nbtext("review", "a", "--apply", "d.jsonl", "-o", "a.csv", cwd=folder).refused(2)
+    nbtext("review a --apply d.jsonl -o a.csv").refused(2)
     write(folder / "d.jsonl", [{"id": "lines.txt:2", "decision": "relabel", "label": "tools"}])
-    found = nbtext("review", "lines.txt", "--apply", "d.jsonl", cwd=folder)
+    found = nbtext("review lines.txt --apply d.jsonl")
     assert found.out == "__label__fruit red  apple\n__label__tools saw\n"
 
 
@@ -427,15 +399,15 @@ def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | 
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.json", "--apply", "d.jsonl")
     for output in ("y.json", "-"):
-        done = nbtext(*command, "-o", output, cwd=folder).ok()
+        done = nbtext(*command, "-o", output).ok()
         text = done.out if output == "-" else (folder / output).read_text()
         assert text == json.dumps(CORRECTED, indent=indent)
-    nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
+    nbtext(*command, "-o", "y.jsonl").ok()
     assert list(map(json.loads, (folder / "y.jsonl").read_text().splitlines())) == CORRECTED
     write(folder / "d.jsonl", [{"id": each["id"], "decision": "remove"} for each in FULL])
-    assert nbtext(*command, cwd=folder).json == []
+    assert nbtext(*command).json == []
     write(folder / "d.jsonl", [{"id": "c", "decision": "remove"}])
-    assert nbtext(*command, cwd=folder).json == FULL[:2]
+    assert nbtext(*command).json == FULL[:2]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
@@ -485,13 +457,13 @@ def test_a_parquet_file_keeps_its_columns_and_types(
 
     store(folder / f"x{suffix}")
     command = ("review", f"x{suffix}", "--apply", "d.jsonl", "-q")
-    nbtext(*command, "-o", f"y{suffix}", cwd=folder).ok()
+    nbtext(*command, "-o", f"y{suffix}").ok()
     found = load(folder / f"y{suffix}")
     assert found.schema.equals(table.schema)
     expected = table.slice(1).to_pylist()
     expected[0]["label"] = int(new) if label_type == "int" else new
     assert str(found.to_pylist()) == str(expected)
-    nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
+    nbtext(*command, "-o", "y.jsonl").ok()
     first = json.loads((folder / "y.jsonl").read_text().splitlines()[0])
     assert first == {
         "id": "b",
@@ -503,7 +475,7 @@ def test_a_parquet_file_keeps_its_columns_and_types(
     }
     if label_type == "int":
         write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": "two"}])
-        nbtext(*command, "-o", f"z{suffix}", cwd=folder).refused(
+        nbtext(*command, "-o", f"z{suffix}").refused(
             1, "does not fit into the column `label`, whose type is int32"
         )
         assert not (folder / f"z{suffix}").exists()
@@ -517,11 +489,11 @@ def test_bytes_are_not_lost(nbtext: Any, folder: Path) -> None:
     table = pa.table({"id": ["b"], "text": ["a nail"], "label": ["fruit"], "image": [b"\xff\0"]})
     parquet.write_table(table, folder / "x.parquet")
     write(folder / "d.jsonl", DECIDED[:1])
-    nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).refused(
+    nbtext("review x.parquet --apply d.jsonl -o y.jsonl").refused(
         1, "JSON cannot hold the value of the column `image`, whose type is bytes"
     )
     assert not (folder / "y.jsonl").exists()
-    nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.parquet", cwd=folder).ok()
+    nbtext("review x.parquet --apply d.jsonl -o y.parquet").ok()
     assert parquet.read_table(folder / "y.parquet").to_pylist()[0]["image"] == b"\xff\0"
 
 
@@ -544,16 +516,16 @@ def test_a_database_becomes_json_lines_of_all_columns(nbtext: Any, folder: Path)
     before = (folder / "x.db").read_bytes()
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.db", "--apply", "d.jsonl")
-    done = nbtext(*command, cwd=folder).ok()
+    done = nbtext(*command).ok()
     assert done.records == [
         {"id": "b", "text": "a nail", "label": "tools", "n": 10**17 + 1, "x": None},
         {"id": "c", "text": "saw", "label": "tools", "n": 3, "x": 2.5},
     ]
     assert (folder / "x.db").read_bytes() == before
-    nbtext(*command, "-o", "y.db", cwd=folder).refused(2, "the documents are written as jsonl")
-    nbtext(
-        *command, "--query", "select id, text, label, x'ff00' as image from t", cwd=folder
-    ).refused(1, "JSON cannot hold the value of the column `image`")
+    nbtext(*command, "-o", "y.db").refused(2, "the documents are written as jsonl")
+    nbtext(*command, "--query", "select id, text, label, x'ff00' as image from t").refused(
+        1, "JSON cannot hold the value of the column `image`"
+    )
 
 
 def test_columns_of_labels_keep_the_other_columns(nbtext: Any, folder: Path) -> None:
@@ -561,7 +533,7 @@ def test_columns_of_labels_keep_the_other_columns(nbtext: Any, folder: Path) -> 
     (folder / "x.csv").write_text("id,text,fruit,tools,note\na,red,1,0,x\nb,nail,1,0,y\n")
     write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": ["tools"]}])
     options = ("--label-fields", "fruit,tools", "--apply", "d.jsonl")
-    found = nbtext("review", "x.csv", *options, "--to", "jsonl", cwd=folder).ok()
+    found = nbtext("review", "x.csv", *options, "--to", "jsonl").ok()
     assert found.records == [
         {"id": "a", "text": "red", "fruit": "1", "tools": "0", "note": "x"},
         {"id": "b", "text": "nail", "fruit": 0, "tools": 1, "note": "y"},

@@ -80,7 +80,7 @@ def test_labels_to_add_and_to_remove(
     assert min(certainties) > 0.5
     assert found[0]["documents"][0]["line"] == int(found[0]["documents"][0]["id"][1:]) + 1
     assert "documents lack about" in summary
-    table = nbtext("review", "x.jsonl", "--to", "table", "-q").out
+    table = nbtext("review x.jsonl --to table -q").out
     assert "remove fruit" in table
     assert "add tools" in table
 
@@ -129,7 +129,7 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
         {"id": "d20", "decision": "remove"},
     ]
     write(tmp_path / "decisions.jsonl", decisions)
-    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl").ok()
+    nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl").ok()
     cleaned = {
         row["id"]: row
         for row in map(json.loads, (tmp_path / "clean.jsonl").read_text().splitlines())
@@ -141,7 +141,7 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
     ]
     assert len(cleaned) == len(rows) - 1
     assert cleaned["d1"] == rows[1]
-    nbtext("train", "clean.jsonl", "-o", "m.joblib").ok()
+    nbtext("train clean.jsonl -o m.joblib").ok()
 
 
 def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -174,5 +174,5 @@ def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_pat
 )
 def test_too_few_documents(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     write(tmp_path / "x.jsonl", [*rows, {"id": "z", "label": ["a"], "text": "two"}])
-    result = nbtext("review", "x.jsonl")
+    result = nbtext("review x.jsonl")
     assert (result.status, result.out) == (0, "")

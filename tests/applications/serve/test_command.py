@@ -56,4 +56,4 @@ def test_the_example_works(model: str) -> None:
 def test_no_service_of_something_else(nbtext: Any, tmp_path: Path) -> None:
     """A FIFO in the place of a model is refused at the start."""
     os.mkfifo(tmp_path / "m.joblib")
-    nbtext("serve", "-m", "m.joblib", "--port", "0").refused(1, "m.joblib: is not a regular file")
+    nbtext("serve -m m.joblib --port 0").refused(1, "m.joblib: is not a regular file")

@@ -157,7 +157,7 @@ def test_the_keys_of_text_and_label(start: Start, nbtext: Any, tmp_path: Path, k
     ]
     (tmp_path / "t.csv").write_text("\n".join([header, *rows, ""]))
     names_of = f"--text-field {options} --label-field category"
-    nbtext(*f"train t.csv --model multinomial {names_of} -o m.joblib".split(), cwd=tmp_path).ok()
+    nbtext(*f"train t.csv --model multinomial {names_of} -o m.joblib".split()).ok()
     service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path / "f")
     path = "/v1/models/m/feedback"
     texts = [dict.fromkeys(names, "red"), *([{"text": "red"}] if kind != "separate" else [])]
@@ -174,7 +174,7 @@ def test_the_keys_of_text_and_label(start: Start, nbtext: Any, tmp_path: Path, k
     stored = [json.loads(line) for line in (tmp_path / "f" / "m.jsonl").read_text().splitlines()]
     assert {each["category"] for each in stored} == {"a"}
     assert all(each.keys() == {"id", *names, "category", "time"} for each in stored)
-    nbtext("update", "m.joblib", "f/m.jsonl", cwd=tmp_path).ok()
+    nbtext("update m.joblib f/m.jsonl").ok()
     for body, messages in (
         ({"txt": "red", "label": "a"}, (f"no key `{names[0]}`, found txt, label",)),
         ([texts[0] | {"label": "a"}, {"txt": "x"}], ("document 2: no key",)),

@@ -31,7 +31,7 @@ def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = " ".join([*words, "the", "a", ["of", "in", "to"][place // 6 % 3]])
         lines.append(json.dumps({"text": text, "label": labels}) + "\n")
     (folder / "t.jsonl").write_text("".join(lines))
-    nbtext("train", "t.jsonl", "--keep-sample", "200", "-o", "topics.joblib", cwd=folder).ok()
+    nbtext("train t.jsonl --keep-sample 200 -o topics.joblib", cwd=folder).ok()
     return folder / "topics.joblib"
 
 
@@ -144,7 +144,7 @@ def test_feedback_of_a_column_for_each_label(
     """
     rows = ["red,1,0", "blue,0,1", "red blue,1,1", "green,0,0"] * 3
     (tmp_path / "t.csv").write_text("\n".join(["text,warm,time", *rows, ""]))
-    nbtext("train", "t.csv", "--label-fields", "warm,time", "-o", "m.joblib", cwd=tmp_path).ok()
+    nbtext("train t.csv --label-fields warm,time -o m.joblib").ok()
     service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path, "--new-labels")
     sent = [{"text": "orange", "label": ["warm"]}, {"text": "dusk", "label": ["time", "warm"]}]
     assert service.post("/v1/models/m/feedback", [*sent, {"text": "grey", "label": []}]).value == {
@@ -158,7 +158,7 @@ def test_feedback_of_a_column_for_each_label(
         ("dusk", 1, 1),
         ("grey", 0, 0),
     ]
-    nbtext("update", "m.joblib", "m.jsonl", cwd=tmp_path).ok()
+    nbtext("update m.joblib m.jsonl").ok()
 
 
 def test_feedback_is_learned(

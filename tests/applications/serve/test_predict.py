@@ -61,7 +61,7 @@ def test_nested_keys(start: Start, nbtext: Any, tmp_path: Path) -> None:
     ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     nested = ["--text-field", "data.text", "--label-field", "meta.label", "-o", "m.joblib"]
-    nbtext("train", "t.jsonl", *nested, cwd=tmp_path).ok()
+    nbtext("train", "t.jsonl", *nested).ok()
     service = start("-m", tmp_path / "m.joblib")
     plain = service.post("/v1/predict", "red", content_type="text/plain").value
     assert plain["label"] == "r"
@@ -204,17 +204,7 @@ def test_fields(start: Start, nbtext: Any, tmp_path: Path) -> None:
     """A model of several fields takes their keys; a text alone is refused."""
     (tmp_path / "t.csv").write_text("subject,body,label\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     nbtext(
-        "train",
-        "t.csv",
-        "--model",
-        "multinomial",
-        "--text-field",
-        "subject,body",
-        "--separate-fields",
-        "-q",
-        "-o",
-        "fields.joblib",
-        cwd=tmp_path,
+        "train t.csv --model multinomial --text-field subject,body --separate-fields -q -o fields.joblib",
     ).ok()
     service = start("-m", tmp_path / "fields.joblib")
     assert service.post("/v1/predict", {"subject": "red", "body": ""}).value["label"] == "a"
@@ -229,18 +219,7 @@ def test_the_keys_of_the_training_table(start: Start, nbtext: Any, tmp_path: Pat
     """
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     nbtext(
-        "train",
-        "t.csv",
-        "--model",
-        "multinomial",
-        "--text-field",
-        "subject,body",
-        "--label-field",
-        "queue",
-        "-q",
-        "-o",
-        "joined.joblib",
-        cwd=tmp_path,
+        "train t.csv --model multinomial --text-field subject,body --label-field queue -q -o joined.joblib",
     ).ok()
     service = start("-m", tmp_path / "joined.joblib", "--feedback-dir", tmp_path)
     row = {"subject": "blue", "body": "boat"}
@@ -260,8 +239,8 @@ def test_the_keys_of_the_training_table(start: Start, nbtext: Any, tmp_path: Pat
         {"subject": "green", "body": "green", "queue": "b"},
     ):
         assert service.post("/v1/models/joined/feedback", body).value == {"stored": 1}
-    nbtext("update", "joined.joblib", "joined.jsonl", cwd=tmp_path).ok()
-    assert "green" in nbtext("inspect", "joined.joblib", "--to", "json", cwd=tmp_path).out
+    nbtext("update joined.joblib joined.jsonl").ok()
+    assert "green" in nbtext("inspect joined.joblib --to json").out
 
 
 def test_many_requests_at_once(

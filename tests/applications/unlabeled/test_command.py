@@ -81,7 +81,7 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
         accuracy(nbtext, letters, corpus / name) for name in ("alone.joblib", "both.joblib")
     )
     assert both > alone + 0.04
-    shown = nbtext("inspect", "both.joblib", "--to", "json", cwd=corpus)
+    shown = nbtext("inspect both.joblib --to json", cwd=corpus)
     unlabeled = shown.json["unlabeled"]
     priors = [view["prior"] for view in shown.json["labels"]]
     assert sum(priors) == pytest.approx(1)
@@ -89,8 +89,7 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     assert (unlabeled["method"], unlabeled["documents"]) == ("em", 312)
     assert unlabeled["log_likelihoods"][-1] == pytest.approx(found[-1], abs=0.06)
     assert (
-        "unlabeled   312 documents by"
-        in nbtext("inspect", "both.joblib", "--to", "table", cwd=corpus).out
+        "unlabeled   312 documents by" in nbtext("inspect both.joblib --to table", cwd=corpus).out
     )
 
 
@@ -130,7 +129,7 @@ def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
         nbtext(command, str(tmp_path / "both.joblib"), "few.jsonl", cwd=corpus).refused(
             1, "unlabeled documents", "nbtext train MODEL"
         )
-    nbtext("merge", "both.joblib", "both.joblib", "-o", "merged.joblib").refused(1)
+    nbtext("merge both.joblib both.joblib -o merged.joblib").refused(1)
     assert (tmp_path / "both.joblib").read_bytes() == before
     options = ("--smoothing", "0.5", "--no-calibrate")
     nbtext("train", "both.joblib", *options, "-o", "again.joblib").ok()
@@ -158,11 +157,9 @@ def test_unlabeled_documents_that_do_not_help(nbtext: Any, tmp_path: Path) -> No
     """
     (tmp_path / "few.csv").write_text("text,label\n" + "red round,apple\nyellow long,banana\n" * 8)
     (tmp_path / "noise.txt").write_text("red yellow\nround long\nred long yellow round\n" * 30)
-    result = nbtext(
-        "train", "few.csv", "--unlabeled", "noise.txt", "--em", "10", "-o", "both.joblib"
-    )
+    result = nbtext("train few.csv --unlabeled noise.txt --em 10 -o both.joblib")
     assert (result.status, "do not help" in result.err) == (0, True)
-    nbtext("train", "few.csv", "--model", "multinomial", "-o", "alone.joblib").ok()
+    nbtext("train few.csv --model multinomial -o alone.joblib").ok()
     assert (tmp_path / "both.joblib").read_bytes() == (tmp_path / "alone.joblib").read_bytes()
 
 
@@ -172,14 +169,7 @@ def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
     """
     (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     result = nbtext(
-        "train",
-        "few.csv",
-        "--unlabeled",
-        "-",
-        "--em",
-        "10",
-        "-o",
-        "m",
+        "train few.csv --unlabeled - --em 10 -o m",
         input=b"red sweet\nyellow sour\n",
     ).ok()
     assert "no label has two documents" in result.err
