@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 from scipy.stats import binomtest
 
 from nbtext import load_model
@@ -28,12 +29,10 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=folder,
     )
     documents = list(csv.DictReader(io.StringIO((folder / "all.csv").read_text())))
-    (folder / "train.jsonl").write_text(
-        "".join(json.dumps(each) + "\n" for each in documents[:1000])
-    )
+    write_rows(folder / "train.jsonl", documents[:1000])
     new = [each for each in documents[1000:] if each["label"] == "ham"][:900]
     new += [each for each in documents[1000:] if each["label"] == "spam"][:100]
-    (folder / "new.jsonl").write_text("".join(json.dumps(each) + "\n" for each in new))
+    write_rows(folder / "new.jsonl", new)
     nbtext("train train.jsonl -q -o m", cwd=folder)
     return folder
 
@@ -90,9 +89,7 @@ def test_labels_of_the_source_and_threads_change_nothing(
 ) -> None:
     """The labels are ignored, and the bytes are the same for any number of threads."""
     records = [json.loads(line) for line in (spam / "new.jsonl").read_text().splitlines()]
-    (tmp_path / "texts.jsonl").write_text(
-        "".join(json.dumps({"text": each["text"]}) + "\n" for each in records)
-    )
+    write_rows(tmp_path / "texts.jsonl", ({"text": each["text"]} for each in records))
     model = str(spam / "m")
     outputs = [
         nbtext("prevalence", str(path), "-m", model, "-j", jobs).out
@@ -218,7 +215,7 @@ def test_more_than_512_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
     documents.
     """
     rows = [{"text": f"word{n} common the", "label": [f"l{n:03}", "all"]} for n in range(520)]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "t.jsonl", rows)
     nbtext("train t.jsonl -q -o m").ok()
     result = nbtext("prevalence t.jsonl -m m --to jsonl")
     records = {each["label"]: each for each in result.records}
@@ -290,7 +287,7 @@ def test_python_and_the_command_agree(nbtext: Any, spam: Path, topics: Path, nam
     """Also on empty texts, which are predicted like others, and with several labels."""
     model = topics / "m" if name == "topics" else spam / "m"
     texts = ["", "free prize boat", "qqqq", "meeting apple", "", "free tide"] * 20
-    (spam / "some.jsonl").write_text("".join(json.dumps({"text": each}) + "\n" for each in texts))
+    write_rows(spam / "some.jsonl", ({"text": each} for each in texts))
     found = load_model(model).prevalence(texts)
     printed = nbtext("prevalence", "some.jsonl", "-m", str(model), "--to", "json", cwd=spam).json
     assert printed["documents"] == found.n_documents == 120
@@ -443,7 +440,7 @@ def test_no_interval_is_narrower_than_that_of_counting(
     ]
     sizes = {"one": 3, "two": 40, "three": 400}
     rows = [{"text": ham[i]["text"], "group": name} for name, n in sizes.items() for i in range(n)]
-    (tmp_path / "ham.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_rows(tmp_path / "ham.jsonl", rows)
     asked = (
         "prevalence",
         "ham.jsonl",

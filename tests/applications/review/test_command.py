@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_files import write_rows
 from words_of_labels import COMMON, WORDS
 
 from nbtext.applications.review.findings import Judgment, find_confused
@@ -26,10 +27,6 @@ def sentence(chance: random.Random, label: str) -> str:
         chance.choices(WORDS[label], k=chance.randint(5, 12))
         + chance.choices(COMMON, k=chance.randint(2, 12))
     )
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture

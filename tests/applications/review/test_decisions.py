@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 ROWS = [
     {"id": "a", "text": "red round apple", "label": "fruit"},
@@ -20,17 +21,13 @@ ROWS = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path / "x.jsonl", ROWS)
+    write_rows(tmp_path / "x.jsonl", ROWS)
     return tmp_path
-
-
-def write(path: Path, records: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
 def test_applies_decisions(nbtext: Any, folder: Path) -> None:
     """A document gets another label, one is removed, one is kept; the source stays as it is."""
-    write(
+    write_rows(
         folder / "decisions.jsonl",
         [
             {"id": "b", "file": "x.jsonl", "line": 2, "decision": "relabel", "label": "tools"},
@@ -51,30 +48,32 @@ def test_applies_decisions(nbtext: Any, folder: Path) -> None:
 
 def test_ids_and_labels_that_are_numbers(nbtext: Any, folder: Path) -> None:
     """They stand for their texts, as in documents: the label 2 is the label `2`."""
-    write(
+    write_rows(
         folder / "x.jsonl", [{"id": 7, "text": "a", "label": 1}, {"id": 8, "text": "b", "label": 2}]
     )
-    write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": 2}])
+    write_rows(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": 2}])
     found = nbtext("review x.jsonl --apply decisions.jsonl").records
     assert [str(record["label"]) for record in found] == ["2", "2"]
-    write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": float("nan")}])
+    write_rows(
+        folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": float("nan")}]
+    )
     nbtext("review x.jsonl --apply decisions.jsonl").refused(1, "needs a label")
 
 
 def test_never_touches_the_source(nbtext: Any, folder: Path) -> None:
     """The output cannot be the source."""
-    write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
+    write_rows(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
     nbtext("review x.jsonl --apply decisions.jsonl -o x.jsonl").refused(2, "is also an input")
 
 
 def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
     """An id that two documents have needs the file and the line."""
-    write(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": "a"}])
-    write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
+    write_rows(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": "a"}])
+    write_rows(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
     nbtext("review x.jsonl --apply decisions.jsonl").refused(
         1, "decisions.jsonl:1: several documents have this id: x.jsonl:1 and x.jsonl:2"
     )
-    write(
+    write_rows(
         folder / "decisions.jsonl",
         [{"id": "a", "file": "x.jsonl", "line": 2, "decision": "remove"}],
     )
@@ -112,7 +111,7 @@ def test_characters_that_end_a_line_elsewhere(
     """An id and a label may contain them, escaped or not; a byte order mark may come first."""
     name = f"a{character}b"
     label = f"to{character}ols"
-    write(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": name}, ROWS[2]])
+    write_rows(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": name}, ROWS[2]])
     made = [{"id": name, "decision": "relabel", "label": label}, {"id": "c", "decision": "remove"}]
     lines = [json.dumps(each, ensure_ascii=is_ascii) + "\n" for each in made]
     (folder / "d.jsonl").write_text("\ufeff" + "\ufeff".join(lines), encoding="utf-8", newline="")
@@ -130,7 +129,7 @@ def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
         {"label": ["tools", "fruit"]},
     ]
     for other in others:
-        write(folder / "d.jsonl", [first, first | other])
+        write_rows(folder / "d.jsonl", [first, first | other])
         nbtext("review x.jsonl --apply d.jsonl -o y.jsonl").refused(
             1, "d.jsonl:2: an earlier line has another decision for this document; keep one of them"
         )
@@ -140,7 +139,7 @@ def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
         [first, first, first | {"label": ["tools"]}],
         [both, first | {"label": ["a", "b"]}],
     ):
-        write(folder / "d.jsonl", same)
+        write_rows(folder / "d.jsonl", same)
         nbtext("review x.jsonl --apply d.jsonl -o y.jsonl").ok()
 
 
@@ -148,9 +147,9 @@ def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None
     """A line that cannot be read is an error, unless it is removed."""
     with (folder / "x.jsonl").open("a") as file:
         file.write("{broken\n")
-    write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
+    write_rows(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
     nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl").refused(1, "x.jsonl:5")
-    write(
+    write_rows(
         folder / "decisions.jsonl",
         [{"id": "x.jsonl:5", "file": "x.jsonl", "line": 5, "decision": "remove"}],
     )
@@ -159,7 +158,7 @@ def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None
 
 def test_options_that_search(nbtext: Any, folder: Path) -> None:
     """--only and --against have no effect with --apply; the output is JSON lines."""
-    write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
+    write_rows(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
     for options in (
         ("--only", "duplicate"),
         ("--against", "x.jsonl"),
@@ -173,7 +172,7 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     """--exclude-ids leaves documents out, with any number of threads; the model equals that of the
     others.
     """
-    write(folder / "y.jsonl", [ROWS[0], ROWS[3]])
+    write_rows(folder / "y.jsonl", [ROWS[0], ROWS[3]])
     (folder / "ids.txt").write_text("b\nc\nunknown\n")
     result = nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok()
     assert "skipped 2: listed in --exclude-ids" in result.err
@@ -271,7 +270,7 @@ def test_documents_with_ids_have_places(nbtext: Any, tmp_path: Path, name: str) 
         (document["id"], document["file"], document["line"]) for document in found["documents"]
     ]
     assert places == [(f"m{n}", name, first + n) for n in range(3)]
-    write(tmp_path / "d.jsonl", [found["documents"][0] | {"decision": "remove"}])
+    write_rows(tmp_path / "d.jsonl", [found["documents"][0] | {"decision": "remove"}])
     kept = nbtext("review", name, *options, "--apply", "d.jsonl", "--to", "jsonl").ok().records
     assert [row["id"] for row in kept] == ["m1", "m2"]
 
@@ -285,7 +284,7 @@ def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
     corrected, too.
     """
     (folder / "x.csv").write_bytes(TABLE)
-    write(folder / "d.jsonl", DECIDED)
+    write_rows(folder / "d.jsonl", DECIDED)
     command = ("review", "x.csv", "--apply", "d.jsonl")
     expected = b'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nc,tools,saw, y \r\n'
     nbtext(*command, "-o", "y.csv").ok()
@@ -323,7 +322,7 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
     }[suffix]
     first = 2 if suffix == "jsonl" else 3  # line of the first document
     (folder / f"q.{suffix}").write_bytes("".join(line + end for line in lines).encode(codec))
-    write(
+    write_rows(
         folder / "d.jsonl",
         [
             {"id": f"q.{suffix}:{first}", "decision": "relabel", "label": "ham"},
@@ -356,10 +355,10 @@ def test_several_sources(nbtext: Any, folder: Path) -> None:
     """
     (folder / "x.csv").write_bytes(TABLE)
     (folder / "z.csv").write_bytes(b"id,label,text,note\r\nd,tools,drill,\r\n")
-    write(folder / "d.jsonl", [*DECIDED, {"id": "c", "decision": "remove"}])
+    write_rows(folder / "d.jsonl", [*DECIDED, {"id": "c", "decision": "remove"}])
     found = nbtext("review x.csv z.csv --apply d.jsonl")
     assert found.out == 'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nd,tools,drill,\r\n'
-    write(folder / "e.jsonl", [{"id": "c", "file": "x.csv", "decision": "remove"}])
+    write_rows(folder / "e.jsonl", [{"id": "c", "file": "x.csv", "decision": "remove"}])
     nbtext("review x.csv x.jsonl --apply e.jsonl -o all.csv").refused(
         1, "its format is not csv, the format of the first SOURCE; write JSON lines: -o FILE.jsonl"
     )
@@ -373,11 +372,13 @@ def test_directories_become_json_lines(nbtext: Any, folder: Path) -> None:
     (folder / "a" / "fruit").mkdir(parents=True)
     (folder / "a" / "fruit" / "1.txt").write_text("red")
     (folder / "lines.txt").write_text("__label__fruit red  apple\n__label__fruit saw\n")
-    write(folder / "d.jsonl", [{"id": "a/fruit/1.txt", "decision": "relabel", "label": "tools"}])
+    write_rows(
+        folder / "d.jsonl", [{"id": "a/fruit/1.txt", "decision": "relabel", "label": "tools"}]
+    )
     found = nbtext("review a --apply d.jsonl")
     assert found.json == {"id": "a/fruit/1.txt", "text": "red", "label": "tools"}
     nbtext("review a --apply d.jsonl -o a.csv").refused(2)
-    write(folder / "d.jsonl", [{"id": "lines.txt:2", "decision": "relabel", "label": "tools"}])
+    write_rows(folder / "d.jsonl", [{"id": "lines.txt:2", "decision": "relabel", "label": "tools"}])
     found = nbtext("review lines.txt --apply d.jsonl")
     assert found.out == "__label__fruit red  apple\n__label__tools saw\n"
 
@@ -396,7 +397,7 @@ def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | 
     fields.
     """
     (folder / "x.json").write_text(json.dumps(FULL, indent=indent))
-    write(folder / "d.jsonl", DECIDED)
+    write_rows(folder / "d.jsonl", DECIDED)
     command = ("review", "x.json", "--apply", "d.jsonl")
     for output in ("y.json", "-"):
         done = nbtext(*command, "-o", output).ok()
@@ -404,9 +405,9 @@ def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | 
         assert text == json.dumps(CORRECTED, indent=indent)
     nbtext(*command, "-o", "y.jsonl").ok()
     assert list(map(json.loads, (folder / "y.jsonl").read_text().splitlines())) == CORRECTED
-    write(folder / "d.jsonl", [{"id": each["id"], "decision": "remove"} for each in FULL])
+    write_rows(folder / "d.jsonl", [{"id": each["id"], "decision": "remove"} for each in FULL])
     assert nbtext(*command).json == []
-    write(folder / "d.jsonl", [{"id": "c", "decision": "remove"}])
+    write_rows(folder / "d.jsonl", [{"id": "c", "decision": "remove"}])
     assert nbtext(*command).json == FULL[:2]
 
 
@@ -445,7 +446,7 @@ def test_a_parquet_file_keeps_its_columns_and_types(
         }
     )
     new = {"int": "2", "list": ["tools", "saws"]}.get(label_type, "tools")
-    write(folder / "d.jsonl", [DECIDED[0] | {"label": new}, DECIDED[1]])
+    write_rows(folder / "d.jsonl", [DECIDED[0] | {"label": new}, DECIDED[1]])
 
     def store(path: Path) -> None:
         parquet.write_table(table, path) if suffix == ".parquet" else feather.write_feather(
@@ -474,7 +475,7 @@ def test_a_parquet_file_keeps_its_columns_and_types(
         "nested": {"x": [1.5, None]},
     }
     if label_type == "int":
-        write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": "two"}])
+        write_rows(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": "two"}])
         nbtext(*command, "-o", f"z{suffix}").refused(
             1, "does not fit into the column `label`, whose type is int32"
         )
@@ -488,7 +489,7 @@ def test_bytes_are_not_lost(nbtext: Any, folder: Path) -> None:
 
     table = pa.table({"id": ["b"], "text": ["a nail"], "label": ["fruit"], "image": [b"\xff\0"]})
     parquet.write_table(table, folder / "x.parquet")
-    write(folder / "d.jsonl", DECIDED[:1])
+    write_rows(folder / "d.jsonl", DECIDED[:1])
     nbtext("review x.parquet --apply d.jsonl -o y.jsonl").refused(
         1, "JSON cannot hold the value of the column `image`, whose type is bytes"
     )
@@ -514,7 +515,7 @@ def test_a_database_becomes_json_lines_of_all_columns(nbtext: Any, folder: Path)
         )
         connection.commit()
     before = (folder / "x.db").read_bytes()
-    write(folder / "d.jsonl", DECIDED)
+    write_rows(folder / "d.jsonl", DECIDED)
     command = ("review", "x.db", "--apply", "d.jsonl")
     done = nbtext(*command).ok()
     assert done.records == [
@@ -531,7 +532,7 @@ def test_a_database_becomes_json_lines_of_all_columns(nbtext: Any, folder: Path)
 def test_columns_of_labels_keep_the_other_columns(nbtext: Any, folder: Path) -> None:
     """With a column for each label, too."""
     (folder / "x.csv").write_text("id,text,fruit,tools,note\na,red,1,0,x\nb,nail,1,0,y\n")
-    write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": ["tools"]}])
+    write_rows(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": ["tools"]}])
     options = ("--label-fields", "fruit,tools", "--apply", "d.jsonl")
     found = nbtext("review", "x.csv", *options, "--to", "jsonl").ok()
     assert found.records == [

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from made_files import write_rows
 
 from nbtext.applications.review.findings import Finding, Review, ReviewedDocument
 from nbtext.applications.review.review_page import shown_findings
@@ -196,9 +197,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.append({"id": f"d{n}", "label": list(labels), "text": text})
     for n, wrong in ((4, ["fruit"]), (5, ["fruit", "sea", HOSTILE]), (13, ["fruit", HOSTILE])):
         rows[n]["label"] = wrong
-    (folder / "x.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
-    )
+    write_rows(folder / "x.jsonl", rows)
     arguments = [
         "review",
         str(folder / "x.jsonl"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 from words_of_labels import COMMON, WORDS
 
 
@@ -42,10 +43,6 @@ def rows() -> list[dict[str, Any]]:
     return found
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
 WRONG = {
     ("d4", None, "tools"),
     ("d5", "tools", None),
@@ -68,7 +65,7 @@ def test_labels_to_add_and_to_remove(
     """One finding for each pair of a document and a label, most certain first; the summary
     estimates their number.
     """
-    write(tmp_path / "x.jsonl", rows)
+    write_rows(tmp_path / "x.jsonl", rows)
     found, summary = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
     pairs = [
         (each["documents"][0]["id"], each.get("label"), each.get("likely_label")) for each in found
@@ -89,7 +86,7 @@ def test_clean_documents_have_no_label_error(
     nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     clean = [row for n, row in enumerate(rows) if n not in (4, 5, 13, 15, 20)]
-    write(tmp_path / "x.jsonl", clean)
+    write_rows(tmp_path / "x.jsonl", clean)
     found, summary = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
     assert found == []
     assert "estimated share of wrong labels: 0." in summary
@@ -104,8 +101,8 @@ def test_duplicates_with_other_sets_are_in_conflict(
         rows[8] | {"id": "fewer", "label": []},
         {"id": "empty", "text": "", "label": ["sea", "tools"]},
     ]
-    write(tmp_path / "x.jsonl", [*rows, *copies])
-    write(tmp_path / "other.jsonl", [rows[30]])
+    write_rows(tmp_path / "x.jsonl", [*rows, *copies])
+    write_rows(tmp_path / "other.jsonl", [rows[30]])
     found, _ = review(nbtext, "x.jsonl", "--against", "other.jsonl", cwd=tmp_path)
     by_kind: dict[str, list[list[str]]] = {}
     for each in found:
@@ -121,14 +118,14 @@ def test_duplicates_with_other_sets_are_in_conflict(
 
 def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     """The corrected documents have lists of labels, also where the decision is one label."""
-    write(tmp_path / "x.jsonl", rows)
+    write_rows(tmp_path / "x.jsonl", rows)
     decisions = [
         {"id": "d4", "decision": "relabel", "label": ["fruit", "tools"]},
         {"id": "d15", "decision": "relabel", "label": "fruit"},
         {"id": "d5", "decision": "relabel", "label": []},
         {"id": "d20", "decision": "remove"},
     ]
-    write(tmp_path / "decisions.jsonl", decisions)
+    write_rows(tmp_path / "decisions.jsonl", decisions)
     nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl").ok()
     cleaned = {
         row["id"]: row
@@ -146,7 +143,7 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
 
 def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     """A table whose labels are joined by a separator gives the same findings."""
-    write(tmp_path / "x.jsonl", rows)
+    write_rows(tmp_path / "x.jsonl", rows)
     lines = [
         "id,label,text",
         *(f"{row['id']},{'|'.join(row['label'])},{row['text']}" for row in rows),
@@ -163,7 +160,7 @@ def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Pa
 
 
 def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    write(tmp_path / "x.jsonl", rows)
+    write_rows(tmp_path / "x.jsonl", rows)
     outputs = {nbtext("review", "x.jsonl", "-j", jobs, "--to", "jsonl").out for jobs in ("1", "3")}
     assert len(outputs) == 1
 
@@ -173,6 +170,6 @@ def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_pat
     [[], [{"id": "a", "label": [], "text": "one"}], [{"label": ["a", "b"], "text": "three"}]],
 )
 def test_too_few_documents(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    write(tmp_path / "x.jsonl", [*rows, {"id": "z", "label": ["a"], "text": "two"}])
+    write_rows(tmp_path / "x.jsonl", [*rows, {"id": "z", "label": ["a"], "text": "two"}])
     result = nbtext("review x.jsonl")
     assert (result.status, result.out) == (0, "")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 from waiting import wait_until
 
 from nbtext.text_classifier import TextClassifier
@@ -59,7 +60,7 @@ def test_nested_keys(start: Start, nbtext: Any, tmp_path: Path) -> None:
         {"data": {"text": text}, "meta": {"label": text[0]}}
         for text in ("red round", "yellow long") * 5
     ]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "t.jsonl", rows)
     nested = ["--text-field", "data.text", "--label-field", "meta.label", "-o", "m.joblib"]
     nbtext("train", "t.jsonl", *nested).ok()
     service = start("-m", tmp_path / "m.joblib")
