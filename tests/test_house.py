@@ -92,7 +92,7 @@ MAX_CORE_TOKENS = 268_165
 MAX_APPLICATION_TOKENS = {
     "compare": 6_598,
     "diff": 1_985,
-    "export": 5_933,
+    "export": 5_930,
     "label": 9_630,
     "prevalence": 5_953,
     "review": 11_162,
@@ -101,7 +101,7 @@ MAX_APPLICATION_TOKENS = {
     "unlabeled": 4_012,
 }
 MAX_CYTHON_TOKENS = 39_199
-MAX_TEST_TOKENS = 491_462
+MAX_TEST_TOKENS = 490_404
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

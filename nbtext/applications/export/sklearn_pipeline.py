@@ -90,7 +90,7 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     labels = [str(label) for label in estimator.classes_.tolist()]
     classes = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int64)
     _require(len(set(labels)) == len(labels), "labels that differ only in their type")
-    model = _models()[type(estimator).__name__]
+    model = _models()[kinds[-1]]
     same = EVENT_MODELS[model].sklearn
     _require(np.ndim(estimator.alpha) == 0, "a smoothing for each feature")
     alpha = float(estimator.alpha)
@@ -144,7 +144,7 @@ def _require(is_supported: bool, feature: str) -> None:
         )
 
 
-def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureSettings:
+def _read_feature_settings(vectorizer: Any, transformer: Any) -> FeatureSettings:
     """Return the settings of features and weighting, with the fixed vocabulary of the pipeline."""
     for name in ("preprocessor", "tokenizer"):
         _require(getattr(vectorizer, name) is None, f"a {name}")
@@ -156,7 +156,7 @@ def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureS
         vectorizer.token_pattern if is_word and vectorizer.token_pattern != TOKEN_PATTERN else None
     )
     idf = transformer is not None and transformer.use_idf
-    _require(not idf or transformer is None or transformer.smooth_idf, "an idf that is not smooth")
+    _require(not idf or transformer.smooth_idf, "an idf that is not smooth")
     tf = "binary" if vectorizer.binary else "count"
     if transformer is not None and transformer.sublinear_tf and not vectorizer.binary:
         tf = "log"
