@@ -18,6 +18,7 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_pr
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import COMPARISON_SIZE, count_at_once, deviations
+from nbtext.features.folds import stratified_folds
 
 # Mean differences of the accuracy that this choice makes, over 20 draws of 5, 10, 20, 30 and 50
 # documents a label of the training documents, on others of these: +0.026, +0.042, +0.018, +0.004
@@ -51,34 +52,22 @@ def find_better(
     and its smoothing
     others, smoothings : the documents, weighted for each other model, and the smoothings of each
     """
-    folds = _make_folds(current)
+    folds = stratified_folds(
+        current.documents.classes, N_FOLDS, seed=None, contents=current.contents
+    )
     size = min(COMPARISON_SIZE, count_at_once(current))
-    (own,), contents = _held_out_losses(current, [smoothing], folds, size)
+    (own,), contents = score_held_out(current, [smoothing], folds, size)
     if len(own) == 0:
         return None
     losses: dict[tuple[int, float], Floats] = {}
     for number, other in enumerate(others):
-        found, _ = _held_out_losses(other, smoothings, folds, size)
+        found, _ = score_held_out(other, smoothings, folds, size)
         losses.update(zip(((number, each) for each in smoothings), found, strict=True))
     best = min(losses, key=lambda each: float(losses[each].mean()))
     return best if deviations(own - losses[best], contents) > STANDARD_ERRORS else None
 
 
-def _make_folds(corpus: LeaveOneOut) -> NDArray[np.int64]:
-    """Return the fold of each document; those of a class take turns, and those of a content are in
-    one fold.
-    """
-    contents = corpus.contents
-    classes = corpus.documents.classes
-    _, first, numbers = np.unique(contents, return_index=True, return_inverse=True)
-    order = np.argsort(classes[first], kind="stable")
-    of_class = classes[first][order]
-    folds = np.empty(len(order), dtype=np.int64)
-    folds[order] = (np.arange(len(order)) - np.searchsorted(of_class, of_class)) % N_FOLDS
-    return folds[numbers]
-
-
-def _held_out_losses(
+def score_held_out(
     corpus: LeaveOneOut, smoothings: Sequence[float], folds: NDArray[np.int64], size: int
 ) -> tuple[list[Floats], NDArray[np.int64]]:
     """Return calibrated −log P of the labels of documents, by models of the other folds, for each

@@ -34,7 +34,7 @@ Maximize F1 Measure, 2014 (half of F1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
@@ -71,7 +71,6 @@ SCALE_PRIORS = ((1.5, 2.0), (-2.0, 10.0))  # of log a and c of a linear model
 MAX_LABELS = 128
 MAX_KEPT = 64
 SAMPLED = 8  # about so many of the other labels of a document are kept, too, each for several
-AT_ONCE = 1 << 14  # cells whose arrays fit into the cache of a processor
 IMPROBABLE = -6.0  # log-odds of a label of which a sample stands for the others
 
 
@@ -298,16 +297,14 @@ class Cells:
 
     def weigh(self, fit: LabelCalibration) -> tuple[Floats, Floats, Factors]:
         """Return the log-odds of each pair, those without its words, and its factors."""
-        own = slice(self.contents[0], self.contents[-1] + 1)
-        rows = self.contents - own.start
-        factors = Factors(*(each[rows] for each in fit.factors(self.lengths[own])))
+        factors = Factors(*(each[self.contents] for each in fit.factors(self.lengths)))
         labels = self.labels
         found = weigh(fit, self.scores, self.priors[labels], fit.biases[labels], factors)
         return *found, factors
 
     def probabilities(self, fit: LabelCalibration) -> Floats:
         """Return the probability of each pair, (n_cells,)."""
-        return sigmoid(np.concatenate([part.weigh(fit)[0] for part in self.parts()]))
+        return sigmoid(self.weigh(fit)[0])
 
     def left_out_probabilities(self, fit: LabelCalibration) -> Floats:
         """Return the probability of each pair with the bias of its label fitted without the pair,
@@ -321,26 +318,12 @@ class Cells:
         Source: Beirami, Razaviyayn, Shahrampour and Tarokh, On Optimal Generalizability in
         Parametric Learning, 2017.
         """
-        derived = [fit.derive(part)[::2] for part in self.parts()]
-        log_odds, of_bias = map(np.concatenate, zip(*derived, strict=True))
+        log_odds, _, of_bias = fit.derive(self)
         p = sigmoid(log_odds)
         residuals = (self.documents * p - self.positives) * of_bias**2
         curvatures = self.documents * p * (1 - p) * of_bias**2
         of_labels = self.n_copies / BIAS_DEVIATION**2 + self.sum_by_label(curvatures)
         return sigmoid(log_odds + residuals / (of_labels[self.labels] - curvatures))
-
-    def parts(self) -> Iterator[Cells]:
-        """Yield parts of the cells that fit into the cache of a processor."""
-        for start in range(0, len(self.contents), AT_ONCE):
-            part = slice(start, start + AT_ONCE)
-            yield replace(
-                self,
-                contents=self.contents[part],
-                labels=self.labels[part],
-                positives=self.positives[part],
-                documents=self.documents[part],
-                scores=tuple(scores[part] for scores in self.scores),
-            )
 
 
 def keep_cells(
@@ -439,28 +422,21 @@ def fit_calibration(
 
     def evaluate(at: Floats) -> tuple[float, Floats, Floats]:
         distances = at - np.pad(means, (0, cells.n_labels))
-        loss = 0.5 * dot(precisions, distances**2)
-        gradient = precisions * distances
-        hessian = np.diag(precisions[:n])
-        mixed = np.zeros((n, cells.n_labels))
-        of_biases = precisions[n:].copy()
         fit = make(at[:n], at[n:])
-        for part in cells.parts():
-            log_odds, columns, of_bias = fit.derive(part)
-            shrunk = np.exp(-np.abs(log_odds))
-            loss += dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - dot(
-                part.positives, log_odds
-            )
-            p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
-            residuals = part.documents * p - part.positives
-            curvature = part.documents * p * (1 - p)
-            weighted = columns * curvature
-            gradient[:n] += np.einsum("ij,j->i", columns, residuals)
-            hessian += np.einsum("ij,kj->ik", weighted, columns)
-            gradient[n:] += part.sum_by_label(residuals * of_bias)
-            weighted *= of_bias
-            of_biases += part.sum_by_label(curvature * of_bias**2)
-            mixed += np.stack([part.sum_by_label(row) for row in weighted])
+        log_odds, columns, of_bias = fit.derive(cells)
+        shrunk = np.exp(-np.abs(log_odds))
+        loss = 0.5 * dot(precisions, distances**2) - dot(cells.positives, log_odds)
+        loss += dot(cells.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk))
+        p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
+        residuals = cells.documents * p - cells.positives
+        curvature = cells.documents * p * (1 - p)
+        gradient = precisions * distances
+        gradient[:n] += np.einsum("ij,j->i", columns, residuals)
+        gradient[n:] += cells.sum_by_label(residuals * of_bias)
+        weighted = columns * curvature
+        hessian = np.diag(precisions[:n]) + np.einsum("ij,kj->ik", weighted, columns)
+        mixed = np.stack([cells.sum_by_label(row) for row in weighted * of_bias])
+        of_biases = precisions[n:] + cells.sum_by_label(curvature * of_bias**2)
         blocks = np.hstack((hessian, mixed)), np.pad(of_biases, (n, 0))
         n_documents = max(1, cells.n_documents)
         return loss / n_documents, gradient / n_documents, np.vstack(blocks) / n_documents
@@ -644,31 +620,24 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
         jobs=jobs,
     )
 
-    def take(score: Callable[[RelevanceLeaveOneOut], Floats]) -> Floats:
-        """Return the scores of the cells, with π, from those of whole blocks."""
+    @cache
+    def scores_of(name: str, value: float) -> Floats:
+        """Return the scores A or B of the cells, with π, with a value of their smoothing."""
+        scorer = corpus.counts.contrast_scorer(value) if name == "alpha" else None
 
         def of_block(block: RelevanceLeaveOneOut) -> Floats:
             stop = block.start + len(block.left_out)
             own = slice(*np.searchsorted(cells.contents, (block.start, stop)))
-            scores = score(block) + block.priors
-            return scores[cells.contents[own] - block.start, cells.labels[own]]
+            scores = block.ratios(value) if scorer is None else block.contrast(scorer, value)
+            places = cells.contents[own] - block.start, cells.labels[own]
+            return (scores + block.priors)[places]
 
         return np.concatenate(list(parallel_map(of_block, blocks, jobs=jobs)))
 
     @cache
-    def relevance(mu: float) -> Floats:
-        return take(lambda block: block.ratios(mu))
-
-    @cache
-    def contrast(alpha: float) -> Floats:
-        scorer = corpus.counts.contrast_scorer(alpha)
-        return take(lambda block: block.contrast(scorer, alpha))
-
-    @cache
     def fit(smoothing: Smoothing) -> tuple[Combination, float]:
-        scores = [relevance(smoothing.mu)]
-        if smoothing.alpha is not None:
-            scores.append(contrast(smoothing.alpha))
+        used = smoothing._asdict().items()
+        scores = [scores_of(name, value) for name, value in used if value is not None]
         is_both = len(scores) > 1
         found = fit_calibration(
             replace(cells, scores=tuple(scores)), starts[is_both], tolerance=SEARCH_TOLERANCE

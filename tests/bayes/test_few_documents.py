@@ -1,21 +1,16 @@
-"""The choice with few documents: balanced folds, and log-losses that are those of models of the
-other folds.
-"""
+"""The choice with few documents, by log-losses that are those of models of the other folds."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labeled_matrices, sample_of, statistics_of
-from hypothesis import given, settings
+from corpora_by_hand import MODELS, sample_of, statistics_of
 
-from nbtext.bayes import few_documents
 from nbtext.bayes.calibration import fit_temperature
 from nbtext.bayes.class_statistics import log_prior
-from nbtext.bayes.few_documents import N_FOLDS, find_better, is_few
+from nbtext.bayes.few_documents import N_FOLDS, find_better, is_few, score_held_out
 from nbtext.bayes.leave_one_out import LeaveOneOut
 
 
@@ -24,28 +19,6 @@ def corpus_of(counts: Any, classes: Any, n_classes: int, name: str = "multinomia
     sample = sample_of(counts, classes)
     statistics = statistics_of(counts, classes, n_classes)
     return LeaveOneOut(statistics, sample, np.zeros(len(counts)), MODELS[name], "empirical")
-
-
-@settings(max_examples=60)
-@given(corpus=labeled_matrices())
-def test_folds_are_balanced(corpus: Any) -> None:
-    """Each has as many documents of a class as the others, or one more."""
-    _, classes, n_classes = corpus
-    folds = few_documents._make_folds(corpus_of(*corpus))
-    for k in range(n_classes):
-        sizes = np.bincount(folds[classes == k], minlength=N_FOLDS)
-        assert sizes.max() - sizes.min() <= 1
-
-
-def test_duplicates_are_in_one_fold() -> None:
-    """Documents of equal content are held out together, with whatever label."""
-    counts = np.array([[1, 2], [1, 2], [1, 2], [3, 1], [0, 1], [0, 1]])
-    classes = np.array([0, 1, 0, 1, 0, 0])
-    corpus = corpus_of(counts, classes, 2)
-    hashes = np.array([0, 0, 0, 1, 2, 2], dtype=np.uint64)
-    together = replace(corpus, documents=replace(corpus.documents, hashes=hashes))
-    folds = few_documents._make_folds(together)
-    assert len(set(folds[:3].tolist())) == len(set(folds[4:].tolist())) == 1
 
 
 @pytest.mark.parametrize("name", ["multinomial", "complement", "dirichlet"])
@@ -57,8 +30,8 @@ def test_losses_are_those_of_refits(name: str) -> None:
     counts[:, 39] = 0
     counts[7, 39] = 4  # of no other document
     corpus = corpus_of(counts, classes, 3, name)
-    folds = few_documents._make_folds(corpus)
-    (found,), contents = few_documents._held_out_losses(corpus, [0.5], folds, 30)
+    folds = np.arange(30) // 3 % N_FOLDS
+    (found,), contents = score_held_out(corpus, [0.5], folds, 30)
     scores = np.zeros((30, 3))
     lengths = np.zeros(30)
     for i in range(30):
