@@ -15,14 +15,11 @@ The message of each is one line: the place, what is wrong, and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, Self, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 # in messages of errors
 OUT_OF_MEMORY = ("failed to map segment", "can't start new thread", "Cannot allocate memory")
-T = TypeVar("T", bound=Callable[..., Any])
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def find_memory_limit() -> int | None:

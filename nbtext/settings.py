@@ -406,6 +406,19 @@ def parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None
     return parse
 
 
+def describe_difference(one: Any, other: Any, names: Iterable[str]) -> str | None:
+    """Return the first of these settings that has different values in two records, with both of
+    them, for an error; None: there is none.
+    """
+    for name in names:
+        values = getattr(one, name), getattr(other, name)
+        if repr(values[0]) != repr(values[1]):
+            option = "separate-fields" if name == "fields" else name.replace("_", "-")
+            shown = ("not given" if value in (None, ()) else str(value)[:40] for value in values)
+            return f"have different settings: --{option} is {' and '.join(shown)}"
+    return None
+
+
 def is_flag(field: dataclasses.Field[Any]) -> bool:
     """Return whether a setting is on or off, and its option takes no value."""
     return str(field.type).startswith("bool")

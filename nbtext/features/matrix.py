@@ -629,16 +629,16 @@ def _numbered_blocks(
     stream: ByteStream, labels: list[Label], rows: csr_array, *, is_width_declared: bool
 ) -> Iterator[Block]:
     """Return the blocks of a matrix whose columns have numbers."""
+    origin = "" if stream.path == STANDARD_INPUT else f"{stream.path}:"
+    ids = [f"{origin}{number}" for number in range(1, len(labels) + 1)]
+    with _named_errors(stream.path):
+        matrix = number_columns(rows, ids, labels)
     what = "columns are matched by their numbers, as vectorize --like writes them; words that are in no column, ids"
     warnings.warn(
         f"{stream.path}: {what} and the lengths of weighted documents are not known",
         NbtextWarning,
         stacklevel=2,
     )
-    origin = "" if stream.path == STANDARD_INPUT else f"{stream.path}:"
-    ids = [f"{origin}{number}" for number in range(1, len(labels) + 1)]
-    with _named_errors(stream.path):
-        matrix = number_columns(rows, ids, labels)
     return replace(matrix, is_width_declared=is_width_declared).blocks(stream.size or 0)
 
 

@@ -23,6 +23,7 @@ from nbtext.features.hashing import (
 from nbtext.features.matrix import Matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
+from nbtext.settings import describe_difference
 
 LARGEST_COUNT = np.iinfo(np.int32).max
 MAX_SUM = 2.0**62  # of the weights of a matrix, so that sums cannot overflow
@@ -209,15 +210,9 @@ def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> None:
     """
     if matrix.columns is None:
         return
-    for name in ANALYSIS:
-        values = getattr(matrix.columns.settings, name), getattr(settings, name)
-        if values[0] != values[1]:
-            option = "separate-fields" if name == "fields" else name.replace("_", "-")
-            shown = " and ".join(
-                "not given" if value in (None, ()) else str(value)[:40] for value in values
-            )
-            what = f"the matrix and the model, or another SOURCE, have different settings: --{option} is {shown}"
-            raise InputError(what, hint=LIKE_HINT)
+    found = describe_difference(matrix.columns.settings, settings, ANALYSIS)
+    if found is not None:
+        raise InputError(f"the matrix and the model, or another SOURCE, {found}", hint=LIKE_HINT)
 
 
 def known_tokens(rows: DocumentCounts) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
 from nbtext.records import dataclass
-from nbtext.settings import list_settings
+from nbtext.settings import describe_difference, list_settings
 
 Evidence = tuple[Floats, NDArray[Any]]
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
@@ -362,12 +362,7 @@ def check_same_settings(one: TrainedModel, other: TrainedModel) -> None:
     for mine, theirs in zip(
         one.fitted.requested_settings, other.fitted.requested_settings, strict=True
     ):
-        for field, _ in list_settings(type(mine)):
-            values = [getattr(each, field.name) for each in (mine, theirs)]
-            if repr(values[0]) == repr(values[1]):
-                continue
-            option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
-            texts = ["not given" if value is None else str(value) for value in values]
-            shown = " and ".join(text if len(text) <= 40 else text[:37] + "..." for text in texts)
-            what = f"the models have different settings: --{option} is {shown}"
-            raise ModelError(what, hint="train them with the same options")
+        names = (field.name for field, _ in list_settings(type(mine)))
+        found = describe_difference(mine, theirs, names)
+        if found is not None:
+            raise ModelError(f"the models {found}", hint="train them with the same options")

@@ -251,17 +251,17 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     earlier.task.check_training(features, settings)
     if retains_choice and settings == earlier.model_settings and not is_semi_supervised:
         return model
-    hint = "train with --keep-sample, or on the texts"
-    if not earlier.task.is_exclusive:
-        what = "selecting thresholds needs retained documents, and the model has none"
-        raise ModelError(what, hint=hint)
-    if settings.model == AUTO:
-        what = "auto selects a model on retained documents, and this model retains none"
-        raise ModelError(what, where="--model", hint="name a model, or train on the texts")
-    if settings.optimize is not None or settings.has_targets:
-        where = "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
-        what = "needs retained documents, and the model has none"
-        raise ModelError(what, where=where, hint=hint)
+    wanted = {
+        "thresholds": not earlier.task.is_exclusive,
+        "--model auto": settings.model == AUTO,
+        "--optimize": settings.optimize is not None,
+        "--min-recall or --min-precision": settings.has_targets,
+    }
+    for name, is_wanted in wanted.items():
+        if is_wanted:
+            what = "needs retained documents, and the model has none"
+            hint = "train with --keep-sample, or on the texts"
+            raise ModelError(what, where=name, hint=hint)
     smoothing = settings.smoothing
     if smoothing is None:
         is_alike = _share_smoothing(before.model, settings.model)
@@ -350,7 +350,7 @@ def check_growth(model: TrainedModel) -> None:
         )
 
 
-def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
+def _size(model: TrainedModel) -> tuple[float | str, ...]:
     """Return a sort key of models. A merged model keeps the choices of the model with the largest
     key.
 
@@ -358,13 +358,8 @@ def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
     models.
     """
     fitted = model.fitted
-    temperature = fitted.calibration.temperature
-    slope = (temperature.a, temperature.b) if temperature is not None else (0.0, 0.0)
-    choice = fitted.model_settings.model, fitted.feature_settings.tf
-    points = fitted.calibration.nonconformity
-    rest = b"" if points is None else points.points.tobytes()
-    n_documents = model.counts.statistics.n_documents
-    return (n_documents, fitted.hyperparameters.smoothing, *slope, *choice, rest)
+    rest = repr((fitted.model_settings, fitted.feature_settings, fitted.calibration))
+    return model.counts.statistics.n_documents, fitted.hyperparameters.smoothing, rest
 
 
 def count_documents(

@@ -132,9 +132,7 @@ def most_probable(probabilities: Floats, k: int) -> list[list[int]]:
     Ties are in the order of the classes.
     """
     n_classes = probabilities.shape[1]
-    if k == 1 and n_classes:
-        order = probabilities.argmax(axis=1)[:, None].tolist()
-    elif len(probabilities) == 0 or k >= n_classes or n_classes < FEW_CLASSES:
+    if len(probabilities) == 0 or k >= n_classes or n_classes < FEW_CLASSES:
         order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k].tolist()
     else:
         lowest = np.partition(probabilities, n_classes - k, axis=1)[:, n_classes - k]

@@ -154,10 +154,6 @@ class SeveralLabels:
             sets = select_labels(probabilities, labels, np.full(len(labels), minimum))
         return replace(predictions, labels=chosen, thresholds=thresholds, label_sets=sets)
 
-    def choose(self, log_probabilities: Floats) -> NDArray[np.bool_]:
-        """See Task."""
-        return np.exp(log_probabilities) >= self.fit.thresholds
-
     def margins(self, log_probabilities: Floats) -> Floats:
         """See Task."""
         return log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds)

@@ -400,9 +400,10 @@ def decide(model: FittedModel, log_probabilities: Floats) -> Any:
     log_probabilities  (n_texts, n_labels)
     """
     values = model.label_values
-    chosen = model.task.choose(log_probabilities)
-    if chosen.ndim == 1:
-        return np.array(values)[chosen]
+    margins = model.task.margins(log_probabilities)
+    if model.task.is_exclusive:
+        return np.array(values)[margins.argmax(axis=1)]
+    chosen = margins >= 0
     if model.label_columns is not None:
         return arrange_columns(model, chosen.astype(np.float64), absent=0).astype(np.int64)
     return rank_labels(chosen, np.exp(log_probabilities), values)

@@ -100,18 +100,11 @@ class Task(Protocol):
             `coverage` is set, and the model has no nonconformity scores.
         """
 
-    def choose(self, log_probabilities: Floats) -> NDArray[Any]:
-        """Return what scikit-learn's `predict` gives for texts: never nothing where exactly one
-        label is expected.
-
-        That is the class of each, (n_texts,), or whether each has each label, (n_texts, n_labels).
+    def margins(self, log_probabilities: Floats) -> Floats:
+        """Return the values that decide on what scikit-learn's `predict` gives for texts,
+        (n_texts, n_labels): the label with the largest one, or each label from 0 on.
 
         log_probabilities  (n_texts, n_labels)
-        """
-
-    def margins(self, log_probabilities: Floats) -> Floats:
-        """Return the values that determine what `choose` returns, (n_texts, n_labels); see
-        there.
         """
 
     @staticmethod
@@ -185,10 +178,6 @@ class OneLabel:
         if decisions.coverage is not None:
             predictions = self._add_sets(predictions, decisions.coverage)
         return abstain_below(predictions, decisions.min_probability)
-
-    def choose(self, log_probabilities: Floats) -> NDArray[np.int64]:
-        """See Task."""
-        return self.calibration.decide(log_probabilities)
 
     def margins(self, log_probabilities: Floats) -> Floats:
         """See Task."""

@@ -190,7 +190,7 @@ WRONG = """
 2 train letters.joblib --model best -o - =>
     --model: best needs texts, but SOURCE is a model, which holds only counts; name a model
 1 train letters.joblib --model auto -o - =>
-    --model: auto selects a model on retained documents, and this model retains none; name a model
+    --model auto: needs retained documents, and the model has none; train with
 # searches
 2 train matrix.npz --input-format matrix --model best -o m =>
     --model: best needs texts, but SOURCE is a matrix; give texts
