@@ -14,9 +14,9 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.documents.batch import Batch, Block, make_batch
+from nbtext.documents.batch import LARGE_BYTES, Batch, Block, make_batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, Row, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import check_width, decode_lines
+from nbtext.documents.decoding import check_width, count_byte, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     NULL,
@@ -171,7 +171,8 @@ class LineFeed:
             texts = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
         for oddities in (decoded.repaired, decoded.problems):
             self.oddities.update({first_line + line: odd for line, odd in oddities.items()})
-        for line, text in enumerate(texts) if len(data) > MAX_COLUMNS else ():
+        may_be_wide = count_byte(data, self._separator.encode()[0]) > MAX_COLUMNS
+        for line, text in enumerate(texts) if may_be_wide or len(data) > LARGE_BYTES else ():
             try:
                 check_width(text)
                 check_columns(text, self._separator)
