@@ -17,10 +17,10 @@ def count_byte(data: bytes, wanted: int) -> int:
     """Return the number of occurrences of a byte."""
 
 class Column(Sequence[str]):
-    """The texts or ids of the lines of a block of bytes.
+    """The texts of the lines of a block of bytes.
 
     A text becomes a str each time it is asked for; the compiled counter reads ASCII texts in the
-    block, which a column of texts keeps alive. A column of ids has a copy of its letters.
+    block, which the column keeps alive.
     """
 
     @overload
@@ -51,7 +51,7 @@ def scan(
     -------
     texts : sequence of Column
         The values of each key of `text_names`.
-    ids : Column
+    ids : list of str
     others : sequence of list of (str, bytes or None)
         The values of each key of `other_names`: texts, and the JSON of lists; None for null, "" and
         a missing key. Numbers and booleans are as Python spells them; white space at the ends is

@@ -12,7 +12,6 @@ import fnmatch
 import os
 import re
 import stat
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -47,11 +46,6 @@ SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
 SPECIAL_BEGINNINGS = BOMS + MAGICS + recognition.BEGINNINGS
 COMPRESSED = tuple(SUFFIXES)
 SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
-# Most files have none of these, and need not be compared with each beginning and suffix.
-FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
-LAST_LETTERS = frozenset(
-    letter for suffix in SPECIAL_SUFFIXES for letter in (suffix[-1], suffix[-1].upper())
-)
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 BROKEN_LINK = "broken symbolic link"
 LINK_LOOP = "symbolic link loop"
@@ -412,8 +406,8 @@ class FileDocuments:
         for row, (path, content) in enumerate(zip(paths, contents, strict=True)):
             if (
                 isinstance(content, int)
-                or (path[-1:] in LAST_LETTERS and path.lower().endswith(SPECIAL_SUFFIXES))
-                or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
+                or path.lower().endswith(SPECIAL_SUFFIXES)
+                or content.startswith(SPECIAL_BEGINNINGS)
                 or (not may_hold_nul and content.find(b"\0", 0, recognition.HEAD_BYTES) >= 0)
             ):
                 self._add_special(row, content, batch, texts, skipped)
@@ -433,7 +427,7 @@ class FileDocuments:
         paths = self.shard.paths
         limit = self.options.settings.max_document_bytes
         if not streams.is_url(paths[0]):
-            return read_files(encode_paths(paths), limit)
+            return read_files(list(map(os.fsencode, paths)), limit)
         contents: list[bytes | int] = []
         for row, path in enumerate(paths):
             try:
@@ -509,13 +503,6 @@ class FileDocuments:
 
             return decode_html(content, encoding)
         return encoding.decode(content)
-
-
-def encode_paths(paths: Sequence[str]) -> list[bytes]:
-    """Return the paths as the system has them; it is `os.fsencode` for many."""
-    encoding = sys.getfilesystemencoding()
-    errors = sys.getfilesystemencodeerrors()
-    return [path.encode(encoding, errors) for path in paths]
 
 
 def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Block]:

@@ -1,6 +1,6 @@
 # Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create Python objects.
 #
-# Texts and ids stay in the block of bytes: a `Column` makes a str of one when it is asked for, and the compiled counter
+# Texts stay in the block of bytes: a `Column` makes a str of one when it is asked for, and the compiled counter
 # reads ASCII texts where they are.
 #
 # `jsonl.parse_jsonl` defines the result. This parser rejects unusual lines, which the standard library then parses or
@@ -133,34 +133,41 @@ cdef class Lines:
             self.interned[place], self.interned_values[place] = self.text_of(value), value[0]
         return self.interned[place]
 
-    cdef Column column(self, size_t name, str origin, size_t first_line):
-        """Return the values of a key, which must be strings; with an origin, ids: strings, numbers, booleans or none.
-
-        Return None if one is anything else, or a number that must be formatted by the standard library.
-        """
+    cdef Column column(self, size_t name):
+        """Return the values of a key, which must be strings; None if one is anything else."""
         cdef Column column = Column()
         cdef const JsonValue* value
         cdef size_t line
-        column.owner, column.strings, column.origin, column.first_line = self, {}, origin, first_line
+        column.owner, column.strings = self, {}
         column.spans = <Span*> malloc(max(self.n_lines, <size_t> 1) * sizeof(Span))
         if column.spans == NULL:
             raise MemoryError
         for line in range(self.n_lines):
             value = self.value_of(line, name)
-            if value.kind == LIST or (value.kind == SPELLED and value.letters == NULL):
-                return None
-            if origin is None and value.kind != TEXT:
+            if value.kind != TEXT:
                 return None
             column.spans[line] = Span(self.letters_of(value), value.length)
             if not value.is_ascii:
                 column.strings[line] = self.text_of(value)
                 column.spans[line].letters = NULL
-            if origin is not None:
-                column.trim(line)
         column.n_rows = self.n_lines
-        if origin is not None:
-            column.copy_letters()
         return column
+
+    cdef list ids(self, size_t name, str origin, size_t first_line):
+        """Return the values of a key, strings, numbers or booleans, as ids; where there is none, the origin and the line.
+
+        Return None if one is a list, or a number that must be formatted by the standard library.
+        """
+        cdef list ids = []
+        cdef const JsonValue* value
+        cdef size_t line
+        for line in range(self.n_lines):
+            value = self.value_of(line, name)
+            if value.kind == LIST or (value.kind == SPELLED and value.letters == NULL):
+                return None
+            text = "" if value.kind == NOTHING else self.text_of(value).strip()
+            ids.append(text or f"{origin}{first_line + line}")
+        return ids
 
     cdef list labels(self, size_t name):
         """Return the values of a key as text: strings, numbers and booleans; None for null, an empty string or a missing key.
@@ -193,60 +200,23 @@ cdef object make_text(const uint8_t* letters, size_t length, bint is_ascii):
     return text
 
 
-cdef inline bint is_blank(uint8_t letter) noexcept nogil:
-    """Return whether Python strips a character of ASCII."""
-    return letter == c' ' or 9 <= letter <= 13 or 28 <= letter <= 31
-
-
 @cython.final
 cdef class Column:
-    """The texts or ids of the lines of a block; see `_kernel.pyi`."""
+    """The texts of the lines of a block; see `_kernel.pyi`."""
 
     cdef:
         object owner  # of the letters
         Span* spans  # by row
         size_t n_rows
         dict strings  # texts that are not ASCII, by row
-        str origin  # of ids: where there is none, it is this and the number of the line; None for texts
-        size_t first_line
 
     def __dealloc__(self):
         free(self.spans)
 
-    cdef int copy_letters(self) except -1:
-        """Keep a copy of the letters instead of the block: ids are kept longer than texts."""
-        cdef size_t row, n_letters = 0
-        cdef uint8_t* place
-        for row in range(self.n_rows):
-            n_letters += self.spans[row].length if self.spans[row].letters != NULL else 0
-        letters = PyBytes_FromStringAndSize(NULL, n_letters)
-        place = <uint8_t*> PyBytes_AS_STRING(letters)
-        for row in range(self.n_rows):
-            if self.spans[row].letters != NULL:
-                memcpy(place, self.spans[row].letters, self.spans[row].length)
-                self.spans[row].letters = place
-                place += self.spans[row].length
-        self.owner = letters
-        return 0
-
-    cdef int trim(self, size_t row) except -1:
-        """Remove white space at the ends of an id."""
-        cdef Span* span = &self.spans[row]
-        if span.letters == NULL and span.length:
-            self.strings[row] = self.strings[row].strip()
-            span.length = len(self.strings[row])
-            return 0
-        while span.length and is_blank(span.letters[0]):
-            span.letters += 1
-            span.length -= 1
-        while span.length and is_blank(span.letters[span.length - 1]):
-            span.length -= 1
-        return 0
-
     cdef object text(self, size_t row):
         cdef const Span* span = &self.spans[row]
         if span.length == 0:
-            return "" if self.origin is None else f"{self.origin}{self.first_line + row}"
+            return ""
         return self.strings[row] if span.letters == NULL else make_text(span.letters, span.length, True)
 
     def __len__(self):
@@ -292,8 +262,8 @@ def scan(bytes data, text_names, str id_name, other_names, str origin, size_t fi
         return None
     for i in range(lines.n_others):
         lines.text_of(<const JsonValue*> lines.others.data + i)  # raises an error if it is not valid UTF-8
-    texts = [lines.column(i, None, 0) for i in range(n_texts)]
-    ids = lines.column(n_texts, origin, first_line)
+    texts = [lines.column(i) for i in range(n_texts)]
+    ids = lines.ids(n_texts, origin, first_line)
     others = [lines.labels(i) for i in range(n_texts + 1, lines.n_names)]
     is_unusual = ids is None or any(values is None for values in (*texts, *others))
     return None if is_unusual else (texts, ids, others)

@@ -4,7 +4,6 @@ line.
 
 import json
 import pickle
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -233,20 +232,6 @@ def test_a_column_is_a_sequence_of_texts() -> None:
     with pytest.raises(IndexError):
         texts[4]
     assert (len(scanner.Column()), list(scanner.Column())) == (0, [])
-
-
-def test_ids_do_not_keep_the_block_in_memory() -> None:
-    """Ids are kept with all predictions, texts are not: only the texts keep the bytes of the
-    file.
-    """
-    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
-    data = FLAT + b'{"id": "a", "text": "b"}'
-    n_uses = sys.getrefcount(data)
-    (texts,), ids, _ = scanner.scan(data, ("text",), "id", (), "file:", 7)
-    assert sys.getrefcount(data) > n_uses
-    del texts
-    assert sys.getrefcount(data) == n_uses
-    assert ids == ["17", "file:8", "file:9", "file:10", "a"]
 
 
 @settings(max_examples=100, deadline=None)
