@@ -265,11 +265,6 @@ def find_fields(
     return {name: place for name, place in places.items() if place is not None}
 
 
-def has_quote_after_blanks(row: str, separator: str) -> bool:
-    """Return whether a quote seems to open a column after blanks."""
-    return re.search(rf'(?:^|{re.escape(separator)}) +"', row) is not None
-
-
 def is_number(name: str) -> bool:
     """Return whether the name of a column may be its number."""
     return name.isascii() and name.isdecimal() and len(name) < 10

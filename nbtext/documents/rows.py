@@ -26,7 +26,6 @@ from nbtext.documents.fields import (
     LABEL_PREFIX,
     NULL,
     format_names,
-    has_quote_after_blanks,
     remove_labels,
 )
 from nbtext.documents.settings import InputSettings
@@ -355,7 +354,7 @@ class TableRows(TextRows):
             return '""'  # not a blank line
         text = self.separator.join(map(self._quote, cells))
         is_clear = self.is_quoted or self.is_escaped or self.format == "tsv"
-        if not is_clear and has_quote_after_blanks(text, self.separator):
+        if not is_clear and re.search(rf'(?:^|{re.escape(self.separator)}) +"', text):
             return replace(self, is_quoted=True).join(cells)
         return text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 import warnings
 from bisect import bisect_left
@@ -22,7 +21,6 @@ from nbtext.documents.fields import (
     NULL,
     find_fields,
     format_names,
-    has_quote_after_blanks,
     is_number,
 )
 from nbtext.documents.lines import origin_of
@@ -40,7 +38,7 @@ MAX_COLUMNS = 2_000_000
 QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them"
 ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
-KEPT_BYTES = 1 << 21  # of a block whose lines are kept until their rows end
+GROUP_BYTES = 1 << 20  # of rows that are parsed at once, unless they are few
 MAX_OPEN = 1 << 23  # bytes of a block, of which a row has the first line
 HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_ROWS = 3  # of them that are a comparison
@@ -140,9 +138,7 @@ class LineFeed:
         self.lines = chain(chain.from_iterable(map(self._decode, blocks)), self._end())
 
     def take(self, first: int, last: int | None = None) -> str:
-        """Return the lines with these numbers, None: all further ones; "" for one that is long,
-        unless lines are kept.
-        """
+        """Return the kept lines with these numbers; None: all further ones."""
         stop = None if last is None else last + 1 - self.first_kept
         return "".join(self._kept[first - self.first_kept : stop])
 
@@ -160,8 +156,8 @@ class LineFeed:
         else:
             lines = self._decode_lines(block.data, block.first_line)
         self.size += max(1, len(block.data))
-        is_kept = self.keeps_lines or len(block.data) <= KEPT_BYTES
-        self._kept += lines if is_kept else [""] * len(lines)
+        if self.keeps_lines:
+            self._kept += lines
         return lines
 
     def _decode_lines(self, data: bytes, first_line: int) -> list[str]:
@@ -202,9 +198,7 @@ class LineFeed:
             raise InputError(what, hint=f"close an open quote; {QUOTE_HINT}")
 
 
-def read_rows(
-    feed: LineFeed, reader: Any, *, origin: str, blanks_before: str, n_skipped: int
-) -> Iterator[RowGroup]:
+def read_rows(feed: LineFeed, reader: Any, *, origin: str, n_skipped: int) -> Iterator[RowGroup]:
     """Yield the first row that is not blank, then some at a time; the last group may be empty.
 
     Parameters
@@ -213,8 +207,6 @@ def read_rows(
         The cells of the rows, with the number of lines that were read: `csv.reader` or TsvReader.
     origin : str
         What precedes the number of a line in an error.
-    blanks_before : str
-        The separator of columns whose quotes blanks may precede; "": they may not.
     n_skipped : int
         The number of lines before the first one of the reader.
 
@@ -241,7 +233,7 @@ def read_rows(
                 problems.setdefault(row, odd)
             else:
                 group.repaired[row] = group.repaired.get(row, 0) + odd
-        if ends:
+        if kept:
             feed.forget(ends[-1])
         cells = []
         spans = []
@@ -255,8 +247,6 @@ def read_rows(
             for columns in reader:
                 first = last + 1
                 last = reader.line_num + n_skipped
-                if blanks_before and " " in [cell[:1] for cell in columns]:
-                    columns = _skip_blanks(feed.take(first, last), columns, blanks_before)  # noqa: PLW2901
                 if columns or last in feed.oddities:
                     cells.append(columns)
                     spans.append((first, last))
@@ -264,7 +254,7 @@ def read_rows(
                     if feed.is_ended:
                         what = "a quote that is opened in this row is never closed"
                         problems[len(cells) - 1] = InputError(what, hint=QUOTE_HINT)
-                    is_large = len(cells) > HEADER_ROWS or size > KEPT_BYTES
+                    is_large = len(cells) > HEADER_ROWS or size > GROUP_BYTES
                     if cells and (is_first or (size and is_large)):
                         yield end_group()
                         is_first = False
@@ -328,22 +318,6 @@ def check_columns(line: str, separator: str) -> None:
     if line.count(separator) > MAX_COLUMNS:
         what = f"the row has more than {MAX_COLUMNS:,} separators"
         raise InputError(what, hint="check the format of the file")
-
-
-def _skip_blanks(row: str, columns: list[str], separator: str) -> list[str]:
-    """Return the columns of a row in which quotes may follow blanks; as they are if none does, or
-    one is not closed.
-    """
-    is_closed = has_quote_after_blanks(row, separator)
-
-    def end() -> Iterator[str]:
-        nonlocal is_closed
-        is_closed = False
-        yield from ()
-
-    lines = chain(io.StringIO(row, newline="\n"), end())
-    found = next(csv.reader(lines, delimiter=separator, skipinitialspace=True), columns)
-    return found if is_closed else columns
 
 
 class TsvReader:
@@ -626,14 +600,9 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if is_csv:
         # a setting of the process; Python's default is 128 KiB
         csv.field_size_limit(max(csv.field_size_limit(), limit + MAX_OPEN))
-        reader = csv.reader(feed.lines, delimiter=separator)
-    groups = read_rows(
-        feed,
-        reader,
-        origin=origin,
-        blanks_before=separator if is_csv else "",
-        n_skipped=n_skipped,
-    )
+        is_spaced = f"{separator} " in lines[n_skipped]  # quotes follow the blanks, too
+        reader = csv.reader(feed.lines, delimiter=separator, skipinitialspace=is_spaced)
+    groups = read_rows(feed, reader, origin=origin, n_skipped=n_skipped)
     header = next(groups)
     if not header.cells:
         return
