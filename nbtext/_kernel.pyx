@@ -35,7 +35,6 @@ cdef class Later:
 
 np = Later("numpy")
 document_counts, vocabularies = Later("nbtext.features.document_counts"), Later("nbtext.features.vocabulary")
-csr = Later("nbtext.features.csr")
 
 include "features/kernel/memory.pxi"  # compiler built-ins, vectors, growable buffers
 

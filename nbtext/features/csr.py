@@ -18,6 +18,7 @@ from nbtext.records import dataclass
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]  # of features and classes
+AT_ONCE = 512  # rows whose entries are copied or sorted together, so that they stay in the cache
 
 
 def running_sums(values: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
@@ -46,10 +47,11 @@ def entries_of(
     """Return the bounds of selected rows, concatenated, and the positions of their entries among
     all entries.
     """
-    lengths = np.diff(indptr)[rows]
+    starts = indptr[rows]
+    lengths = indptr[rows + 1] - starts
     bounds = running_sums(lengths)
     positions = np.arange(bounds[-1])
-    positions += np.repeat(indptr[rows] - bounds[:-1], lengths)
+    positions += np.repeat(starts - bounds[:-1], lengths)
     return bounds, positions
 
 
@@ -71,24 +73,19 @@ def row_keys(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[n
 
 
 def take_rows(
-    parts: Sequence[tuple[Integers, Indices, NDArray[Any]]],
-    selected: Integers,
-    columns: Sequence[Indices] = (),
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Return the rows with these numbers, counted from part to part, in this order: (indptr,
-    indices, counts).
+    indptr: NDArray[Any], values: Sequence[NDArray[Any]], rows: NDArray[Any]
+) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
+    """Return the bounds of selected rows, in this order, and the values of their entries.
 
-    columns  for each part, the new column of each feature; empty: features keep their columns
+    values  arrays (n_entries,)
     """
-    n_rows = sum(len(part[0]) - 1 for part in parts)
-    if len(parts) == 1 and not columns and np.array_equal(selected, np.arange(n_rows)):
-        return parts[0]
-    indices = [part[1] for part in parts]
-    if columns:
-        indices = [own[old] for own, old in zip(columns, indices, strict=True)]
-    bounds, entries = entries_of(join_bounds(part[0] for part in parts), selected)
-    counts = [part[2] for part in parts]
-    return bounds, np.concatenate(indices)[entries], np.concatenate(counts)[entries]
+    bounds = running_sums(indptr[rows + 1] - indptr[rows])
+    taken = [np.empty(bounds[-1], dtype=each.dtype) for each in values]
+    for first in range(0, len(rows), AT_ONCE):
+        _, entries = entries_of(indptr, rows[first : first + AT_ONCE])
+        for own, each in zip(taken, values, strict=True):
+            own[bounds[first] : bounds[first] + len(entries)] = each[entries]
+    return bounds, taken
 
 
 def join_columns(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SUMMED = 1024  # documents whose counts are summed at once
 # of documents without a token: the last to be retained, so that others are always in a sample
 EMPTY_HASH = 2**64 - 1
+MAX_BITS = 20  # of a count that is sorted beside its row and its column
 
 
 class ClassCounts(NamedTuple):
@@ -210,21 +211,30 @@ class DocumentCounts:
 
     def sort_features(self) -> DocumentCounts:
         """Return the same documents with ascending features in each row."""
-        keys = csr.row_keys(self.indptr, self.indices)
+        indices = np.empty_like(self.indices)
+        counts = np.empty_like(self.counts)
         n_bits = int(self.counts.max(initial=0)).bit_length()
-        is_packed = self.is_counted and self.counts.min(initial=0) >= 0
-        if not is_packed or len(self) >= 1 << (31 - n_bits):
-            order = np.argsort(keys)
-            return replace(self, indices=self.indices[order], counts=self.counts[order])
-        # numbers are sorted faster than their places, and a count fits beside its key
-        packed = np.sort(keys << n_bits | self.counts)
-        counts = (packed & ((1 << n_bits) - 1)).astype(np.int32)
-        return replace(self, indices=(packed >> n_bits).astype(np.int32), counts=counts)
+        is_packed = self.is_counted and self.counts.min(initial=0) >= 0 and n_bits <= MAX_BITS
+        for first in range(0, len(self), csr.AT_ONCE):
+            bounds = self.indptr[first : first + csr.AT_ONCE + 1]
+            own = slice(bounds[0], bounds[-1])
+            keys = csr.row_keys(bounds, self.indices[own])
+            if is_packed:  # numbers are sorted faster than their places
+                packed = np.sort(keys << n_bits | self.counts[own])
+                indices[own] = packed >> n_bits
+                counts[own] = packed & ((1 << n_bits) - 1)
+            else:
+                order = np.argsort(keys)
+                indices[own] = self.indices[own][order]
+                counts[own] = self.counts[own][order]
+        return replace(self, indices=indices, counts=counts)
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
-        indptr, entries = csr.entries_of(self.indptr, documents)
-        return self._select(documents, indptr, self.indices[entries], self.counts[entries])
+        if np.array_equal(documents, np.arange(len(self))):
+            return self
+        indptr, entries = csr.take_rows(self.indptr, (self.indices, self.counts), documents)
+        return self._select(documents, indptr, *entries)
 
     def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the documents for which `is_kept`, (n_documents,), is true."""
@@ -398,21 +408,15 @@ def take_smallest(
     """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by
     hash and class.
 
-    The counts of each document are copied once.
-
     places   (n_classes,), the place of each class in sorted order; None: classes have sorted
              numbers
     columns  for each part, the new column of each feature; empty: features keep their columns
     """
-    none = np.zeros(0, dtype=np.int32)
-    parts = parts or [concatenate(())]
-    heads = [
-        replace(part, indptr=np.zeros_like(part.indptr), indices=none, counts=none)
-        for part in parts
-    ]
-    documents = concatenate(heads)
-    order = documents.order(documents.classes if places is None else places[documents.classes])[
-        :size
-    ]
-    rows = [(part.indptr, part.indices, part.counts) for part in parts]
-    return documents._select(order, *csr.take_rows(rows, order, columns))
+    if columns:
+        parts = [
+            replace(part, indices=own[part.indices])
+            for part, own in zip(parts, columns, strict=True)
+        ]
+    documents = concatenate(parts)
+    order = documents.order(documents.classes if places is None else places[documents.classes])
+    return documents.take(order[:size])

@@ -1,6 +1,5 @@
 """Functions of rows and vocabularies: each law holds for the kernel and for plain Python."""
 
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import nbtext.features.counting  # noqa: F401  where versions are chosen
-from nbtext.features import csr
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.vocabulary import Vocabulary
@@ -126,35 +124,6 @@ def rows_of(
     rows, columns = np.nonzero(matrix)
     indptr = np.searchsorted(rows, np.arange(len(matrix) + 1)).astype(np.int64)
     return indptr, columns.astype(np.int32), matrix[rows, columns].astype(dtype)
-
-
-@given(matrix=matrices, data=st.data(), dtype=st.sampled_from([np.int32, np.float64]))
-def test_rows_are_taken_in_any_order(
-    matrix: NDArray[np.int64], data: st.DataObject, dtype: type
-) -> None:
-    """The rows taken are those of the matrix, repeated and reordered as asked, however it is cut
-    into parts.
-
-    The parts may have other numbers for the columns.
-    """
-    picked = np.array(
-        data.draw(st.lists(st.integers(0, len(matrix) - 1), max_size=8)), dtype=np.int64
-    )
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(matrix)), max_size=3)))
-    expected = rows_of(matrix[picked], dtype)
-    parts = [rows_of(matrix[a:b], dtype) for a, b in pairwise((0, *cuts, len(matrix)))]
-    orders = [np.array(data.draw(st.permutations(range(3))), dtype=np.int32) for _ in parts]
-    renumbered = [
-        (indptr, order[indices], counts)
-        for (indptr, indices, counts), order in zip(parts, orders, strict=True)
-    ]
-    columns = [np.argsort(order).astype(np.int32) for order in orders]
-    found = csr.take_rows(
-        *data.draw(st.sampled_from([(parts, picked), (renumbered, picked, columns)]))
-    )
-    for mine, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-        assert mine.dtype == theirs.dtype
 
 
 @given(matrix=matrices, data=st.data())

@@ -29,17 +29,6 @@ cdef struct Analysis:  # the settings of a counter, and the tables of words and 
     bint nodes_are_columns
 
 
-cdef inline uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
-    """Return the node of a word, added if missing; 16 bytes from its start must be readable."""
-    cdef Token token
-    cdef uint32_t node
-    if length > MAX_NODES:
-        too_much("a word of more than 2**31 bytes")
-    token.start, token.length = 0, <uint32_t> length
-    add_words(words, tree, &token, 1, letters, &node)
-    return node
-
-
 cdef inline int add_words(
     Words* words, Tree* tree, Token* tokens, size_t n_tokens, const uint8_t* letters, uint32_t* found
 ) except -1 nogil:

@@ -157,8 +157,8 @@ cdef class Counter:
         starts = np.zeros(n_documents + 1, dtype=np.int64)
         cdef int64_t[::1] kept_view = kept, starts_view = starts
         cdef uint64_t[::1] hashes_view = hashes
-        if <size_t> len(classes) != n_documents:
-            raise ValueError(f"{len(classes)} classes for {n_documents} documents")
+        if <size_t> len(classes) != n_documents or self.fixed is not None:
+            raise ValueError(f"{len(classes)} classes for {n_documents} documents, or a fixed vocabulary")
         with nogil:
             for i in range(n_documents):
                 if class_of[order[i]] < 0:
@@ -171,13 +171,12 @@ cdef class Counter:
                     kept_view[n_kept], hashes_view[n_kept] = order[i], hash
                     n_kept += 1
                     starts_view[n_kept] = s.n_done
-        back = np.argsort(kept[:n_kept])
         indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
-        rows, documents = csr.take_rows([(starts[: n_kept + 1], indices, counts)], back), kept[back]
         self.give_back(memory)
+        kept = kept[:n_kept]
         return document_counts.DocumentCounts(
-            *rows, classes[documents], hashes[back], groups[documents] if groups is not None else None
-        )
+            starts[: n_kept + 1], indices, counts, classes[kept], hashes[:n_kept], groups[kept] if groups is not None else None
+        ).take(np.argsort(kept))
 
     def vocabulary(self):
         """Return the features so far, sorted, and the final column of each provisional one."""
@@ -190,14 +189,15 @@ cdef class Counter:
     def class_counts(self):
         """Return the sums that `count` has added up, by final column."""
         cdef Analysis* a = &self.analysis
-        cdef size_t n_columns, n_sums
+        cdef size_t node, n_columns, n_sums
         cdef uint32_t[::1] columns
         cdef int64_t[::1] to_ends, to_documents, to_occurrences
         cdef int32_t[::1] to_classes
         self.memories = []  # usually no document follows
         if not a.is_growing:
-            self.order = columns = np.full(self.n_columns(), UNKNOWN, dtype=np.uint32)
-            fill_order(a, &columns[0])
+            self.order = columns = np.full(a.n_buckets, UNKNOWN, dtype=np.uint32)
+            for node in range(a.tree.count):
+                columns[(<const Node*> a.tree.nodes.data)[node].word] = <uint32_t> node
         elif self.order is None or self.n_ordered != a.tree.count:
             self.list_vocabulary()
         columns, n_columns = self.order, len(self.order)
@@ -294,8 +294,10 @@ cdef class Counter:
         memset(&listing, 0, sizeof(listing))
         try:
             with nogil:
-                list_words(&listing, &a.tree, &a.words)
-                list_children(&listing, &a.tree, a.n_fields)
+                listing.shortest = a.shortest if a.joins_words else 1
+                listing.longest = a.longest if a.joins_words else 1
+                list_words(&listing, &a.words)
+                list_children(&listing, a)
                 reserve_zeros(&listing.offsets, 1, sizeof(int64_t))
             for field in fields:
                 with nogil:

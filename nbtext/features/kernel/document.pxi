@@ -143,19 +143,6 @@ cdef inline int count_document(Analysis* a, Scratch* s) except -1 nogil:
     return count_features(s, a.n_columns)
 
 
-cdef inline void keep_known(Analysis* a, Scratch* s) noexcept nogil:
-    """Remove features outside a fixed vocabulary: unknown words, and nodes that are only prefixes of features."""
-    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
-    cdef uint32_t* features = <uint32_t*> s.features.data
-    cdef size_t i, n_known = 0
-    cdef uint32_t feature
-    for i in range(s.n_features):
-        feature = features[i]
-        features[n_known] = feature
-        n_known += feature != UNKNOWN and columns[feature] != 0
-    s.n_features = n_known
-
-
 cdef inline void replace_nodes_by_columns(Analysis* a, Scratch* s) noexcept nogil:
     """Replace nodes by columns of a fixed vocabulary, and remove features outside it."""
     cdef const uint32_t* columns = <const uint32_t*> a.columns.data
@@ -187,8 +174,6 @@ cdef inline uint64_t add_to_class(Analysis* a, Scratch* s, Pool* pool, uint32_t 
             buckets[i] = BUCKET
         descend(&a.tree, buckets, nodes, s.n_features, True)
         nodes = buckets
-    elif not a.is_growing:
-        keep_known(a, s)
     hash_new_nodes(a)
     return add_features(pool, &a.tree, nodes, s.n_features, group + 1)
 

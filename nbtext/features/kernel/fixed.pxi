@@ -21,14 +21,16 @@ cdef enum:
 
 cdef struct TermBlock:
     size_t count  # terms that can occur
-    Buffer columns  # uint32_t, by term
-    Buffer nodes  # uint32_t, by term: the node of the words processed so far
-    Buffer next_words  # uint32_t, by term: index of its next word
-    Buffer stops  # uint32_t, by term: index after its last word
+    uint32_t[TERM_BLOCK] columns  # by term
+    uint32_t[TERM_BLOCK] nodes  # by term: the node of the words processed so far
+    uint32_t[TERM_BLOCK] next_words  # by term: index of its next word
+    uint32_t[TERM_BLOCK] stops  # by term: index after its last word
+    uint32_t[TERM_BLOCK] step_terms  # terms with more words: numbers, nodes and next words
+    uint32_t[TERM_BLOCK] step_nodes
+    uint32_t[TERM_BLOCK] step_words
     size_t n_words
     Buffer tokens  # Token, by word
     Buffer words  # uint32_t, by word: its node
-    Buffer steps  # uint32_t, terms with more words: numbers, nodes and next words
 
 
 cdef inline int add_vocabulary(Analysis* a, vocabulary) except -1:
@@ -40,7 +42,7 @@ cdef inline int add_vocabulary(Analysis* a, vocabulary) except -1:
     cdef Buffer letters = Buffer(NULL, 0)
     cdef TermBlock block
     check_terms(vocabulary.blob, vocabulary.offsets)
-    memset(&block, 0, sizeof(block))
+    block.tokens = block.words = letters
     try:
         reserve(&letters, n_letters + 16, 1)  # keys read beyond the end of a word
         if n_letters:
@@ -59,9 +61,7 @@ cdef inline int add_vocabulary(Analysis* a, vocabulary) except -1:
             for start in range(a.tree.count):  # each node is a feature, and its number is its column, as with single words
                 a.nodes_are_columns &= (<const uint32_t*> a.columns.data)[start] == start + 1
     finally:
-        release_all([
-            &letters, &block.columns, &block.nodes, &block.next_words, &block.stops, &block.tokens, &block.words, &block.steps, NULL,
-        ])
+        release_all([&letters, &block.tokens, &block.words, NULL])
     return 0
 
 
@@ -89,20 +89,16 @@ cdef inline int split_terms(
     cdef const Prefix* prefixes = <const Prefix*> a.prefixes.data
     cdef size_t term, field, begin, end, length
     block.count, block.n_words = 0, 0
-    reserve(&block.columns, TERM_BLOCK, sizeof(uint32_t))
-    reserve(&block.nodes, TERM_BLOCK, sizeof(uint32_t))
-    reserve(&block.next_words, TERM_BLOCK, sizeof(uint32_t))
-    reserve(&block.stops, TERM_BLOCK, sizeof(uint32_t))
     for term in range(start, stop):
         begin, end = bounds[term] - bounds[start], bounds[term + 1] - bounds[start]
         for field in range(a.n_fields):
             length = prefixes[field].length
             if end - begin >= length and memcmp(letters + begin, prefixes[field].letters, length) == 0:
-                (<uint32_t*> block.columns.data)[block.count] = <uint32_t> term
-                (<uint32_t*> block.nodes.data)[block.count] = <uint32_t> (FIELD - field) if a.has_names else WORD
-                (<uint32_t*> block.next_words.data)[block.count] = <uint32_t> block.n_words
+                block.columns[block.count] = <uint32_t> term
+                block.nodes[block.count] = <uint32_t> (FIELD - field) if a.has_names else WORD
+                block.next_words[block.count] = <uint32_t> block.n_words
                 split_term(a, block, letters, begin + length, end)
-                (<uint32_t*> block.stops.data)[block.count] = <uint32_t> block.n_words
+                block.stops[block.count] = <uint32_t> block.n_words
                 block.count += 1
     return 0
 
@@ -128,9 +124,6 @@ cdef inline int split_term(Analysis* a, TermBlock* block, const uint8_t* letters
 
 cdef inline int place_terms(Analysis* a, TermBlock* block, const uint8_t* letters) except -1 nogil:
     """Add the nodes of the terms, and store their columns."""
-    cdef uint32_t* nodes = <uint32_t*> block.nodes.data
-    cdef uint32_t* next_words = <uint32_t*> block.next_words.data
-    cdef const uint32_t* columns = <const uint32_t*> block.columns.data
     cdef size_t i, n = 0
     reserve(&block.words, block.n_words, sizeof(uint32_t))
     while n < block.n_words:
@@ -138,47 +131,26 @@ cdef inline int place_terms(Analysis* a, TermBlock* block, const uint8_t* letter
         add_words(&a.words, &a.tree, <Token*> block.tokens.data + n, i, letters, <uint32_t*> block.words.data + n)
         n += i
     for i in range(0 if a.has_names else block.count):
-        nodes[i] = (<const uint32_t*> block.words.data)[next_words[i]]
-        next_words[i] += 1
+        block.nodes[i] = (<const uint32_t*> block.words.data)[block.next_words[i]]
+        block.next_words[i] += 1
     while descend_one_word(a, block):
         pass
     reserve_zeros(&a.columns, a.tree.count, sizeof(uint32_t))
     for i in range(block.count):
-        (<uint32_t*> a.columns.data)[nodes[i]] = columns[i] + 1
+        (<uint32_t*> a.columns.data)[block.nodes[i]] = block.columns[i] + 1
     return 0
 
 
 cdef inline size_t descend_one_word(Analysis* a, TermBlock* block) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Descend one word for each term that has more words; return the number of these terms."""
-    cdef const uint32_t* words = <const uint32_t*> block.words.data
-    cdef const uint32_t* stops = <const uint32_t*> block.stops.data
-    cdef uint32_t* nodes = <uint32_t*> block.nodes.data
-    cdef uint32_t* next_words = <uint32_t*> block.next_words.data
-    cdef uint32_t* terms
-    cdef uint32_t* step_nodes
-    cdef uint32_t* step_words
     cdef size_t i, n_steps = 0
-    reserve(&block.steps, 3 * TERM_BLOCK, sizeof(uint32_t))
-    terms = <uint32_t*> block.steps.data
-    step_nodes, step_words = terms + TERM_BLOCK, terms + 2 * TERM_BLOCK
     for i in range(block.count):
-        if next_words[i] < stops[i]:
-            terms[n_steps], step_nodes[n_steps], step_words[n_steps] = <uint32_t> i, nodes[i], words[next_words[i]]
-            next_words[i] += 1
+        if block.next_words[i] < block.stops[i]:
+            block.step_terms[n_steps], block.step_nodes[n_steps] = <uint32_t> i, block.nodes[i]
+            block.step_words[n_steps] = (<const uint32_t*> block.words.data)[block.next_words[i]]
+            block.next_words[i] += 1
             n_steps += 1
-    descend(&a.tree, step_nodes, step_words, n_steps, True)
+    descend(&a.tree, block.step_nodes, block.step_words, n_steps, True)
     for i in range(n_steps):
-        nodes[terms[i]] = step_nodes[i]
+        block.nodes[block.step_terms[i]] = block.step_nodes[i]
     return n_steps
-
-
-cdef inline void fill_order(const Analysis* a, uint32_t* order) noexcept nogil:
-    """Write the node of each fixed or hashed column that has one."""
-    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
-    cdef const Node* nodes = <const Node*> a.tree.nodes.data
-    cdef size_t node
-    for node in range(a.tree.count):
-        if a.n_buckets:
-            order[nodes[node].word] = <uint32_t> node
-        elif columns[node]:
-            order[columns[node] - 1] = <uint32_t> node

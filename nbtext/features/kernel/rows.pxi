@@ -31,29 +31,22 @@ cdef class Weights:
     def __init__(self, source):
         self.source = source
         self.held = (source.bias, source.default, source.base, source.base_scale, source.indptr, source.classes, source.deltas, source.rows)
-        bias, default, base, base_scale, indptr, classes, deltas, rows = self.held
-        cdef const double[::1] bias_view = bias, default_view = default, deltas_view = deltas, base_view, scale_view
-        cdef const int64_t[::1] indptr_view = indptr
-        cdef const int32_t[::1] classes_view = classes, rows_view
-        cdef size_t n_features = len(indptr) - 1 if rows is None else len(rows)
-        if len(default) != len(bias) or len(classes) != len(deltas) or len(indptr) == 0 or (base is None) != (base_scale is None):
+        cdef const double[::1] bias, default, base, scale, deltas
+        cdef const int64_t[::1] indptr
+        cdef const int32_t[::1] classes, rows
+        bias, default, base, scale, indptr, classes, deltas, rows = self.held
+        cdef size_t n_rows = len(indptr) - 1, n_features = n_rows if rows is None else len(rows)
+        if len(default) != len(bias) or len(classes) != len(deltas) or len(indptr) == 0 or (base is None) != (scale is None):
             raise ValueError("the arrays of the scorer do not fit each other")
+        if base is not None and (<size_t> len(base) != n_features or len(scale) != len(bias)):
+            raise ValueError("the base of the scorer does not fit its other arrays")
         self.scorer = Scorer(
-            len(bias), n_features, len(indptr) - 1, len(deltas), NULL, NULL, NULL, NULL, NULL, &indptr_view[0], NULL, NULL, NULL
+            len(bias), n_features, n_rows, len(deltas), &bias[0], &default[0], NULL, NULL, NULL, &indptr[0], &classes[0], &deltas[0], NULL
         )
-        if rows is not None and n_features:
-            rows_view = rows
-            self.scorer.rows = &rows_view[0]
-        if len(bias):
-            self.scorer.bias, self.scorer.default = &bias_view[0], &default_view[0]
-        if len(deltas):
-            self.scorer.classes, self.scorer.deltas = &classes_view[0], &deltas_view[0]
+        if rows is not None:
+            self.scorer.rows = &rows[0]
         if base is not None:
-            base_view, scale_view = base, base_scale
-            if <size_t> len(base) != n_features or len(base_scale) != len(bias):
-                raise ValueError("the base of the scorer does not fit its other arrays")
-            if len(base) and len(bias):
-                self.scorer.base, self.scorer.base_scale = &base_view[0], &scale_view[0]
+            self.scorer.base, self.scorer.base_scale = &base[0], &scale[0]
 
     def __dealloc__(self):
         release(&self.dense)

@@ -237,6 +237,9 @@ cdef inline size_t find_normalized_nodes(Analysis* a, Scratch* s) except? <size_
 cdef inline uint32_t normalize_word(Analysis* a, Scratch* s, const uint8_t* word, size_t length) except? 0xFFFFFFFE with gil:
     """Return the node of a word's normal form, or with hashing its number in the table of normal forms."""
     cdef Token token
+    cdef WordSlot* slot
+    cdef Words* words = &a.words
+    cdef uint32_t node
     cdef bytes letters
     cdef Py_UCS4 character
     normal = (<object> a.normalize)((<const char*> word)[:length].decode("utf-8", "surrogatepass"))
@@ -245,16 +248,22 @@ cdef inline uint32_t normalize_word(Analysis* a, Scratch* s, const uint8_t* word
     for character in <str?> normal:
         if character <= c" " or (a.has_names and character == c":"):
             raise ValueError(f"a normal form with white space or a colon: {normal!r}")
-    letters = normal.encode("utf-8", "surrogatepass") + bytes(16)
+    letters = normal.encode("utf-8", "surrogatepass") + bytes(16)  # keys read beyond the end of a word
     length = len(letters) - 16
-    if a.n_buckets:
-        return add_normalized(&s.normalized, letters, length)
-    if a.is_growing:
-        return add_word(&a.words, &a.tree, letters, length)
+    if length > MAX_NODES:
+        return too_much("a word of more than 2**31 bytes")
     token.start, token.length = 0, <uint32_t> length
+    if a.is_growing:
+        add_words(&a.words, &a.tree, &token, 1, letters, &node)
+        return node
+    if a.n_buckets:
+        words = &s.normalized
+        reserve_words(words, 1, length)
     set_key(&token, letters)
-    slot = seek(&a.words, &token, letters)
-    return slot.value if slot.high else UNKNOWN
+    slot = seek(words, &token, letters)
+    if slot.high:
+        return slot.value
+    return put_word(words, slot, &token, letters, <uint32_t> words.count) if a.n_buckets else UNKNOWN
 
 
 cdef inline int add_ngrams(Analysis* a, Scratch* s, size_t field) except -1 nogil:
@@ -293,17 +302,6 @@ cdef inline int add_features_of_words(Analysis* a, Scratch* s, const uint32_t* w
         return append_features(s, words, count)
     descend_from_field(a, nodes, words, count, field)
     return append_features(s, nodes, count)
-
-
-cdef inline uint32_t add_normalized(Words* words, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
-    """Return the number of a normal form, added if missing; 16 bytes from its start must be readable."""
-    cdef Token token
-    cdef WordSlot* slot
-    reserve_words(words, 1, length)
-    token.start, token.length = 0, <uint32_t> length
-    set_key(&token, letters)
-    slot = seek(words, &token, letters)
-    return slot.value if slot.high else put_word(words, slot, &token, letters, <uint32_t> words.count)
 
 
 cdef inline int hash_words(Analysis* a, Scratch* s, size_t field) except -1 nogil:
