@@ -467,8 +467,9 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
         )
     class_documents = a.class_documents + sign * b.class_documents
     totals = _combine_totals(a, b, sign=sign)
-    # the kernel supports whole numbers of documents only
-    combine = plain.combine_entries if a.is_fractional or b.is_fractional else combine_entries
+    # the kernel supports whole numbers only
+    is_whole = all(each.dtype.kind == "i" for each in (*a.entries, *b.entries))
+    combine = combine_entries if is_whole else plain.combine_entries
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)

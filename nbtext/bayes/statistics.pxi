@@ -2,10 +2,6 @@
 #
 # Feature j has the entries indptr[j]:indptr[j + 1], one for each class that has it, in ascending order of the class.
 
-ctypedef fused Number:
-    int64_t
-    double
-
 cdef enum:
     MAX_KEPT = 1 << 22  # bytes of keys that are kept for the next call
 
@@ -13,14 +9,13 @@ cdef int64_t NO_CLASS = 0x80000000
 
 
 cdef int64_t combine(
-    Counted a, const Number* occurrences_a, Counted b, const Number* occurrences_b, int64_t sign, size_t n_features,
-    int64_t* ends, int32_t* classes, int64_t* documents, Number* occurrences
+    Counted a, const int64_t* occurrences_a, Counted b, const int64_t* occurrences_b, int64_t sign, size_t n_features,
+    int64_t* ends, int32_t* classes, int64_t* documents, int64_t* occurrences
 ) noexcept nogil:
     """Write the entries of a + sign * b that are not zero; return their number, or -1 if one is negative."""
     cdef size_t feature
-    cdef int64_t i, k, d, counted, n = 0
+    cdef int64_t i, k, d, t, counted, n = 0
     cdef int64_t of_a, of_b  # NO_CLASS, above all int32, if the feature has no more entries
-    cdef Number t
     for feature in range(n_features):
         i, k = a.starts[feature], b.starts[feature]
         while i < a.starts[feature + 1] or k < b.starts[feature + 1]:
@@ -43,17 +38,15 @@ cdef int64_t combine(
 
 
 cdef class Entries:
-    """The checked arrays of class statistics."""
+    """The checked arrays of class statistics of counts."""
 
     cdef Counted counted
-    cdef const int64_t* whole  # occurrences if they are counts
-    cdef const double* real  # occurrences if they are weights
+    cdef const int64_t* occurrences
     cdef list held  # keeps the arrays alive
 
     def __init__(self, indptr, classes, documents, occurrences):
-        cdef const int64_t[::1] starts = indptr, documents_view = documents, whole
+        cdef const int64_t[::1] starts = indptr, documents_view = documents, sums = occurrences
         cdef const int32_t[::1] classes_view = classes
-        cdef const double[::1] real
         if not is_indptr(starts, len(classes)) or not len(classes) == len(documents) == len(occurrences):
             raise ValueError("the arrays of the statistics do not fit each other")
         self.held = [indptr, classes, documents, occurrences]
@@ -61,43 +54,26 @@ cdef class Entries:
         if len(classes) == 0:
             return
         self.counted.classes, self.counted.documents = &classes_view[0], &documents_view[0]
-        if occurrences.dtype == np.float64:
-            real = occurrences
-            self.real = &real[0]
-        else:
-            whole = occurrences
-            self.whole = &whole[0]
+        self.occurrences = &sums[0]
 
 
 def combine_entries(a, b, sign):
     """Return the entries of a + sign * b that are not zero, or None if one is negative; see plain.py."""
     cdef size_t n_features = len(a[0]) - 1, size = len(a[1]) + len(b[1])
     cdef int64_t n, by = sign
-    dtype = np.promote_types(a[3].dtype, b[3].dtype)
-    cdef Entries one = Entries(*a[:3], a[3].astype(dtype, copy=False))
-    cdef Entries other = Entries(*b[:3], b[3].astype(dtype, copy=False))
+    cdef Entries one = Entries(*a), other = Entries(*b)
     if len(a[0]) != len(b[0]):
         raise ValueError("the statistics have different shapes: align them first")
     # one more than is written, so that the last address is valid
     ends, k = np.zeros(n_features + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int32)
-    d, t = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=dtype)
-    cdef int64_t[::1] to_ends = ends, to_documents = d, whole
+    d, t = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int64)
+    cdef int64_t[::1] to_ends = ends, to_documents = d, to_occurrences = t
     cdef int32_t[::1] to_classes = k
-    cdef double[::1] real
-    if dtype == np.float64:
-        real = t
-        with nogil:
-            n = combine[double](
-                one.counted, one.real, other.counted, other.real, by, n_features,
-                &to_ends[0], &to_classes[0], &to_documents[0], &real[0]
-            )
-    else:
-        whole = t
-        with nogil:
-            n = combine[int64_t](
-                one.counted, one.whole, other.counted, other.whole, by, n_features,
-                &to_ends[0], &to_classes[0], &to_documents[0], &whole[0]
-            )
+    with nogil:
+        n = combine(
+            one.counted, one.occurrences, other.counted, other.occurrences, by, n_features,
+            &to_ends[0], &to_classes[0], &to_documents[0], &to_occurrences[0]
+        )
     return None if n < 0 else (ends, k[:n], d[:n], t[:n])
 
 
@@ -221,7 +197,7 @@ def left_out_sums(rows, own_pairs, all_copies, corpus, everywhere, n_classes, lo
         if not 0 <= own[pair] < n_classes:
             raise ValueError("the classes of the rows must be below n_classes")
     cdef Logarithms logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
-    cdef Corpus whole = Corpus(entries.counted, entries.whole, NULL, len(corpus[0]) - 1, n_classes)
+    cdef Corpus whole = Corpus(entries.counted, entries.occurrences, NULL, len(corpus[0]) - 1, n_classes)
     sums = np.zeros((n_rows, n_classes, n_smoothings))
     own_sums, base = np.zeros((len(own) + 1, n_smoothings)), np.zeros((n_rows, n_smoothings))
     cdef double[:, :, ::1] to_sums = sums
