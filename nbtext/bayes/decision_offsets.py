@@ -451,14 +451,13 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
         best = max(best, bound)
         found, level = (size, level) if bound >= target.minimum else (found, 0.0)
     if not found:
-        first = _least_documents(target, (1 - target.confidence) / 2)
-        what = f"it needs at least {number_of(first, 'prediction')} of {target.label}; found {len(order):,}"
-        if len(order) >= first:
-            n = len(order)
-            what = f"correct predictions: {n_correct[-1]:,} of {n:,}, so that at most {best:.4f} can be assured"
-        goal = f"precision {target.minimum:g} of {target.label} cannot be assured"
+        n = len(order)
+        what = (
+            f"precision {target.minimum:g} of {target.label} cannot be assured with "
+            f"{target.confidence:.4g} confidence: of {number_of(n, 'prediction')} of it, "
+            f"{int((classes[order] == target.number).sum()):,} are correct, so that at most {best:.4f} can be"
+        )
         hint = "lower the target or the confidence, or train on more documents"
-        what = f"{goal} with {target.confidence:.4g} confidence: {what}"
         raise SettingsError(what, where="min_precision", hint=hint)
     return 0.0 if found == len(order) else -float(margins[found - 1] + margins[found]) / 2
 

@@ -93,33 +93,6 @@ def test_absent_words_say_the_same() -> None:
     assert len(compile_dirichlet(statistics_of(counts, np.arange(3), 3), smoothing=0.5).deltas) == 6
 
 
-def test_the_smoothing_that_refits_select() -> None:
-    """Leave-one-out selects the smoothing with the least log-loss of n refits, without calibration
-    of one parameter.
-    """
-    random = np.random.default_rng(3)
-    counts = random.poisson(random.gamma(0.3, 2, (3, 12))[np.arange(24) % 3])
-    classes = np.arange(24) % 3
-    sample = sample_of(counts, classes)
-    statistics = statistics_of(counts, classes, 3)
-    grid = [0.01, 0.1, 1.0, 10.0]
-    found = leave_one_out(
-        statistics, sample, model=DIRICHLET, smoothings=grid, prior="uniform", is_alone=True
-    )
-    refits = np.empty_like(found)
-    for i in range(24):
-        others = np.arange(24) != i
-        for number, smoothing in enumerate(grid):
-            scorer = compile_dirichlet(
-                statistics_of(counts[others], classes[others], 3), smoothing=smoothing
-            )
-            alone = sample_of(counts[[i]], classes[[i]])
-            refits[number, i] = scorer.scores(alone.indptr, alone.indices, alone.counts)[
-                0
-            ] - np.log(3)
-    np.testing.assert_allclose(found, refits, rtol=1e-9, atol=1e-9)
-
-
 def test_hashed_features_cost_nothing() -> None:
     """The size of the vocabulary does not matter: features that no document has change no
     probability of a label.

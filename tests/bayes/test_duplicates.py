@@ -193,37 +193,6 @@ def test_features_of_one_group_are_out_of_vocabulary(
         assert left_out.n_known[i] == known.totals[0]
 
 
-@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
-@settings(max_examples=30, deadline=None)
-@given(
-    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
-    smoothing=st.sampled_from([0.1, 1.0]),
-)
-def test_a_doubled_corpus_with_twice_the_smoothing(
-    name: str, corpus: Any, smoothing: float
-) -> None:
-    """Leave-one-out of X X at 2α is that of X at α."""
-    counts, classes, n_classes = corpus
-    if MODELS[name].is_binary:
-        counts = np.minimum(counts, 1)
-    once = with_content_hashes(counts, classes)
-    twice = with_content_hashes(
-        np.concatenate((counts, counts)), np.concatenate((classes, classes))
-    )
-    single = read_by(name, counts, classes, n_classes)
-    double = read_by(
-        name, np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes
-    )
-    (expected,) = leave_one_out(single, once, model=MODELS[name], smoothings=[smoothing])
-    (found,) = leave_one_out(double, twice, model=MODELS[name], smoothings=[2 * smoothing])
-    is_finite = np.isfinite(expected).all(axis=1)
-    for k in range(n_classes):
-        mine = np.flatnonzero((once.classes == k) & is_finite)
-        for i in mine.tolist():
-            (same, *_) = np.flatnonzero((twice.hashes == once.hashes[i]) & (twice.classes == k))
-            np.testing.assert_allclose(found[same], expected[i], rtol=1e-9, atol=1e-9)
-
-
 def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
     """A model file may contain any hashes, so documents with equal hashes are compared by their
     counts.

@@ -87,24 +87,6 @@ def test_weights_equal_scikit_learn(smoothing: float) -> None:
     np.testing.assert_allclose(found, peer.predict_joint_log_proba(weights), rtol=1e-9, atol=1e-9)
 
 
-def test_moments_equal_scikit_learn() -> None:
-    """Means and variances are those of the dense matrix, and so is the largest variance."""
-    random = np.random.default_rng(2)
-    weights = random.random((200, 30)) * (random.random((200, 30)) < 0.3)
-    classes = random.integers(0, 3, 200)
-    peer = GaussianNB().fit(weights, classes)
-    training = weighted(weights, classes)
-    statistics = compute_moments(count_classes(training, 30, 3), training)
-    of = statistics.classes
-    features = statistics.entry_features
-    means = statistics.occurrences / statistics.class_documents[of]
-    np.testing.assert_allclose(means, peer.theta_[of, features], rtol=1e-9)
-    np.testing.assert_allclose(
-        statistics.variances + peer.epsilon_, peer.var_[of, features], rtol=1e-9
-    )
-    np.testing.assert_allclose(1e-9 * statistics.largest_variance, peer.epsilon_, rtol=1e-9)
-
-
 def test_by_hand() -> None:
     """Class 0 has 1 and 3: N(2, 1). Class 1 has 5 and 9: N(7, 4). At 4: e^(−2²/2) / √2π and
     e^(−3²/8) / √8π.

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from nbtext.bayes import complement
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import Moments
-from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.features.document_counts import DocumentCounts
 
 
@@ -51,43 +50,6 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
             log_prior(refitted.class_documents, prior)
         )
         alone = sample_of(asked[[i]], classes[[i]])
-        expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
-        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "name", ["multinomial", "dirichlet", "complement", "normalized complement"]
-)
-@settings(max_examples=30, deadline=None)
-@given(
-    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
-    smoothing=st.sampled_from([0.01, 1.0]),
-    data=st.data(),
-)
-def test_weights_equal_refits(
-    name: str, corpus: Any, smoothing: float, data: st.DataObject
-) -> None:
-    """Of documents whose counts are weighted, no whole numbers, it is refits too, to the rounding
-    of sums.
-    """
-    counts, classes, n_classes = corpus
-    weighting = np.array(
-        data.draw(st.lists(st.floats(0.1, 3.0), min_size=counts.shape[1], max_size=counts.shape[1]))
-    )
-    bare = sample_of(counts, classes)
-    sample = replace(bare, counts=bare.counts * weighting[bare.indices])
-    n_features = counts.shape[1]
-    statistics = count_classes(sample, n_features, n_classes)
-    (found,) = leave_one_out(
-        statistics, sample, model=MODELS[name], smoothings=[smoothing], prior="uniform"
-    )
-    for i in range(len(counts)):
-        others = count_classes(
-            sample.take(np.flatnonzero(np.arange(len(counts)) != i)), n_features, n_classes
-        )
-        scorer = MODELS[name].compile(others, smoothing=smoothing)
-        scorer = scorer.with_prior(log_prior(others.class_documents, "uniform"))
-        alone = sample.slice(i, i + 1)
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
 
@@ -131,41 +93,6 @@ def test_complement_in_little_memory(kind: type) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6
-
-
-@pytest.mark.parametrize(
-    "name", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"]
-)
-@settings(max_examples=40, deadline=None)
-@given(
-    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
-    smoothing=st.sampled_from([0.001, 0.3, 1.0]),
-)
-def test_words_of_one_document_are_unknown_without_it(
-    name: str, corpus: Any, smoothing: float
-) -> None:
-    """The scores that smoothing and calibration are chosen by are those of refits that ignore what
-    they never saw.
-    """
-    counts, classes, n_classes = corpus
-    model = MODELS[name]
-    asked = np.minimum(counts, 1) if model.is_binary else counts
-    sample = sample_of(asked, classes)
-    statistics = read_by(name, asked, classes, n_classes)
-    is_alone = (asked > 0).sum(axis=0) == 1
-    n_hapax = asked[:, is_alone].sum(axis=1)
-    left_out = LeaveOneOut(statistics, sample, n_hapax, model, "empirical")
-    (scores,) = left_out.scores(smoothing)
-    found = left_out.ignore_hapaxes(scores, smoothing)
-    for i in range(len(counts)):
-        others = np.arange(len(counts)) != i
-        refitted = read_by(name, asked[others], classes[others], n_classes)
-        prior = log_prior(refitted.class_documents, "empirical")
-        scorer = model.compile(refitted, smoothing=smoothing).with_prior(prior)
-        known = sample_of(np.where(is_alone, 0, asked[[i]]), classes[[i]])
-        expected = scorer.scores(known.indptr, known.indices, known.counts)[0]
-        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
-        assert left_out.n_known[i] == known.totals[0]
 
 
 def test_the_only_document_of_its_class() -> None:

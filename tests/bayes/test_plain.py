@@ -374,14 +374,6 @@ def test_left_out_products_are_products_of_factors(functions: ModuleType) -> Non
             assert expected[k] == pytest.approx(total, rel=1e-12, abs=1e-12)
 
 
-def test_products_refuse_a_document_that_was_never_counted(functions: ModuleType) -> None:
-    """Its entries are not among those of their features."""
-    rows, own, corpus, *rest = a_product(1, 1.0, 5)
-    for places in (own[1] + len(corpus[1]), own[1] - len(corpus[1])):
-        with pytest.raises(ValueError, match="not part of the corpus"):
-            functions.left_out_products(rows, (own[0], places, *own[2:]), corpus, *rest)
-
-
 def test_products_check_each_place(functions: ModuleType) -> None:
     """Also of a feature that no other document has, whose factor is 1."""
     rows, own, corpus, mu, (left, shares), *rest = a_product(1, 1.0, 5)

@@ -140,9 +140,9 @@ def test_targets_of_several_labels() -> None:
         ),
         (
             Target("precision", "spam", 1, 0.999, 0.95),
-            "it needs at least 3,688 predictions of spam; found",
+            r"precision 0\.999 of spam cannot be assured with 0\.95 confidence: of \d+ predictions",
         ),
-        (Target("precision", "spam", 1, 0.99, 0.5), r"at most 0\.\d+ can be assured"),
+        (Target("precision", "spam", 1, 0.99, 0.5), r"so that at most 0\.\d+ can be"),
     ],
 )
 def test_unreachable_targets_are_one_clear_message(target: Target, message: str) -> None:
