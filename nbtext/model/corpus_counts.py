@@ -393,7 +393,7 @@ class CorpusCounts:
         other   retains all of its documents, if these counts retain any
         raises  ModelError: some of these documents were never counted
         """
-        union = _union(self, other)
+        union = _Union(self, other)
         mine, theirs = union.statistics(self, other)
         samples = map(
             DocumentCounts.renumber, (self.sample, other.sample), union.columns, union.sets
@@ -444,7 +444,7 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
         raise ModelError(
             "a matrix of weights cannot be added to other documents", hint="give counts, or texts"
         )
-    union = _union(one, other)
+    union = _Union(one, other)
     size = 0 if other.sample_size == 0 else one.sample_size
     below = min(one.below, other.below)
     samples, stored = union.store(one, other)
@@ -481,17 +481,19 @@ def unite_vocabularies(
     return Vocabulary(blob, offsets), columns_a, columns_b
 
 
-@dataclass(frozen=True, eq=False)
 class _Union:
-    """The features and labels of two corpora, and the new columns and classes of each."""
+    """The features, labels and label sets of two corpora, and the new columns, classes and sets of
+    each.
+    """
 
-    labels: tuple[str, ...]
-    vocabulary: Vocabulary | None
-    n_features: int
-    columns: tuple[NDArray[np.int32], NDArray[np.int32]]
-    classes: tuple[NDArray[np.int32], NDArray[np.int32]]
-    label_sets: tuple[LabelSet, ...] | None
-    sets: tuple[NDArray[np.int32], NDArray[np.int32]]
+    def __init__(self, a: CorpusCounts, b: CorpusCounts) -> None:
+        self.labels, self.classes = _unite(a.labels, b.labels)
+        sets, self.sets = _unite(a.sets, b.sets)
+        self.label_sets = None if a.label_sets is None and b.label_sets is None else sets
+        self.vocabulary, *self.columns = unite_vocabularies(a, b)
+        self._n_features = (
+            a.statistics.n_features if self.vocabulary is None else len(self.vocabulary)
+        )
 
     def store(self, *corpora: CorpusCounts) -> tuple[list[DocumentCounts], StoredDocuments | None]:
         """Return both samples, and the stored documents; if one corpus has some, the other's sample
@@ -524,7 +526,7 @@ class _Union:
         """Return both statistics over the features and labels of both corpora."""
         return [
             counts.statistics.align(
-                columns, self.n_features, classes=classes, n_classes=len(self.labels)
+                columns, self._n_features, classes=classes, n_classes=len(self.labels)
             )
             for counts, columns, classes in zip(corpora, self.columns, self.classes, strict=True)
         ]
@@ -536,22 +538,6 @@ def _bound(size: int | None, *hashes: NDArray[np.uint64]) -> int:
     if size is None or size >= len(together):
         return ALL_HASHES
     return int(np.partition(together, size - 1)[size - 1]) + 1 if size else 0
-
-
-def _union(a: CorpusCounts, b: CorpusCounts) -> _Union:
-    labels, classes = _unite(a.labels, b.labels)
-    label_sets, sets = _unite(a.sets, b.sets)
-    vocabulary, *columns = unite_vocabularies(a, b)
-    n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
-    return _Union(
-        labels,
-        vocabulary,
-        n_features,
-        (columns[0], columns[1]),
-        classes,
-        None if a.label_sets is None and b.label_sets is None else label_sets,
-        sets,
-    )
 
 
 def _unite(

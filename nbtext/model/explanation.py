@@ -4,7 +4,6 @@ against the rest.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -205,7 +204,7 @@ class Explainer:
             of_labels = []
             for own in chosen if explained is None else [explained]:
                 other = odds.choose_other(row, own, against_class)
-                probability = odds.probability(row, own)
+                probability = float(predictions.probabilities[row, own])
                 of_label = replace(
                     explanation, label=self.model.labels[own], probability=probability
                 )
@@ -303,10 +302,6 @@ class OddsOfPairs(Odds):
     def _posterior(self) -> Floats:
         return self._model.task.log_probabilities(*self._scores.evidence)
 
-    def probability(self, row: int, own: int) -> float:
-        """Return the probability of a label of a document."""
-        return math.exp(self._posterior[row, own])
-
     def choose_other(self, row: int, own: int, against: int | None) -> int | None:
         """Return the class that the label of a document is compared with: the most probable other
         one; None if there is none. Scores break ties of probabilities.
@@ -358,7 +353,7 @@ class OddsOfPairs(Odds):
         return replace(
             explanation,
             against=model.labels[other],
-            other_probability=math.exp(posterior[other]),
+            other_probability=float(self.predictions.probabilities[row, other]),
             log_odds=log_odds(posterior),
             terms=terms,
             temperature=temperature,
@@ -382,10 +377,6 @@ class OddsOfLabels(Odds):
         task: Any = self._model.task
         self._combination = task.fit.combination
         self._relevance = task.split(self._scores.scores)
-
-    def probability(self, row: int, own: int) -> float:
-        """See OddsOfPairs."""
-        return float(self.predictions.probabilities[row, own])
 
     def choose_other(self, row: int, own: int, against: int | None) -> int:
         """See OddsOfPairs; a label is compared with its own absence."""
@@ -427,7 +418,7 @@ class OddsOfLabels(Odds):
             explanation,
             against=f"not {explanation.label}",
             is_absence=True,
-            other_probability=1 - self.probability(row, own),
+            other_probability=1 - float(self.predictions.probabilities[row, own]),
             log_odds=float(log_odds_of(combination, relevance, n_known)[row, own]),
             terms=MultilabelTerms(
                 prior=float(prior), other_labels=float(others), calibration=float(calibration)

@@ -35,6 +35,7 @@ from nbtext.bayes.smoothing import (
     select_smoothing,
 )
 from nbtext.errors import ModelError
+from nbtext.features.counting import find_columns
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
@@ -488,12 +489,10 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     if counts.vocabulary is None or features.vocabulary is None:
         return counts
     given = Vocabulary.from_terms(features.vocabulary)
-    places = {term: column for column, term in enumerate(given.terms)}
-    columns = np.array(
-        [j for j, term in enumerate(counts.vocabulary.terms) if term in places], dtype=np.int64
-    )
+    goals = find_columns(counts.vocabulary, given)
+    columns = np.flatnonzero(goals >= 0)
+    goals = goals[columns]
     known = counts.restrict(columns)
-    goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
     classes = np.arange(len(counts.labels))
     sets = np.arange(len(counts.sets), dtype=np.int32)
     statistics = known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes))

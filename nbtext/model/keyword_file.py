@@ -5,6 +5,7 @@ from __future__ import annotations
 from nbtext.documents.batch import check_label
 from nbtext.documents.settings import read_text
 from nbtext.errors import InputError
+from nbtext.model.settings import read_rows
 
 HINT = 'write TOML (spam = ["free", "prize money"]), or CSV: a label, then its words'
 
@@ -47,25 +48,14 @@ def _read_toml(text: str, path: str) -> dict[str, list[str]]:
 
 
 def _read_csv(text: str, path: str) -> dict[str, list[str]]:
-    import csv
-    import io
-
     found: dict[str, list[str]] = {}
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in rows:
-            cells = [cell.strip() for cell in row]
-            if not any(cells) or (
-                rows.line_num == 1 and [cell.lower() for cell in cells] == ["label", "words"]
-            ):
-                continue
-            if not cells[0] or not any(cells[1:]):
-                raise InputError(
-                    "expected a label and its words", where=f"{path}:{rows.line_num}", hint=HINT
-                )
-            found.setdefault(cells[0], []).extend(filter(None, cells[1:]))
-    except csv.Error as error:
-        raise InputError(
-            f"is not valid CSV: {error}", where=f"{path}:{rows.line_num}", hint=HINT
-        ) from None
+    is_first = True
+    for where, cells in read_rows(text, path, separator=",", hint=HINT):
+        is_header = is_first and [cell.lower() for cell in cells] == ["label", "words"]
+        is_first = False
+        if is_header:
+            continue
+        if not cells[0] or not any(cells[1:]):
+            raise InputError("expected a label and its words", where=where, hint=HINT)
+        found.setdefault(cells[0], []).extend(filter(None, cells[1:]))
     return found

@@ -27,9 +27,8 @@ class Costs:
 
     path: str
     pairs: dict[tuple[str, str], float]
-    lines: dict[tuple[str, str], int]
-    header: tuple[str, str, str] | None = None  # a first line whose cost is not a number
-    header_line: int = 1
+    places: dict[tuple[str, str], str]  # of the lines, for errors
+    header: list[str] | None = None  # a first line whose cost is not a number, and its place
 
     @property
     def has_abstention(self) -> bool:
@@ -46,19 +45,15 @@ class Costs:
         its header.
         """
         known = set(labels)
-        if self.header is not None and {self.header[0], self.header[1] or self.header[0]} <= known:
-            raise InputError(
-                f"{self.header[2]!r} is not a cost",
-                where=f"{self.path}:{self.header_line}",
-                hint=COST_HINT,
-            )
-        for (true, predicted), line in self.lines.items():
+        if self.header is not None:
+            true, predicted, cost, where = self.header
+            if {true, predicted or true} <= known:
+                raise InputError(f"{cost!r} is not a cost", where=where, hint=COST_HINT)
+        for (true, predicted), where in self.places.items():
             for label in (true, predicted or true):
                 if label not in known:
                     hint = f"its labels are {list_some(sorted(known))}"
-                    raise InputError(
-                        f"the model has no label {label!r}", where=f"{self.path}:{line}", hint=hint
-                    )
+                    raise InputError(f"the model has no label {label!r}", where=where, hint=hint)
 
 
 def read_costs(path: str) -> Costs:
@@ -66,24 +61,23 @@ def read_costs(path: str) -> Costs:
 
     raises  InputError: the file cannot be read, or a line (which is named) holds no cost
     """
+    from nbtext.documents.tables import separator_of
+
+    text = read_text(path)
+    first = next(filter(str.strip, text.splitlines()), "")
+    separator = separator_of(first, frozenset(), COST_COLUMNS)
     pairs: dict[tuple[str, str], float] = {}
-    lines: dict[tuple[str, str], int] = {}
+    places: dict[tuple[str, str], str] = {}
     header = None
-    header_line = 1
-    for line, columns in _rows(path):
-        where = f"{path}:{line}"
+    for where, columns in read_rows(text, path, separator=separator, hint=COST_HINT):
         if len(columns) != COST_COLUMNS:
-            raise InputError(
-                f"expected {COST_COLUMNS} columns, found {len(columns)}",
-                where=where,
-                hint=COST_HINT,
-            )
+            what = f"expected {COST_COLUMNS} columns, found {len(columns)}"
+            raise InputError(what, where=where, hint=COST_HINT)
         true, predicted, cost = columns
-        if header is None and not pairs and _number(cost) is None:
-            header = true, predicted, cost
-            header_line = line
-            continue
         number = _number(cost)
+        if header is None and not pairs and number is None:
+            header = [*columns, where]
+            continue
         if number is None or not math.isfinite(number):
             raise InputError(f"{cost!r} is not a cost", where=where, hint=COST_HINT)
         if not true:
@@ -92,31 +86,30 @@ def read_costs(path: str) -> Costs:
             what = f"the cost of {true} predicted as {predicted} is given twice"
             raise InputError(what, where=where, hint="keep one of the lines")
         pairs[true, predicted] = number
-        lines[true, predicted] = line
+        places[true, predicted] = where
     if not pairs:
         raise InputError("the file has no cost", where=path, hint=COST_HINT)
-    return Costs(path, pairs, lines, header, header_line)
+    return Costs(path, pairs, places, header)
 
 
-def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the columns of each line that is not blank."""
+def read_rows(
+    text: str, path: str, *, separator: str, hint: str
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the place and the cells of each line of CSV that is not blank, without white space at
+    their ends.
+    """
     import csv
     import io
 
-    from nbtext.documents.tables import separator_of
-
-    text = read_text(path)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        first = next(filter(str.strip, io.StringIO(text, newline="")), "")
-        separator = separator_of(first, frozenset(), COST_COLUMNS)
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        for columns in rows:
-            if any(map(str.strip, columns)):
-                yield rows.line_num, [column.strip() for column in columns]
-    except (csv.Error, ValueError) as error:
-        raise InputError(
-            f"is not a valid cost file ({error})", where=path, hint=COST_HINT
-        ) from None
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield f"{path}:{rows.line_num}", cells
+    except csv.Error as error:
+        where = f"{path}:{rows.line_num}"
+        raise InputError(f"is not valid CSV: {error}", where=where, hint=hint) from None
 
 
 def _number(text: str) -> float | None:

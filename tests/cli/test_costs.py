@@ -136,7 +136,7 @@ WRONG = [
     (b"", "c: the file has no cost"),
     (b"true,predicted,cost\n", "c: the file has no cost"),
     (b"ham\xff,spam,1\n", "c:1: is not UTF-8; save it as UTF-8"),
-    (b'ham,"spam,1\n', "c: is not a valid cost file"),
+    (b'ham,"spam,1\n', "c:1: is not valid CSV"),
 ]
 
 
