@@ -7,7 +7,6 @@ never decoded so.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -23,9 +22,12 @@ PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")
 TABLE_HINT = "name the file itself, or give --input-format"
 
 SAMPLE_BYTES = 1 << 16  # of a file
-# encodings in wide use whose letters are mostly ASCII
-LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254")
-OTHERS = (
+# encodings in wide use
+WIDELY_USED = (
+    "cp1252",
+    "cp1250",
+    "iso8859_2",
+    "cp1254",
     "cp1251",
     "koi8_r",
     "koi8_u",
@@ -39,11 +41,7 @@ OTHERS = (
     "big5",
     "cp949",
 )
-MAX_BROKEN = 0.05  # share of words that no Latin language has, in text of the right encoding
-MIN_FOREIGN = 3  # letters of a word in another script: none of them is ASCII
-FEW_BYTES = 200  # not ASCII, of which the best encoding is uncertain
-MAX_GUESSES = 3
-AROUND_WORDS = "".join(map(chr, range(0x41))) + "[]{}|«»“”„‘’‚…–—¿¡€£§°©®™ºª½¼¾²³¹·•´`\xa0"
+MAX_GUESSES = 2  # which the library often confuses
 MAX_SAMPLES = 20  # files
 
 
@@ -204,21 +202,8 @@ def guess_utf_16(sample: bytes) -> str | None:
 def guess_codecs(sample: bytes) -> list[str]:
     """Return the encodings in wide use that some bytes may have, the most likely one first; []
     without the library.
-
-    Several Latin ones are named if their words differ, and all have only letters in them.
     """
-    n_others = sum(byte >= 0x80 for byte in sample)
-    if n_others == 0:
-        return []
-    fitting = [codec for codec in LATIN if _has_words(sample, codec)]
-    ranked = _rank(sample, fitting)
-    latin: dict[str, str] = {}  # by the text: the first encoding that gives it
-    for codec in sorted(
-        fitting, key=lambda codec: ranked.index(codec) if codec in ranked else len(LATIN)
-    ):
-        text = sample.decode(codec)
-        latin[text] = min(codec, latin.get(text, codec), key=LATIN.index)
-    found = list(latin.values()) or _rank(sample, OTHERS)[: 2 if n_others < FEW_BYTES else 1]
+    found = [] if sample.isascii() else _rank(sample, WIDELY_USED)
     return [codec.replace("_", "-") for codec in found[:MAX_GUESSES]]
 
 
@@ -230,34 +215,8 @@ def _rank(sample: bytes, codecs: Sequence[str]) -> list[str]:
         from charset_normalizer import from_bytes
     except ImportError:
         return []
-    found = (
-        [each.encoding for each in from_bytes(sample, cp_isolation=list(codecs))] if codecs else []
-    )
+    found = [each.encoding for each in from_bytes(sample, cp_isolation=list(codecs))]
     return [codec for codec in found if codec in codecs]
-
-
-def _has_words(sample: bytes, codec: str) -> bool:
-    """Return whether words that are not ASCII are like those of Latin languages: letters, some of
-    them ASCII.
-    """
-    try:
-        text = sample.decode(codec)
-    except UnicodeDecodeError:
-        return False
-    words = [word.strip(AROUND_WORDS) for word in text.split() if not word.isascii()]
-    letters = [
-        part
-        for word in words
-        for part in re.split(r"[\x00-@\[-`{-\x7f’]+", word)
-        if not part.isascii()
-    ]
-    n_broken = sum(
-        not part.isalpha()
-        or not (part.islower() or part.isupper() or part.istitle())
-        or (len(part) >= MIN_FOREIGN and min(part) > "\x7f")
-        for part in letters
-    )
-    return bool(n_broken <= MAX_BROKEN * len(letters))
 
 
 def guess_encodings(paths: Iterable[str]) -> list[str]:

