@@ -16,8 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
-from itertools import compress, groupby
-from operator import attrgetter, or_
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 from nbtext.documents import recognition, streams
 from nbtext.documents.batch import Batch, Block
@@ -58,26 +59,37 @@ Skipped = list[tuple[str, str]]  # the path of each entry that is skipped, and t
 MISSED = (BROKEN_LINK, LINK_LOOP, UNREADABLE_FOLDER, UNREADABLE_ENTRY)
 
 
+class File(NamedTuple):
+    """A file below a directory.
+
+    Attributes
+    ----------
+    path : str
+        The directory as typed, joined with the relative path of the file.
+    label : str, optional
+        The first folder below the directory; None for a file in the directory itself.
+    in_maildir : bool
+        Whether it is a mail of a Maildir.
+    """
+
+    path: str
+    label: str | None
+    in_maildir: bool = False
+
+
 @dataclass(slots=True)
 class Tree:
     """The files below a directory.
 
     Attributes
     ----------
-    paths : list of str
-        The directory as typed, joined with the relative path of the file; sorted by code point,
-        name by name.
-    labels : list of str or None
-        The first folder below the directory; None for a file in the directory itself.
-    in_maildir : list of bool
-        Whether the file is a mail of a Maildir.
+    files : list of File
+        Sorted by code point, name by name.
     skipped : list of tuple of str
         The path of each other entry, and the reason why it is skipped.
     """
 
-    paths: list[str] = field(default_factory=list)
-    labels: list[str | None] = field(default_factory=list)
-    in_maildir: list[bool] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
     skipped: Skipped = field(default_factory=list)
 
 
@@ -128,7 +140,7 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
         paths = (1 if path == STANDARD_OUTPUT else path for path in outputs)
         written = set().union(*map(_identify, paths))
         _list_local_files(root, tree, written, is_excluded)
-    if not tree.paths:
+    if not tree.files:
         numbers = Counter(reason for _, reason in tree.skipped)
         first = first_missed(tree.skipped)
         skipped = ", ".join(
@@ -174,9 +186,7 @@ def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]
         ):
             tree.skipped.append((path, EXCLUDED))
         else:
-            tree.paths.append(path)
-            tree.labels.append(name_of(names[0]) if len(names) > 1 else None)
-            tree.in_maildir.append(False)
+            tree.files.append(File(path, name_of(names[0]) if len(names) > 1 else None))
 
 
 def _list_local_files(
@@ -232,7 +242,6 @@ def _take_files(
 ) -> os.DirEntry[str] | None:
     """Add the next files of a folder to the tree, and return the first folder among the entries."""
     prefix = os.path.join(folder.path, "")
-    label = folder.label
     inodes = {inode for _, inode in written}  # which spare most entries the whole test
     for entry in folder.entries:
         name = entry.name
@@ -250,9 +259,7 @@ def _take_files(
             ):
                 tree.skipped.append((prefix + name, "output of this run"))
             elif entry.is_file():
-                tree.paths.append(prefix + name)
-                tree.labels.append(label)
-                tree.in_maildir.append(folder.in_maildir)
+                tree.files.append(File(prefix + name, folder.label, folder.in_maildir))
             elif entry.is_dir():
                 return entry
             else:
@@ -286,30 +293,30 @@ def list_shards(
             "is a directory, not a matrix file", where=root, hint="name the matrix file"
         )
     tree = list_tree(root, outputs, exclude=settings.exclude)
-    if wanted == "mbox":
-        return [Shard("mails", tuple(tree.paths), tuple(tree.labels))], tree.skipped
-    if wanted not in (None, "dirs", "files"):
-        files = zip(tree.paths, tree.labels, strict=True)
-        return [Shard("file", (path,), (label,), root=root) for path, label in files], tree.skipped
-    if None in tree.labels and any(label is not None for label in tree.labels):
-        found = list(zip(tree.paths, tree.labels, tree.in_maildir, strict=True))
-        is_about = [
-            label is None and re.fullmatch(ABOUT_NAME, os.path.basename(path))
-            for path, label, _ in found
-        ]
-        tree.skipped += [(path, ABOUT_FILE) for path in compress(tree.paths, is_about)]
-        kept = [file for file, is_left_out in zip(found, is_about, strict=True) if not is_left_out]
-        tree.paths, tree.labels, tree.in_maildir = map(list, zip(*kept, strict=True))
+    files = tree.files
+    if wanted not in (None, "dirs", "files", "mbox"):
+        return [
+            Shard("file", (file.path,), (file.label,), root=root) for file in files
+        ], tree.skipped
+    labels = {file.label for file in files}
+    if None in labels and len(labels) > 1 and wanted != "mbox":
+        about = {
+            file
+            for file in files
+            if file.label is None and re.fullmatch(ABOUT_NAME, os.path.basename(file.path))
+        }
+        tree.skipped += [(file.path, ABOUT_FILE) for file in files if file in about]
+        files = [file for file in files if file not in about]
     if wanted == "files":
-        tree.labels = [None] * len(tree.paths)
+        files = [file._replace(label=None) for file in files]
+
+    def is_read_as_mail(file: File) -> bool:
+        return wanted == "mbox" or file.in_maildir or is_mail(file.path)
+
     shards = []
-    start = 0
-    for are_mails, run in groupby(map(or_, tree.in_maildir, map(is_mail, tree.paths))):
-        stop = start + sum(1 for _ in run)
-        paths = tuple(tree.paths[start:stop])
-        labels = tuple(tree.labels[start:stop])
-        shards.append(Shard("mails" if are_mails else "files", paths, labels, root=root))
-        start = stop
+    for are_mails, run in groupby(files, is_read_as_mail):
+        paths, names, _ = zip(*run, strict=True)
+        shards.append(Shard("mails" if are_mails else "files", paths, names, root=root))
     return shards, tree.skipped
 
 
