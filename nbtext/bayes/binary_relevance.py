@@ -202,14 +202,14 @@ class LabelCounts:
     """What the scores of left-out documents need of the whole corpus.
 
     statistics  of the corpus
-    entries     the occurrences t_kj, feature by feature: indptr, classes, t
-    discounted  the discounted occurrences of `entries`, t'_kj
+    occurrences  of each entry of the statistics, t_kj
+    discounted  the discounted occurrences, t'_kj
     totals      (n_features,), the occurrences of each feature in all documents, t_j
     priors      (n_labels,), π with nothing left out
     """
 
     statistics: ClassStatistics
-    entries: tuple[NDArray[np.int64], NDArray[np.int32], Floats]
+    occurrences: Floats
     discounted: Floats
     totals: Floats
     priors: Floats
@@ -220,17 +220,18 @@ class LabelCounts:
         occurrences = statistics.occurrences.astype(np.float64)
         totals = statistics.feature_occurrences.astype(np.float64)
         priors = np.asarray(prior_log_odds(statistics.class_documents, statistics.n_documents))
-        entries = statistics.indptr, statistics.classes, occurrences
-        return cls(statistics, entries, discount(occurrences), totals, priors)
+        return cls(statistics, occurrences, discount(occurrences), totals, priors)
 
     def contrast_scorer(self, alpha: float) -> LinearScorer:
-        """Return the scorer of S, with nothing left out, over `entries`."""
-        indptr, classes, occurrences = self.entries
-        default = np.log(
-            alpha / (self.statistics.class_occurrences + alpha * self.statistics.n_features)
-        )
+        """Return the scorer of S, with nothing left out."""
+        statistics = self.statistics
+        default = np.log(alpha / (statistics.class_occurrences + alpha * statistics.n_features))
         return LinearScorer(
-            np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1)
+            np.zeros(len(default)),
+            default,
+            statistics.indptr,
+            statistics.classes,
+            np.log(self.occurrences / alpha + 1),
         )
 
 
@@ -317,9 +318,11 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         copies.
         """
         pairs = self.left_out.pairs
-        indptr, classes, occurrences = self.counts.entries
-        places = pairs.locate(indptr, classes)
-        left = occurrences[places] - self.left_out.copies[pairs.entry_documents] * pairs.counts
+        places = self.statistics.locate(pairs)
+        left = (
+            self.counts.occurrences[places]
+            - self.left_out.copies[pairs.entry_documents] * pairs.counts
+        )
         return places, _check_counted(left)
 
     @LazyProperty
@@ -346,7 +349,6 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
         # a factor is at most (1 + T / μ)²
         limits = np.maximum(LARGEST * np.log(2) / (2 * np.log1p(T / mu) + 1e-9), 1).astype(np.int64)
-        indptr, classes, _ = self.counts.entries
         products, exponents = left_out_products(
             (part.indptr, part.indices, part.counts),
             (
@@ -355,7 +357,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
                 discount(own),
                 pseudo_tokens(T_k[left_out.rows, left_out.classes], mu),
             ),
-            (indptr, classes, self.counts.discounted),
+            (self.statistics.indptr, self.statistics.classes, self.counts.discounted),
             pseudo_tokens(tokens, mu),
             (left, shares),
             T,

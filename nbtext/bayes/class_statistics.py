@@ -218,11 +218,14 @@ class ClassStatistics:
         """Return the statistics without the counts of each class; those of all documents together
         stay, as totals.
         """
-        none = np.zeros((3, 0), dtype=np.int64)
-        indptr = np.zeros(self.n_features + 1, dtype=np.int64)
-        columns = (none[0].astype(np.int32), *none[1:])
-        totals = self.with_totals().totals
-        return ClassStatistics(self.class_documents, indptr, *columns, totals=totals)
+        return replace(
+            self,
+            indptr=np.zeros(self.n_features + 1, dtype=np.int64),
+            classes=self.classes[:0],
+            documents=self.documents[:0],
+            occurrences=self.occurrences[:0],
+            totals=self.with_totals().totals,
+        )
 
     @property
     def pooled(self) -> ClassStatistics:

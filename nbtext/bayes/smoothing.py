@@ -211,18 +211,19 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
         return 0
     # the scores of all event models are in memory
     size = min(COMPARISON_SIZE, max(1, count_at_once(corpora[0].corpus) // len(corpora)))
-    smoothings = [10.0**exponent for exponent in STARTS] if smoothing is None else [smoothing]
-    first = min(RACE_SIZE, max(1, size // len(smoothings)))
-    found = dict(enumerate(_answer(corpora, first, [smoothings] * len(corpora))))
+    starts = [10.0**exponent for exponent in STARTS] if smoothing is None else [smoothing]
+    first = min(RACE_SIZE, max(1, size // len(starts)))
     together = corpora[0].corpus.first(size).contents
-    left = _remaining(found, together)
-    if len(left) == 1:
-        return left[0]
-    answers = _answer([corpora[i] for i in left], size, [[found[i][1]] for i in left])
-    found = dict(zip(left, answers, strict=True))
-    left = _remaining(found, together)
-    if len(left) == 1:
-        return left[0]
+    left = list(range(len(corpora)))
+    smoothings = [starts] * len(left)
+    for number in (first, size):
+        found = dict(
+            zip(left, _answer([corpora[i] for i in left], number, smoothings), strict=True)
+        )
+        left = _remaining(found, together)
+        if len(left) == 1:
+            return left[0]
+        smoothings = [[found[i][1]] for i in left]
     losses = {}
     for i in left:
         (scores,) = corpora[i].scores(size, found[i][1])

@@ -40,13 +40,6 @@ def with_odd_labels(
     )
 
 
-def test_recovers_the_temperature() -> None:
-    """Labels drawn at T(L) = 0.5 · L^0.8 give about that temperature back."""
-    found = fit_temperature(*overconfident(20_000, 0.5, 0.8))
-    assert abs(np.log(found.a / 0.5)) < 0.2
-    assert abs(found.b - 0.8) < 0.03
-
-
 @pytest.mark.parametrize("share", [0.0, 0.05])
 def test_finds_the_minimum(share: float) -> None:
     """No other a, b and noise, found by a general minimizer, have less log-loss."""

@@ -286,16 +286,6 @@ def test_few_documents_keep_equal_weights(n: int) -> None:
     assert 0 <= shares.min() <= shares.max() < 0.8
 
 
-def test_a_part_that_tells_nothing_apart() -> None:
-    """Equal scores of all labels have no unit."""
-    scores, lengths, classes = make_scores()
-    scores[2] = 1.0
-    weights, held_out, _ = fit_weights(scores, None, classes, 200)
-    assert np.isfinite(weights).all()
-    assert np.isfinite(held_out).all()
-    assert lengths.any()
-
-
 def test_slices_of_statistics_are_views() -> None:
     """They are made once, and hold what restricting the columns gives."""
     counts = np.array([[2, 1, 0, 1], [0, 1, 3, 0], [1, 0, 1, 0]])

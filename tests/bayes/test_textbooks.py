@@ -65,16 +65,6 @@ MAILS = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 1], [0, 0, 
 IS_SPAM = np.array([0, 0, 0, 1, 1, 1, 1])
 
 
-def test_three_words_by_maximum_likelihood() -> None:
-    """x = (0, 0, 0): 1/3 · 1 · 1/3 · 3/7 = 1/21 against 2/4 · 1 · 1/4 · 4/7 = 1/14, so class 1."""
-    statistics = statistics_of(MAILS, IS_SPAM, 2)
-    scorer = compile_categorical(statistics, smoothing=0).with_prior(
-        log_prior(statistics.class_documents, "empirical")
-    )
-    found = joint_probabilities(scorer, np.array([[0, 0, 0]]))
-    np.testing.assert_allclose(found, [[1 / 21, 1 / 14]], rtol=1e-12)
-
-
 def test_three_words_need_smoothing() -> None:
     """x = (0, 1, 0): no class has ever seen the second word; both probabilities are nothing, and
     smoothing decides.
