@@ -205,9 +205,9 @@ WRONG = """
 2 compare letters/test -m letters.joblib -m complement.joblib --test x =>
     --test: cannot be combined with --model-file, because the models are tested on SOURCE
 2 compare a.joblib =>
-    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m a.joblib -m ANOTHER
+    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m MODEL -m MODEL
 2 compare a.joblib -m c.joblib =>
-    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m c.joblib -m a.joblib
+    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m MODEL -m MODEL
 2 train texts.tsv --model best --C 2 -o m => --C: cannot be combined with --model best, because a search chooses the
 2 evaluate texts.tsv --folds 2 --model best --values 3 => --values: cannot be combined with --model best
 # decisions

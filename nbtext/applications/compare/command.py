@@ -100,11 +100,9 @@ def compare(given: Compare) -> None:
         sources = (test,)
         test = None
     for path in filter(is_model, sources):
-        hint = " ".join(f"-m {each}" for each in (*models, path)) + (
-            " -m ANOTHER" if not models else ""
-        )
         what = "this is a model; SOURCE must be documents"
-        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {hint}")
+        hint = "try: nbtext compare SOURCE -m MODEL -m MODEL"
+        raise SettingsError(what, where=path, hint=hint)
     is_svg = (given.report or "").lower().endswith(".svg")
     if models:
         because = "the models of -m are already trained"

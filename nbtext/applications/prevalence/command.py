@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nbtext.applications.prevalence.settings import Prevalence
+from nbtext.applications.prevalence.settings import PrevalenceSettings
 from nbtext.cli import running
 from nbtext.cli.command import command
 from nbtext.errors import SettingsError
 
 
 @command(
-    Prevalence,
+    PrevalenceSettings,
     common="-m --group-field -o --to --input-format --text-field -j",
     example="nbtext prevalence letters/test -m letters.joblib --to table",
     notes="The estimate assumes that only the shares of the labels differ from those of the training documents. If the "
@@ -22,7 +22,7 @@ from nbtext.errors import SettingsError
     "feature; it does not grow with the number of documents. A single-label model can have at most 512 labels, because "
     "each pair of labels needs a number. A multi-label model can have any number.",
 )
-def prevalence(given: Prevalence) -> None:
+def prevalence(given: PrevalenceSettings) -> None:
     """Estimate the share of each label among unlabeled documents.
 
     The number of predictions of each label is biased towards the shares in training. This command

@@ -86,16 +86,15 @@ class WordSums:
         self.slope = np.zeros((n_classes, n_classes))
         self._pending: list[tuple[NDArray[np.int32], Floats]] = []
 
-    def add(
-        self, documents: DocumentCounts, weights: Floats, posteriors: Floats, temperatures: Floats
-    ) -> None:
+    def add(self, documents: DocumentCounts, posteriors: Floats, temperatures: Floats) -> None:
         """Add some documents.
 
-        weights       (n_entries,), the weight of each entry
+        documents     with the weights of their features
         posteriors    (n_documents, n_classes)
         temperatures  (n_documents,), by which scores are divided
         """
         self.n_documents += len(documents)
+        weights = documents.counts
         scale = documents.sum_entries(np.abs(weights).astype(np.float64)) / temperatures
         scaled = posteriors * scale[:, None]
         self.slope += np.diag(scaled.sum(axis=0)) - scaled.T @ posteriors

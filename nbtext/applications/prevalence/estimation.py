@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,11 @@ MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its featu
 
 
 class _Counted(NamedTuple):
-    """The features of the documents of a batch, the weight of each entry, and what divides the
-    documents' scores.
+    """The documents of a batch with the weights of their features, and what divides their
+    scores.
     """
 
     documents: DocumentCounts
-    weights: NDArray[Any]
     temperatures: NDArray[np.float64]
 
 
@@ -86,7 +85,7 @@ class _Estimator:
         temperatures = (
             np.ones(len(batch)) if scaling is None else scaling.temperature(scores.n_known)
         )
-        counted = _Counted(documents, weights, temperatures)
+        counted = _Counted(documents.weigh(weights), temperatures)
         return self._predictor.predict_batch(batch, scores=scores), counted, batch.groups
 
     def add(
@@ -104,18 +103,17 @@ class _Estimator:
                     raise SettingsError(
                         what, where="--group-field", hint="name a field with fewer groups"
                     )
-                counted_labels = np.zeros(n_labels, dtype=np.int64)
                 self._groups[name] = _Group(
-                    PosteriorSums(n_labels), WordSums(n_labels), counted_labels, np.zeros(n_labels)
+                    PosteriorSums(n_labels),
+                    WordSums(n_labels),
+                    np.zeros(n_labels, dtype=np.int64),
+                    np.zeros(n_labels),
                 )
             sums, words, predicted, right = self._groups[name]
             posteriors = predictions.probabilities[rows]
             sums.add(posteriors)
             if counted is not None:
-                weights = counted.documents.weigh(counted.weights).take(rows).counts
-                words.add(
-                    counted.documents.take(rows), weights, posteriors, counted.temperatures[rows]
-                )
+                words.add(counted.documents.take(rows), posteriors, counted.temperatures[rows])
             classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
             owners = np.repeat(np.arange(len(rows)), [len(each) for each in classes])
             found = np.fromiter(chain.from_iterable(classes), np.int64)
@@ -131,7 +129,7 @@ class _Estimator:
     def _estimate(self, group: _Group) -> Prevalence:
         sums, words, predicted, right = group
         fitted = self._fitted
-        labels = self._fitted.labels
+        labels = fitted.labels
         known = fitted.task.posteriors
         assert known is not None  # see check_prevalence
         n = sums.n_documents

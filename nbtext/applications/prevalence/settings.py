@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prevalence:
+class PrevalenceSettings:
     """The settings of `nbtext prevalence`."""
 
     sources: tuple[str, ...] = options.sources()

@@ -376,26 +376,20 @@ def _find_pair_errors(corpus: ReviewedCorpus, noise: label_noise.PairNoise) -> I
     labels = known_labels(corpus.documents)
     columns = (noise.documents, noise.labels, noise.is_given, noise.wrong)
     for row, k, is_given, wrong in zip(*(column.tolist() for column in columns), strict=True):
-        document = corpus.documents[row]
         names = (labels[k], None) if is_given else (None, labels[k])
-        yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), *names)
+        yield Finding(LABEL_ERROR, round(wrong, DIGITS), (corpus.documents[row],), *names)
 
 
 def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
     """Yield the documents of which another label is more probable than the given one."""
     noise = judgment.noise
-    labels = judgment.labels
-    columns = (noise.rows, noise.likely, noise.given_probability)
-    for row, k, probability in zip(*(column.tolist() for column in columns), strict=True):
-        label = single_label(corpus.documents[row])
-        if label is not None and labels[k] != label:
-            yield Finding(
-                LABEL_ERROR,
-                round(1 - probability, DIGITS),
-                (corpus.documents[row],),
-                label,
-                labels[k],
-            )
+    columns = (noise.rows, noise.likely, 1 - noise.given_probability)
+    for row, k, wrong in zip(*(column.tolist() for column in columns), strict=True):
+        document = corpus.documents[row]
+        label = single_label(document)
+        if label is not None and judgment.labels[k] != label:
+            names = (label, judgment.labels[k])
+            yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), *names)
 
 
 def find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
@@ -422,13 +416,16 @@ def _find_duplicates(
     """
     lowest = np.ones(len(near.groups))  # similarity of each group
     np.minimum.at(lowest, near.groups[near.pairs[:, 0]], near.similarities)
-    for rows in _group(near.groups, np.diff(corpus.counts.indptr) > 0):
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for row in np.flatnonzero(np.diff(corpus.counts.indptr)).tolist():
+        members[int(near.groups[row])].append(row)
+    for group, rows in members.items():
         by_content: defaultdict[int, list[ReviewedDocument]] = defaultdict(list)
         for row in rows:
             by_content[int(contents[row])].append(corpus.documents[row])
         for copies in by_content.values():
             yield from _describe_copies(copies)
-        certainty = round(float(lowest[near.groups[rows[0]]]), DIGITS)
+        certainty = round(float(lowest[group]), DIGITS)
         own = [copies[0] for copies in by_content.values() if not copies[0].is_other]
         if len(own) > 1:
             yield Finding(NEAR_DUPLICATE, certainty, tuple(own))
@@ -452,14 +449,6 @@ def _describe_copies(copies: list[ReviewedDocument]) -> Iterator[Finding]:
         yield Finding(CONFLICTING if is_conflict else DUPLICATE, 1.0, own)
     if own and len(own) < len(copies):
         yield Finding(LEAK, 1.0, tuple(copies))
-
-
-def _group(groups: Integers, is_kept: NDArray[np.bool_]) -> Iterator[list[int]]:
-    """Yield the rows of each group with at least two of the kept documents, ascending."""
-    members: defaultdict[int, list[int]] = defaultdict(list)
-    for row in np.flatnonzero(is_kept).tolist():
-        members[int(groups[row])].append(row)
-    yield from (rows for rows in members.values() if len(rows) > 1)
 
 
 def _find_outliers(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:

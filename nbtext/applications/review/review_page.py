@@ -15,6 +15,7 @@ from nbtext.applications.review.result import (
     place_of,
     summarize_review,
 )
+from nbtext.applications.review.settings import FINDINGS
 from nbtext.features.analyzer import Locator
 from nbtext.report.explanation import add_weights, cut_runs, highlight
 from nbtext.report.page.rendering import render_page
@@ -25,15 +26,7 @@ MAX_CHARACTERS = 5_000  # of the text of a document
 MAX_WORDS = 8  # that speak for each label
 # to choose from; with more labels, another one is typed into the file of decisions
 MAX_LABELS = 200
-TITLES = {
-    "label_error": "Label error",
-    "conflicting_duplicates": "Conflicting duplicates",
-    "duplicate": "Duplicate",
-    "near_duplicate": "Near duplicate",
-    "leak": "Leak",
-    "outlier": "Outlier",
-    "not_text": "Not text",
-}
+TITLES = {name: name.replace("_", " ").capitalize() for name in FINDINGS}
 
 
 def shown_findings(review: Review) -> tuple[Finding, ...]:

@@ -112,12 +112,13 @@ def serve(
     if folder is not None:
         feedback = {name: open_feedback(os.path.join(folder, f"{name}.jsonl")) for name in slots}
     service = Service(slots, settings, batcher, feedback)
+    guard = service.guard(log)
     listener = _listen(settings)
     # the service has a log of its own
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn").propagate = False
     config = uvicorn.Config(
-        service.guard(log),
+        guard,
         http="httptools",
         ws="none",
         loop="asyncio",

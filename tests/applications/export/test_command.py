@@ -12,9 +12,9 @@ from nbtext.applications.export.command import EXPORTERS
 def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form: str) -> None:
     """The same bytes; nothing on standard error."""
     for target in ("one", "two"):
-        assert nbtext("export", model, "--to", form, "-o", target).err == ""
+        assert nbtext(f"export {model} --to {form} -o {target}").err == ""
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert nbtext("export", model, "--to", form).out.encode() == (tmp_path / "one").read_bytes()
+    assert nbtext(f"export {model} --to {form}").out.encode() == (tmp_path / "one").read_bytes()
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """
     hashed = str(tmp_path / "hashed.joblib")
     nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).ok()
-    nbtext("export", model, "--to", "pmml").refused(2)
+    nbtext(f"export {model} --to pmml").refused(2)
     problem = "--to: is needed, because the suffix of -o does not name a format"
     for output in ([], ["-o", "x.unknown"]):
         result = nbtext("export", model, *output)
@@ -35,5 +35,5 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     assert (
         result.err == "nbtext: hashed features have no names to export; train without --hash-bits\n"
     )
-    nbtext("export", model, "--to", "csv", "-o", "nowhere/out.csv").refused(1)
+    nbtext(f"export {model} --to csv -o nowhere/out.csv").refused(1)
     assert [path.name for path in tmp_path.iterdir()] == ["hashed.joblib"]

@@ -23,7 +23,7 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model of spam and ham, and new documents of which a tenth are spam."""
     folder = tmp_path_factory.mktemp("spam")
     top = Path(__file__).parents[3]
-    nbtext("train", str(top / "corpora" / "spam"), "-q", "-o", "demo.joblib", cwd=folder)
+    nbtext(f"train {top / 'corpora' / 'spam'} -q -o demo.joblib", cwd=folder)
     nbtext(
         "sample demo.joblib -n 3000 --length 30 --seed 1 -o all.csv",
         cwd=folder,
@@ -39,7 +39,7 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_shares_of_all_labels(nbtext: Any, letters: Path, model: str) -> None:
     """One record for each label, in order; the shares add up to 1, and each is in its interval."""
-    records = nbtext("prevalence", str(letters / "test"), "-m", model, "--to", "jsonl").records
+    records = nbtext(f"prevalence {letters / 'test'} -m {model} --to jsonl").records
     assert [record["label"] for record in records] == LABELS
     assert sum(record["share"] for record in records) == pytest.approx(1)
     assert all(record["low"] <= record["share"] <= record["high"] for record in records)
@@ -92,7 +92,7 @@ def test_labels_of_the_source_and_threads_change_nothing(
     write_rows(tmp_path / "texts.jsonl", ({"text": each["text"]} for each in records))
     model = str(spam / "m")
     outputs = [
-        nbtext("prevalence", str(path), "-m", model, "-j", jobs).out
+        nbtext(f"prevalence {path} -m {model} -j {jobs}").out
         for path in (spam / "new.jsonl", tmp_path / "texts.jsonl")
         for jobs in ("1", "3")
     ]
@@ -104,32 +104,25 @@ def test_formats(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None
     are.
     """
     source = str(letters / "test")
-    rows = list(
-        csv.DictReader(io.StringIO(nbtext("prevalence", source, "-m", model, "--to", "csv").out))
-    )
+    rows = list(csv.DictReader(io.StringIO(nbtext(f"prevalence {source} -m {model} --to csv").out)))
     assert [row["label"] for row in rows] == LABELS
-    assert nbtext("prevalence", source, "-m", model).out.count("\n") == 6
-    assert nbtext("prevalence", source, "-m", model, "--to", "table").out.startswith("84 documents")
-    nbtext("prevalence", source, "-m", model, "-o", "shares.md")
+    assert nbtext(f"prevalence {source} -m {model}").out.count("\n") == 6
+    assert nbtext(f"prevalence {source} -m {model} --to table").out.startswith("84 documents")
+    nbtext(f"prevalence {source} -m {model} -o shares.md")
     assert (tmp_path / "shares.md").read_text().startswith("| label | share |")
-    assert (
-        "…"
-        in nbtext(
-            "prevalence", "-", "-m", model, "--to", "table", input=b"the bins\nthe noise\n"
-        ).out
-    )
+    assert "…" in nbtext(f"prevalence - -m {model} --to table", input=b"the bins\nthe noise\n").out
 
 
 def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
     """They do not count; without any document there is nothing to estimate."""
     (tmp_path / "a.jsonl").write_text('{"text": "the bins"}\n{"text": \n{"text": ""}\n')
-    result = nbtext("prevalence", "a.jsonl", "-m", model, "--to", "json")
+    result = nbtext(f"prevalence a.jsonl -m {model} --to json")
     found = result.json
     assert found["documents"] == 2
     assert sum(each["predicted"] for each in found["labels"]) == 2
     assert "a.jsonl:2" in result.err
     (tmp_path / "empty.jsonl").write_text("")
-    nbtext("prevalence", "empty.jsonl", "-m", model).refused(1, "no document")
+    nbtext(f"prevalence empty.jsonl -m {model}").refused(1, "no document")
 
 
 @pytest.mark.exhaustive
@@ -145,7 +138,7 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
         ("many", "at most 512 labels"),
         ("single", "of left-out documents, which the model does not store"),
     ):
-        nbtext("train", f"{name}.tsv", "-q", "-o", name, "--text-field", "2", "--label-field", "1")
+        nbtext(f"train {name}.tsv -q -o {name} --text-field 2 --label-field 1")
         for ask in (("prevalence",), ("predict", "--adapt-prior")):
             nbtext(*ask, "one.tsv", "-m", name).refused(1, message)
 
@@ -250,7 +243,7 @@ def test_a_source_that_can_be_read_once(nbtext: Any, spam: Path) -> None:
 
     os.mkfifo(spam / "pipe")
     for source in ("-", "pipe"):
-        nbtext("predict", source, "-m", "m", "--adapt-prior", cwd=spam).refused(2, "twice")
+        nbtext(f"predict {source} -m m --adapt-prior", cwd=spam).refused(2, "twice")
 
 
 def test_targets_do_not_survive_another_prior(nbtext: Any, spam: Path) -> None:
@@ -268,10 +261,10 @@ def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
     # linear models have no counts without it
     keep = ("--keep-sample", "1") if name in ("nbsvm", "logistic") else ()
     nbtext("train", "train.jsonl", "-q", "-o", name, "--model", name, *keep, cwd=spam)
-    found = nbtext("prevalence", "new.jsonl", "-m", name, "--to", "json", cwd=spam).json
+    found = nbtext(f"prevalence new.jsonl -m {name} --to json", cwd=spam).json
     share = {each["label"]: each for each in found["labels"]}["spam"]
     assert abs(share["share"] - 0.1) < 0.05
-    nbtext("predict", "new.jsonl", "-m", name, "--adapt-prior", cwd=spam).ok()
+    nbtext(f"predict new.jsonl -m {name} --adapt-prior", cwd=spam).ok()
 
 
 def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
@@ -289,7 +282,7 @@ def test_python_and_the_command_agree(nbtext: Any, spam: Path, topics: Path, nam
     texts = ["", "free prize boat", "qqqq", "meeting apple", "", "free tide"] * 20
     write_rows(spam / "some.jsonl", ({"text": each} for each in texts))
     found = load_model(model).prevalence(texts)
-    printed = nbtext("prevalence", "some.jsonl", "-m", str(model), "--to", "json", cwd=spam).json
+    printed = nbtext(f"prevalence some.jsonl -m {model} --to json", cwd=spam).json
     assert printed["documents"] == found.n_documents == 120
     for place, each in enumerate(printed["labels"]):
         assert each["label"] == found.labels[place]
@@ -397,7 +390,7 @@ def test_a_group_is_estimated_as_alone(nbtext: Any, words_by_group: Path, tmp_pa
     assert [row["group"] for row in rows] == [each["group"] for each in nested for _ in range(2)]
     for name in ("words 03", "only shares 15"):
         (tmp_path / "one.jsonl").write_text("".join(line for line in lines if f'"{name}"' in line))
-        alone = nbtext("prevalence", "one.jsonl", "-m", str(folder / "m"), "--to", "json").json
+        alone = nbtext(f"prevalence one.jsonl -m {folder / 'm'} --to json").json
         (own,) = (each for each in nested if each["group"] == name)
         assert own["documents"] == alone["documents"] == 400
         assert own["drift"] == pytest.approx(alone["drift"])

@@ -73,7 +73,7 @@ def compare(documents: DocumentCounts, n_parts: int = 1) -> tuple[WordDrift, Pos
     for part in documents.split(-(-len(documents) // n_parts)):
         posteriors = posteriors_of(part)
         sums.add(posteriors)
-        words.add(part, part.counts, posteriors, np.ones(len(part)))
+        words.add(part, posteriors, np.ones(len(part)))
     found = words.compare(STATISTICS, sums.solve(KNOWN), SCORER)
     assert found is not None
     return found, sums
@@ -197,5 +197,5 @@ def test_no_tokens_and_no_counts() -> None:
     """There is nothing to compare."""
     words = WordSums(2)
     empty = as_documents(np.zeros((2, N_WORDS), dtype=np.int64), np.zeros(2, dtype=np.int32))
-    words.add(empty, empty.counts, np.full((2, 2), 0.5), np.ones(2))
+    words.add(empty, np.full((2, 2), 0.5), np.ones(2))
     assert words.compare(STATISTICS, np.array([0.5, 0.5]), SCORER) is None

@@ -331,9 +331,9 @@ def test_no_documents(nbtext: Any, content: bytes, tmp_path: Path) -> None:
     """A review of nothing is an error, as for all commands, and writes nothing."""
     (tmp_path / "x.csv").write_bytes(content)
     for source in ("-", "x.csv"):
-        nbtext(
-            "review", source, "--input-format", "csv", "-o", "found.jsonl", input=content
-        ).refused(1, "SOURCE has no documents to review")
+        nbtext(f"review {source} --input-format csv -o found.jsonl", input=content).refused(
+            1, "SOURCE has no documents to review"
+        )
         assert not (tmp_path / "found.jsonl").exists()
 
 

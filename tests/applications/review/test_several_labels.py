@@ -161,7 +161,7 @@ def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Pa
 
 def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     write_rows(tmp_path / "x.jsonl", rows)
-    outputs = {nbtext("review", "x.jsonl", "-j", jobs, "--to", "jsonl").out for jobs in ("1", "3")}
+    outputs = {nbtext(f"review x.jsonl -j {jobs} --to jsonl").out for jobs in ("1", "3")}
     assert len(outputs) == 1
 
 

@@ -13,7 +13,7 @@ from nbtext.applications.serve.command import serve
 def test_a_port_that_is_taken(nbtext: Any, model: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        result = nbtext("serve", "-m", model, "--port", str(port))
+        result = nbtext(f"serve -m {model} --port {port}")
     assert result.status == 1
     assert result.err == (
         f"nbtext: 127.0.0.1:{port}: cannot listen: address already in use; choose another --port or --host\n"

@@ -113,7 +113,7 @@ def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Pa
     assert path.stat().st_mode & 0o777 == 0o600
     copy = tmp_path / "copy.joblib"
     copy.write_bytes(model.read_bytes())
-    nbtext("update", str(copy), str(path)).ok()
+    nbtext(f"update {copy} {path}").ok()
 
 
 def test_an_empty_label_is_none(start: Start, model: Path, tmp_path: Path) -> None:

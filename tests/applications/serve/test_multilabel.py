@@ -99,7 +99,7 @@ def test_explanations(start: Callable[..., Any], nbtext: Any, topics: Path) -> N
     assert "reason" not in found[2]
     (folder := topics.parent / "explained").mkdir(exist_ok=True)
     (folder / "one.jsonl").write_text(json.dumps({"id": "1", "text": texts[0]}) + "\n")
-    explained = nbtext("explain", "one.jsonl", "-m", str(topics), "--to", "jsonl", cwd=folder)
+    explained = nbtext(f"explain one.jsonl -m {topics} --to jsonl", cwd=folder)
     one = service.post("/v1/explain", {"text": texts[0]}).value
     assert explained.records == one["explanations"]
     (chosen,) = service.post("/v1/explain?label=cities&features=1", {"text": texts[0]}).value[
@@ -184,7 +184,7 @@ def test_feedback_is_learned(
         "/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]}
     )
     assert (refused.status, "no label 'plants'" in refused.value["error"]) == (400, True)
-    nbtext("update", str(model), str(tmp_path / "new" / "topics.jsonl")).ok()
+    nbtext(f"update {model} {tmp_path / 'new' / 'topics.jsonl'}").ok()
     end = time.monotonic() + 60
     while service.post("/v1/predict", {"text": "wolf"}).value["known"] == 0:
         assert time.monotonic() < end, "it was not learned in time"

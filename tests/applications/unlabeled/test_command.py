@@ -40,9 +40,7 @@ BOTH = ("train", "few.jsonl", "--unlabeled", "a.jsonl", "--unlabeled", "b", "--e
 
 
 def accuracy(nbtext: Any, letters: Path, model: Path) -> float:
-    return float(
-        nbtext("evaluate", str(letters / "test"), "-m", str(model), "--to", "json").json["accuracy"]
-    )
+    return float(nbtext(f"evaluate {letters / 'test'} -m {model} --to json").json["accuracy"])
 
 
 @pytest.mark.exhaustive
@@ -51,7 +49,7 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     """It says what it tries and how the likelihood rises, the result is better, and inspect says
     how it was made.
     """
-    nbtext("train", "few.jsonl", "--model", model, "-o", "alone.joblib", cwd=corpus).ok()
+    nbtext(f"train few.jsonl --model {model} -o alone.joblib", cwd=corpus).ok()
     result = nbtext(*BOTH, "--model", model, "-o", "both.joblib", cwd=corpus)
     assert (result.status, result.out) == (0, "")
     assert re.search(
@@ -144,11 +142,11 @@ def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
         cwd=corpus,
     ).ok()
     asked = [
-        nbtext("predict", str(corpus / "b"), "-m", str(tmp_path / f"{name}.joblib"))
+        nbtext(f"predict {corpus / 'b'} -m {tmp_path / f'{name}.joblib'}")
         for name in ("again", "alone")
     ]
     assert asked[0].out == asked[1].out != ""
-    nbtext("update", "again.joblib", str(corpus / "few.jsonl")).ok()
+    nbtext(f"update again.joblib {corpus / 'few.jsonl'}").ok()
 
 
 def test_unlabeled_documents_that_do_not_help(nbtext: Any, tmp_path: Path) -> None:
@@ -194,9 +192,9 @@ def test_options_of_features_and_models(
     """
     path = str(tmp_path / "m")
     nbtext(*BOTH[:-1], "3", *options, "-o", path, cwd=corpus).ok()
-    assert nbtext("predict", "b", "-m", path, cwd=corpus).out.count("\n") == 156
-    assert nbtext("inspect", path, "--to", "json").json["unlabeled"]["documents"] == 312
-    nbtext("explain", "few.jsonl", "-m", path, cwd=corpus).ok()
+    assert nbtext(f"predict b -m {path}", cwd=corpus).out.count("\n") == 156
+    assert nbtext(f"inspect {path} --to json").json["unlabeled"]["documents"] == 312
+    nbtext(f"explain few.jsonl -m {path}", cwd=corpus).ok()
 
 
 def test_a_given_vocabulary(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
@@ -204,5 +202,5 @@ def test_a_given_vocabulary(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("noise\nparking\npermit\nroad\ntax\ntrash\nunheard\n")
     path = str(tmp_path / "m")
     nbtext(*BOTH, "--vocabulary", str(tmp_path / "words"), "-o", path, cwd=corpus).ok()
-    nbtext("predict", "b", "-m", path, cwd=corpus).ok()
-    assert nbtext("inspect", path, "--to", "json").json["n_features"] == 7
+    nbtext(f"predict b -m {path}", cwd=corpus).ok()
+    assert nbtext(f"inspect {path} --to json").json["n_features"] == 7
