@@ -90,18 +90,18 @@ RIDDLE = re.compile(
 # Cython and of the tests. They only go down.
 MAX_CORE_TOKENS = 266_081
 MAX_APPLICATION_TOKENS = {
-    "compare": 6_598,
+    "compare": 6_573,
     "diff": 1_985,
     "export": 5_930,
     "label": 9_630,
-    "prevalence": 5_953,
-    "review": 11_162,
+    "prevalence": 5_924,
+    "review": 11_107,
     "sample": 1_252,
-    "serve": 10_814,
+    "serve": 10_803,
     "unlabeled": 4_012,
 }
 MAX_CYTHON_TOKENS = 37_642
-MAX_TEST_TOKENS = 487_539
+MAX_TEST_TOKENS = 487_241
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

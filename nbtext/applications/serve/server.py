@@ -24,7 +24,7 @@ from nbtext.applications.serve.guard import RELOADS, SENT_BYTES, Log
 from nbtext.applications.serve.models import ModelSlot, watch
 from nbtext.applications.serve.settings import ModelFile, ServeSettings
 from nbtext.cli import running
-from nbtext.errors import OutputError
+from nbtext.errors import OutputError, reason_of
 from nbtext.parallel import available_cpus, share_heap
 
 KEEP_ALIVE_SECONDS = 75
@@ -167,8 +167,7 @@ def _listen(settings: ServeSettings) -> socket.socket:
             (settings.host, settings.port), family=family, backlog=BACKLOG
         )
     except (OSError, UnicodeError) as error:
-        reason = str(getattr(error, "strerror", None) or error).partition(" (")[0]
-        what = f"cannot listen: {reason.lower()}"
+        what = f"cannot listen: {reason_of(error).partition(' (')[0]}"
         where = f"{settings.host}:{settings.port}"
         raise OutputError(what, where=where, hint="choose another --port or --host") from None
     # asyncio sets it only where the protocol is named
