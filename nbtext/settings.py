@@ -53,7 +53,6 @@ class Setting:
     is_repeated   whether the option may be given several times; the values are a tuple
     is_required   whether a value must be given
     is_argument   whether it is an argument of the command, not an option
-    is_label      whether the value is a label of the model, which the Tab key completes
     """
 
     help: str = ""
@@ -73,7 +72,6 @@ class Setting:
     is_repeated: bool = False
     is_required: bool = False
     is_argument: bool = False
-    is_label: bool = False
 
     def find_error(self, value: object) -> str:
         """Return what to give instead of a value; "" if the value is right."""

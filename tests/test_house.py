@@ -88,7 +88,7 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 266_081
+MAX_CORE_TOKENS = 265_067
 MAX_APPLICATION_TOKENS = {
     "compare": 6_573,
     "diff": 1_985,
@@ -96,12 +96,12 @@ MAX_APPLICATION_TOKENS = {
     "label": 9_630,
     "prevalence": 5_924,
     "review": 11_107,
-    "sample": 1_252,
+    "sample": 1_248,
     "serve": 10_803,
     "unlabeled": 4_012,
 }
 MAX_CYTHON_TOKENS = 37_642
-MAX_TEST_TOKENS = 487_241
+MAX_TEST_TOKENS = 486_380
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

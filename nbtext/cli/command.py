@@ -346,33 +346,6 @@ def _warn_of_word_lists(given: Any) -> None:
         warnings.warn(f"--{name.replace('_', '-')}: {sentence}", AssumptionWarning, stacklevel=2)
 
 
-def complete_labels(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return the labels of the model on the command line; none if it cannot be read."""
-    model = ctx.params.get("model") or ctx.params.get("model_option")
-    if model is None and any(
-        isinstance(each, click.Argument) and each.name == "model" for each in ctx.command.params
-    ):
-        # click keeps arguments there while the line is incomplete
-        model = next(iter(ctx.args), None)
-    if model in (None, "-"):
-        return []
-    from click.shell_completion import CompletionItem
-
-    from nbtext.artifact.model import load_model
-
-    try:
-        known = load_model(model).fitted.labels
-    except (NbtextError, OSError):  # the line may be incomplete: no error is printed
-        return []
-    return [
-        CompletionItem(label)
-        for label in known
-        if label.startswith(incomplete) and label.isprintable()
-    ]
-
-
 def _type_of(field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
@@ -450,8 +423,6 @@ def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") 
     if is_flag(field):
         flag = f"{flag}/--no-{flag[2:]}" if field.default in (True, None) else flag
         facts = {"is_flag": True, "default": None}
-    if found.is_label:
-        facts["shell_complete"] = complete_labels
     default = field.default
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
     return Option(

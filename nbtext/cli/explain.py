@@ -37,14 +37,12 @@ class Explain:
         "Label to explain.",
         metavar="LABEL",
         default_help="the predicted label",
-        is_label=True,
     )
     against: str | None = setting(
         None,
         "Label to compare with. Log-odds are those of --label against this label.",
         metavar="LABEL",
         default_help="the most probable other label",
-        is_label=True,
     )
     features: int | None = setting(
         None,

@@ -4,7 +4,7 @@ model.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
@@ -14,7 +14,6 @@ from nbtext.settings import setting
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.source_counting import OnBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +49,8 @@ def update(given: options.Change) -> None:
     from nbtext.model.growth import update_source
     from nbtext.report.label_mistakes import name_new
 
-    def change(trained: TrainedModel, source: Source, on_batch: OnBatch) -> TrainedModel:
-        updated = update_source(trained, source, jobs=given.run.jobs, on_batch=on_batch)
+    def change(trained: TrainedModel, source: Source, **run: Any) -> TrainedModel:
+        updated = update_source(trained, source, **run)
         known = trained.fitted.labels
         new = sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
         if new:
@@ -79,12 +78,7 @@ def forget(given: options.Change) -> None:
     """
     from nbtext.model.growth import forget_source
 
-    running.rewrite_model(
-        given,
-        lambda trained, source, on_batch: forget_source(
-            trained, source, jobs=given.run.jobs, on_batch=on_batch
-        ),
-    )
+    running.rewrite_model(given, forget_source)
 
 
 @command(
@@ -130,9 +124,4 @@ def calibrate(given: options.Change) -> None:
     """
     from nbtext.model.growth import calibrate_source
 
-    running.rewrite_model(
-        given,
-        lambda trained, source, on_batch: calibrate_source(
-            trained, source, jobs=given.run.jobs, on_batch=on_batch
-        ),
-    )
+    running.rewrite_model(given, calibrate_source)

@@ -29,7 +29,6 @@ class Inspect:
         (),
         "Show only this label; may be repeated.",
         metavar="LABEL",
-        is_label=True,
         is_repeated=True,
     )
     word: tuple[str, ...] = setting(

@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
+from typing import Any, NoReturn, TextIO, cast
 
 import click
 
@@ -22,9 +22,6 @@ from nbtext.errors import (
 )
 from nbtext.interrupts import INTERRUPTED
 from nbtext.registry import find_command, group_commands
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
@@ -91,12 +88,6 @@ class LazyGroup(click.Group):
             return cast(click.Command | None, find_command(cmd_name))
         module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
         return cast(click.Command, getattr(module, cmd_name))
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        own = [CompletionItem(HELP)] if HELP.startswith(incomplete) else []
-        return [*super().shell_complete(ctx, incomplete), *own]
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:

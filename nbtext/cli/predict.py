@@ -42,7 +42,6 @@ class Predict:
         "Exit with status 0 if each document has this label, otherwise with 1. Errors, documents that cannot be "
         "read, and a SOURCE without documents have the status 2 or more.",
         metavar="LABEL",
-        is_label=True,
         title="Predictions",
     )
     columns: ColumnSettings = part(ColumnSettings)

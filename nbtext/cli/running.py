@@ -242,11 +242,11 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
             say(note, quiet=quiet)
 
 
-def rewrite_model(
-    given: Change, change: Callable[[TrainedModel, Source, OnBatch], TrainedModel]
-) -> None:
+def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
     """Change a model with the documents of some sources, and save it to the output, or in its
     place.
+
+    change  is called as `update_source`
     """
     from nbtext.artifact.model import load_model
 
@@ -258,8 +258,8 @@ def rewrite_model(
         trained = load_model(given.model)
         with open_documents(
             given.sources, given.input, given.run, trained_on=trained.fitted.input
-        ) as opened:
-            changed = change(trained, *opened)
+        ) as (source, on_batch):
+            changed = change(trained, source, jobs=given.run.jobs, on_batch=on_batch)
         save(changed, target, quiet=given.run.quiet)
 
 

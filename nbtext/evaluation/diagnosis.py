@@ -63,7 +63,7 @@ N_TYPICALITY_BINS = 20
 MAX_CONFUSED_PAIRS = 12  # of labels
 MAX_EXAMINED = 50  # documents of each confusion whose words are examined
 MAX_WORDS = 10
-# words in a larger share of the training documents are reported together, not one by one
+# words in a larger share of the training documents are not named
 COMMON_SHARE = 0.2
 N_EXAMPLES = 3  # documents of each wrong label with another one
 MAX_PAIRS = 1 << 14  # of a wrong label and another one that have examples
@@ -210,11 +210,9 @@ class MisleadingWord(NamedTuple):
 class Confusion(NamedTuple):
     """Documents of one label for which another one was predicted (one direction).
 
-    examined         Number of documents, the most probable ones, whose words were examined.
-    words            Those with the largest contributions to the wrong label, without common words.
-    common_log_odds  The contribution of all common words together, the mean over the examined
-                     documents. None if it is not known which words are common; then `words` may
-                     have them.
+    examined  Number of documents, the most probable ones, whose words were examined.
+    words     Those with the largest contributions to the wrong label, without the common words that
+              the model tells.
     """
 
     label: str
@@ -222,7 +220,6 @@ class Confusion(NamedTuple):
     documents: int
     examined: int = 0
     words: tuple[MisleadingWord, ...] = ()
-    common_log_odds: float | None = None
 
 
 class ConfusedPair(NamedTuple):
@@ -479,15 +476,15 @@ class ErrorLog:
                 both[min(label, predicted), max(label, predicted)] += count
         studied = self.studied.cells()
         pairs = []
-        common = find_common_words(model) if model is not None else None
+        common = find_common_words(model) if model is not None else frozenset[str]()
         for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_CONFUSED_PAIRS]:
             confusions = []
             for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
                 confusion = Confusion(*cell, counts.get(cell, 0))
                 examined = studied.get(cell, [])[:MAX_EXAMINED]
                 if explainer is not None and examined and set(cell) <= set(explainer.model.labels):
-                    words, of_common = _find_misleading_words(explainer, common, cell, examined)
-                    confusion = Confusion(*confusion[:3], len(examined), words, of_common)
+                    words = _find_misleading_words(explainer, common, cell, examined)
+                    confusion = Confusion(*confusion[:3], len(examined), words)
                 confusions.append(confusion)
             pairs.append(ConfusedPair((confusions[0], confusions[1])))
         shown = {*labels, None}
@@ -535,14 +532,12 @@ def _example(
 
 def _find_misleading_words(
     explainer: Explainer,
-    common: frozenset[str] | None,
+    common: frozenset[str],
     cell: tuple[str, str],
     documents: Sequence[Example],
-) -> tuple[tuple[MisleadingWord, ...], float | None]:
-    """Return the words of documents with the largest contributions to the wrong label, and that of
-    all common words.
-
-    common  the common words; None if they are not known
+) -> tuple[MisleadingWord, ...]:
+    """Return the words of documents with the largest contributions to the wrong label, but for
+    common words.
     """
     label, predicted = cell
     columns = tuple(map(list, zip(*(example.texts for example in documents), strict=True)))
@@ -554,32 +549,24 @@ def _find_misleading_words(
             sums[part.feature] += part.log_odds / explanation.temperature
             n_documents[part.feature] += 1
     n = len(documents)
-    of_common = None
-    if common is not None:
-        of_common = sum(sums.pop(word) for word in sorted(common & sums.keys())) / n
-    largest = sorted(
-        (word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word)
-    )[:MAX_WORDS]
-    return tuple(
-        MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest
-    ), of_common
+    misleading = [word for word in sums if sums[word] > 0 and word not in common]
+    largest = sorted(misleading, key=lambda word: (-sums[word], word))[:MAX_WORDS]
+    return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest)
 
 
-def find_common_words(model: TrainedModel) -> frozenset[str] | None:
+def find_common_words(model: TrainedModel) -> frozenset[str]:
     """Find the words that more than a fifth of the training documents have.
 
-    None if the model does not tell: its features are hashed, or it has no counts.
+    There are none if the model does not tell: its features are hashed, or it has no counts.
     """
     from nbtext.model.inspection import used_statistics
 
     features = model.fitted.vocabulary
     if features is None:
-        return None
+        return frozenset()
     statistics = used_statistics(model)
-    if not statistics.document_frequencies.any():
-        return None
-    shares = statistics.document_frequencies / statistics.n_documents
-    return frozenset(features.term(j) for j in np.flatnonzero(shares > COMMON_SHARE).tolist())
+    is_common = statistics.document_frequencies > COMMON_SHARE * statistics.n_documents
+    return frozenset(features.term(j) for j in np.flatnonzero(is_common).tolist())
 
 
 class SetExample(NamedTuple):

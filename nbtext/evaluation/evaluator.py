@@ -456,11 +456,9 @@ def parse_thresholds(text: str) -> dict[str, float]:
         except ValueError:
             threshold = float("nan")
         if not math.isfinite(threshold):
-            comma = "; write \\, for a comma in a label" if colon else ""
-            raise ValueError(f"{part!r} has no number; write {name}=0.85{comma}")
+            raise ValueError(f"{part!r} has no number; write {name}=0.85")
         if threshold > 1 and not (name in ALL_METRICS and ALL_METRICS[name].is_loss):
-            share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
-            raise ValueError(f"{part!r} cannot be reached: the highest value is 1{share}")
+            raise ValueError(f"{part!r} cannot be reached: the highest value is 1")
         thresholds[name] = threshold
     return thresholds
 

@@ -101,11 +101,6 @@ def render_evaluation_page(
         "model": list(summary_lines(diagnosis.top_features))
         if diagnosis.top_features is not None
         else [],
-        "knows_common_words": any(
-            confusion.common_log_odds is not None
-            for pair in diagnosis.confusions.pairs
-            for confusion in pair.confusions
-        ),
     }
     charts = list(evaluation_charts(diagnosis))
     data = {"confusions": _matrix(diagnosis)}

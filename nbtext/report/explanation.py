@@ -236,19 +236,27 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
         return
     yield f"{answer}, against {printable(explanation.against)} {explanation.other_probability:.1%}"
     words = sum(part.log_odds for part in explanation.contributions)
-    terms = explanation.terms
-    sum_of = [f"words {words:+.3f}", f"prior {terms.prior:+.3f}"]
-    sum_of += [f"absent words {terms.absent:+.3f}"] if abs(terms.absent) > NEGLIGIBLE else []
-    is_calibrated = explanation.temperature != 1 or explanation.noise_rate
-    sum_of += [f"calibration {terms.temperature + terms.noise:+.3f}"] if is_calibrated else []
-    sum_of += [f"prior adjustment {terms.prior_adjustment:+.3f}"] if terms.prior_adjustment else []
-    if isinstance(terms, MultilabelTerms):
-        sum_of += [
-            f"other labels {terms.other_labels:+.3f}",
-            f"calibration {terms.calibration:+.3f}",
-        ]
+    terms = [("words", words), *_name_terms(explanation)]
+    sum_of = [f"{name} {value:+.3f}" for name, value in terms]
     yield f"log-odds {explanation.log_odds:+.3f} = {', '.join(sum_of)}"
     yield f"{explanation.known:.0%} of the words are in the vocabulary"
+
+
+def _name_terms(explanation: Explanation) -> Iterator[tuple[str, float]]:
+    """Yield the name and the value of each term but the words; those that have no effect are left
+    out.
+    """
+    terms = explanation.terms
+    yield "prior", terms.prior
+    if abs(terms.absent) > NEGLIGIBLE:
+        yield "absent words", terms.absent
+    if explanation.temperature != 1 or explanation.noise_rate:
+        yield "calibration", terms.temperature + terms.noise
+    if terms.prior_adjustment:
+        yield "prior adjustment", terms.prior_adjustment
+    if isinstance(terms, MultilabelTerms):
+        yield "other labels", terms.other_labels
+        yield "calibration", terms.calibration
 
 
 def _visible(text: str) -> str:
@@ -338,26 +346,12 @@ def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
         yield _row(
             "", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest
         )
-    terms = explanation.terms
-    # the name of a term, its value, and whether it is shown
-    rest: list[tuple[str, float, object]] = [
-        (number_of(len(others), "other word"), sum(part.log_odds for part in others), others),
-        ("prior", terms.prior, True),
-        ("absent words", terms.absent, abs(terms.absent) > NEGLIGIBLE),
-        (
-            f"temperature {explanation.temperature:.4f}",
-            terms.temperature,
-            explanation.temperature != 1,
-        ),
-        (f"label-noise rate {explanation.noise_rate:.2%}", terms.noise, explanation.noise_rate),
-        ("prior adjustment", terms.prior_adjustment, terms.prior_adjustment),
-    ]
-    if isinstance(terms, MultilabelTerms):
-        rest += [
-            ("other labels", terms.other_labels, True),
-            ("calibration", terms.calibration, True),
-        ]
-    yield from (_row(name, value) for name, value, is_shown in rest if is_shown)
+    rest = list(_name_terms(explanation))
+    if others:
+        rest.insert(
+            0, (number_of(len(others), "other word"), sum(part.log_odds for part in others))
+        )
+    yield from (_row(name, value) for name, value in rest)
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 
 

@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from nbtext.errors import number_of, printable
 
@@ -17,7 +18,15 @@ SEPARATORS = (",", ";", "|")
 MIN_LISTS = 8  # labels with a separator; fewer may be names such as `Books, Music`
 MIN_USES = 3  # of a part of them, on average; parts of names are rarely used again
 
-_number = re.compile(r"([+-]?)0*(\d*?)(?:\.(\d*?)0*)?", re.ASCII)
+# what to do, by what a label looks like
+ADVICE = {
+    "an object": "write JSON lines, and name a key of the object, as in --label-field label.KEY",
+    "a list": "write them as lists in JSON lines, or as texts such as a|b with --label-separator '|'",
+    "several labels of fastText": "spaces separate the labels in a line of fastText; in a column, --label-separator "
+    "',__label__' does",
+}
+
+_number = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
 _object = re.compile(r"""\{\s*(['"]).*\1\s*:.*\}""", re.DOTALL)
 _list = re.compile(r"""\[\s*(['"]).*\1\s*,?\s*\]""", re.DOTALL)
 
@@ -36,27 +45,12 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
         )
         what = "labels that differ only in case, spaces, Unicode form or the form of a number"
         yield f"{what}: {shown}{'; …' if len(groups) > MAX_NAMED else ''}; make them equal in SOURCE"
-    objects = []
-    lists = []
-    prefixed = []
-    for label in sorted(labels):
-        if "__label__" in label:
-            prefixed.append(label)
-        elif _list.fullmatch(label) or _is_list(label):
-            lists.append(label)
-        elif _object.fullmatch(label):
-            objects.append(label)
-    if objects:
-        advice = "write JSON lines, and name a key of the object, as in --label-field label.KEY"
-        yield f"{_count(objects)} like an object: {_name(objects)}; {advice}"
-    if lists:
-        advice = (
-            "write them as lists in JSON lines, or as texts such as a|b with --label-separator '|'"
-        )
-        yield f"{_count(lists)} like a list: {_name(lists)}; {advice}"
-    if prefixed:
-        advice = "spaces separate the labels in a line of fastText; in a column, --label-separator ',__label__' does"
-        yield f"{_count(prefixed)} like several labels of fastText: {_name(prefixed)}; {advice}"
+    kinds = {label: _find_kind(label) for label in sorted(labels)}
+    for kind, advice in ADVICE.items():
+        own = [label for label in kinds if kinds[label] == kind]
+        if own:
+            look = "looks" if len(own) == 1 else "look"
+            yield f"{number_of(len(own), 'label')} {look} like {kind}: {_name(own)}; {advice}"
     if is_exclusive:
         yield from _find_joined(labels)
 
@@ -117,15 +111,15 @@ def _find_joined(labels: Mapping[str, int]) -> Iterator[str]:
             return
 
 
-def _group_alike(labels: Iterable[str]) -> dict[str, list[str]]:
+def _group_alike(labels: Iterable[str]) -> dict[str | Decimal, list[str]]:
     """Return the labels by what they have in common; see `_canonical`."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str | Decimal, list[str]] = {}
     for label in labels:
         groups.setdefault(_canonical(label), []).append(label)
     return groups
 
 
-def _canonical(label: str) -> str:
+def _canonical(label: str) -> str | Decimal:
     """Return a label without case, runs of white space, invisible characters and zeros that do not
     change a number.
     """
@@ -133,13 +127,16 @@ def _canonical(label: str) -> str:
     text = " ".join(
         "".join(character for character in text if unicodedata.category(character) != "Cf").split()
     )
-    found = _number.fullmatch(text)
-    if found is None or not any(map(str.isdigit, text)):
-        return text
-    sign = found[1].replace("+", "")
-    whole = found[2] or "0"
-    fraction = found[3] or ""
-    return f"{sign}{whole}.{fraction}"
+    return Decimal(text) if _number.fullmatch(text) else text
+
+
+def _find_kind(label: str) -> str | None:
+    """Return what a label looks like, a key of ADVICE; None: a label."""
+    if "__label__" in label:
+        return "several labels of fastText"
+    if _list.fullmatch(label) or _is_list(label):
+        return "a list"
+    return "an object" if _object.fullmatch(label) else None
 
 
 def _is_list(label: str) -> bool:
@@ -148,10 +145,6 @@ def _is_list(label: str) -> bool:
         return label[:1] == "[" and isinstance(json.loads(label), list)
     except (ValueError, RecursionError):
         return False
-
-
-def _count(labels: Sequence[str]) -> str:
-    return f"{number_of(len(labels), 'label')} {'looks' if len(labels) == 1 else 'look'}"
 
 
 def _name(labels: Sequence[str]) -> str:

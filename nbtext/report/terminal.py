@@ -186,25 +186,14 @@ def _columns(unit: str) -> list[ProgressColumn]:
         BarColumn,
         DownloadColumn,
         MofNCompleteColumn,
-        ProgressColumn,
-        Task,
+        TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
-    from rich.text import Text
-
-    class RateColumn(ProgressColumn):
-        """The number of items per second."""
-
-        def render(self, task: Task) -> Text:
-            return Text(
-                f"{task.speed:,.0f} {unit}/s" if task.speed else f"? {unit}/s",
-                "progress.data.speed",
-            )
 
     counted: list[ProgressColumn] = (
         [DownloadColumn(), TransferSpeedColumn()]
         if unit == "bytes"
-        else [MofNCompleteColumn(), RateColumn()]
+        else [MofNCompleteColumn(), TextColumn(unit)]
     )
     return [BarColumn(), *counted, TimeRemainingColumn()]

@@ -26,8 +26,6 @@ MAX_LABELS = 10  # that are named
 # letters and digits with the marks of Indic scripts and Thaana, and with joiners, but without the
 # full stops U+0964-65
 PATTERN_OF_MARKS = r"[\w\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u1712-\u1734\u200c\u200d]{2,}"
-# to documents, by any model that was asked to
-FITTED = ("calibration", "nonconformity", "decision_offsets")
 
 
 def format_training_summary(model: TrainedModel) -> str:
@@ -206,43 +204,28 @@ def format_approximation(model: TrainedModel) -> str | None:
     """Format which parts of a model were fitted to other documents than its training documents;
     None: no part.
     """
-    approximate = model.fitted.approximate
-    if not approximate:
+    fitted = model.fitted
+    calibration = fitted.calibration
+    missing = {"calibration"} if calibration.temperature is None else set[str]()
+    if calibration.nonconformity is None:
+        missing.add("nonconformity")
+    if calibration.outlier_threshold is None:
+        missing.add("outlier_threshold")
+    if not fitted.task.is_exclusive:
+        missing = set()
+    there = [name for name in fitted.approximate if name not in missing]
+    if not there:
         return None
-    if not model.fitted.task.is_exclusive:
-        advice = "train with --keep-sample N to retain the documents that they are fitted to"
-        return f"approximate (fitted before the last change of the documents): {', '.join(approximate)}; {advice}"
-    calibration = model.fitted.calibration
-    offsets = calibration.decision_offsets
-    found = {
-        "model": model.fitted.model_settings.model,
-        "smoothing": model.fitted.hyperparameters.smoothing,
-        "weights": model.fitted.hyperparameters.parts or None,
-        "calibration": calibration.temperature,
-        "decision_offsets": offsets
-        if calibration.prior_adjustment is None
-        else calibration.prior_adjustment,
-        "outlier_threshold": calibration.outlier_threshold,
-        "nonconformity": calibration.nonconformity,
-    }
-    there = [name for name in approximate if found[name] is not None]
-    missing = [name for name in approximate if found[name] is None and name in FITTED]
-    seen = model.fitted.estimate
-    whose = "fitted before the last change of the documents"
-    if seen is not None:
-        whose = f"fitted on {number_of(seen.documents, 'document')} of the retained sample"
-    said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
-    said += (
-        [f"not fitted, because there are too few documents: {', '.join(missing)}"]
-        if missing
-        else []
-    )
-    advice = "; refit them with nbtext calibrate "
+    advice = "train with --keep-sample N to retain the documents that they are fitted to"
+    if fitted.task.is_exclusive:
+        advice = f"refit them with nbtext calibrate or {advice}"
     if model.statistics.is_fractional:
-        advice += "on documents that the model was not trained on"
-    else:
-        advice += "or train with --keep-sample N to retain the documents that they are fitted to"
-    return "; ".join(said).replace("_", " ") + advice
+        advice = "refit them with nbtext calibrate on documents that the model was not trained on"
+    whose = "fitted before the last change of the documents"
+    if fitted.estimate is not None and fitted.task.is_exclusive:
+        seen = number_of(fitted.estimate.documents, "document")
+        whose = f"fitted on {seen} of the retained sample"
+    return f"approximate ({whose}): {', '.join(there).replace('_', ' ')}; {advice}"
 
 
 def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
@@ -317,7 +300,6 @@ def search_parts(search: Search) -> Iterator[RenderableType]:
             for each in search.untried
         ]
         yield f"left out, because the documents and labels are too many: {'; '.join(left_out)}"
-    is_part = [0 < result.n_documents < search.n_documents for result in search.results]
     table = new_table(
         "model",
         "features",
@@ -326,20 +308,17 @@ def search_parts(search: Search) -> Iterator[RenderableType]:
         texts=(0, 1),
     )
     table.columns[3].justify = "left"
-    for result, is_of_part in zip(search.results, is_part, strict=True):
+    for result in search.results:
         names = _search_names(result.candidate)
-        accuracy = f"{result.accuracy:.{SHOWN}f}"
-        if any(is_part):  # figures stay below each other
-            accuracy += " *" if is_of_part else "  "
-        part = f" of {result.n_documents:,}" if is_of_part else ""
+        estimate = result.estimate
+        if 0 < result.n_documents < search.n_documents:
+            estimate += f" of only {result.n_documents:,}"
         table.add_row(
             f"{names['model']} {names['weighting']}",
             names["features"],
-            accuracy if result.n_scored else "–",
-            f"{result.estimate}{part} {'◂' if result is search.best else ''}".rstrip(),
+            f"{result.accuracy:.{SHOWN}f}" if result.n_scored else "–",
+            f"{estimate} {'◂' if result is search.best else ''}".rstrip(),
         )
     yield table
-    if any(is_part):
-        yield "* on a part of the documents only: compare it with the others as a rough estimate"
     if search.best.parts:
         yield f"stacked: {format_parts(search.best.parts)}"

@@ -103,25 +103,6 @@ def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     assert again.json["accuracy_among_answered"] >= 0.95
 
 
-def test_common_words_of_a_model_without_counts(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A linear model does not tell which words are common, so the page does not say that they are
-    added up.
-    """
-    nbtext("train", letters / "train", "--model", "svm", "-q", "-o", "svm.joblib").ok()
-    nbtext(
-        "evaluate",
-        letters / "test",
-        "-m",
-        "svm.joblib",
-        "--report",
-        "page.html",
-        "-q",
-    ).ok()
-    text = said(tmp_path / "page.html")
-    assert "The words with the largest contributions to the wrong label." in text
-    assert "common words" not in text.lower()
-
-
 @pytest.mark.exhaustive
 def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """All that figures alone can say; what needs texts or one model is named as missing."""

@@ -1,6 +1,6 @@
 """Small corpora for model searches, and functions that count them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from nbtext.bayes.settings import ModelSettings
@@ -19,7 +19,9 @@ COUNT = Callable[[FeatureSettings], CorpusCounts]
 
 
 def counting(
-    texts: list[str], labels: list[str], readings: list[FeatureSettings] | None = None
+    texts: list[str],
+    labels: Sequence[str | tuple[str, ...]],
+    readings: list[FeatureSettings] | None = None,
 ) -> COUNT:
     """A function that counts these documents; it lists what it was asked to count."""
 
@@ -47,7 +49,11 @@ def raced(
 
 
 def found(
-    texts: list[str], labels: list[str], *, jobs: int = 1, candidates: list[Candidate] | None = None
+    texts: list[str],
+    labels: Sequence[str | tuple[str, ...]],
+    *,
+    jobs: int = 1,
+    candidates: list[Candidate] | None = None,
 ) -> Search:
     candidates = usual() if candidates is None else candidates
     return search_model(candidates, counting(texts, labels), jobs=jobs)

@@ -45,21 +45,6 @@ def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     return evaluation, error_log.diagnose(evaluation, evaluator.outcomes(), classifier.model_)
 
 
-def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> None:
-    """Each document is counted and listed once, with its own label."""
-    evaluation, diagnosis = judged
-    assert evaluation.confusion_matrix is not None
-    places = {label: place for place, label in enumerate(evaluation.labels)}
-    for (label, answer), number in diagnosis.confusions.counts:
-        assert answer is not None
-        assert evaluation.confusion_matrix[places[label]][places[answer]] == number
-        listed = diagnosis.confusions.listed[label, answer]
-        assert len(listed) == number
-        assert all(Path(noted.id).parent.name == label for noted in listed)
-    assert sum(number for _, number in diagnosis.confusions.counts) == evaluation.documents
-    assert sorted(diagnosis.confusions.order) == list(range(len(evaluation.labels)))
-
-
 def test_pairs_and_their_words(
     judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier
 ) -> None:
@@ -84,7 +69,6 @@ def test_pairs_and_their_words(
         )
         for part in explanation.contributions:
             sums[part.feature] += part.log_odds / explanation.temperature / 2
-    assert confusion.common_log_odds == pytest.approx(sum(sums[word] for word in everyday))
     strongest = sorted(
         (word for word in sums if word not in everyday), key=lambda word: -sums[word]
     )
@@ -102,7 +86,7 @@ def test_find_common_words(classifier: TextClassifier) -> None:
         word for word, number in seen.items() if number > 0.2 * len(texts)
     }
     hashed = TextClassifier(hash_bits=10).fit(["a b c dd", "dd ee"], ["x", "y"])
-    assert find_common_words(hashed.model_) is None
+    assert find_common_words(hashed.model_) == frozenset()
 
 
 def classifier_words(path: Path) -> list[str]:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes.scorer import Floats
-from nbtext.errors import InputError
 from nbtext.evaluation.evaluator import Evaluation, LabelPair, MultilabelEvaluator
 from nbtext.evaluation.metrics import MULTILABEL_METRICS, sum_outcomes
 from nbtext.evaluation.outcomes import LabelNumbers, measure_sets
@@ -232,9 +231,3 @@ def test_sets() -> None:
     assert evaluation.metrics["mean_set_size"] == pytest.approx(
         sum(len(each) for _, each in pairs) / len(pairs)
     )
-
-
-def test_no_documents() -> None:
-    """Nothing can be evaluated without a document."""
-    with pytest.raises(InputError, match="no documents to evaluate"):
-        MultilabelEvaluator().evaluation()

@@ -32,7 +32,7 @@ from nbtext.evaluation.search import (
     select_words,
 )
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.training import train_on_counts
 from nbtext.text_classifier import TextClassifier
 
@@ -264,15 +264,7 @@ def test_the_linear_models_of_most_features_are_fitted() -> None:
 def test_linear_models_of_several_labels_are_compared_on_a_subset() -> None:
     """The best two of them are fitted to all documents."""
     texts, labels = made_corpus(2100, 60)
-    batch = Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts))
-    batch.labels = [(label, "all") for label in labels]
-
-    def count(features: FeatureSettings) -> CorpusCounts:
-        counter = CorpusCounter(features, sample_size=None)
-        counter.add(batch)
-        return counter.finish()
-
-    search = search_model(usual(), count)
+    search = found(texts, [(label, "all") for label in labels])
     linear = [each.n_documents for each in search.results if each.candidate.is_linear]
     assert sorted(linear) == [1024] * (len(linear) - 2) + [2100] * 2
     assert len(linear) >= 4
@@ -324,24 +316,16 @@ def test_documents_with_several_labels() -> None:
     """Candidates are compared by micro F1; those that give each document one label are not
     tried.
     """
-    batch = Batch(list(map(str, range(40))), (TEXTS,), [None] * 40)
-    batch.labels = [("red", "fruit") if i % 2 else ("blue",) for i in range(40)]
-
-    def count(features: FeatureSettings) -> CorpusCounts:
-        counter = CorpusCounter(features, sample_size=None)
-        counter.add(batch)
-        return counter.finish()
-
-    found = search_model(usual(), count)
-    model = found.model
+    search = found(TEXTS, [("red", "fruit") if i % 2 else ("blue",) for i in range(40)])
+    model = search.model
     assert model.fitted.task.name == "several"
-    models = {result.candidate.model_settings.model for result in found.results}
+    models = {result.candidate.model_settings.model for result in search.results}
     assert {"auto", "nbsvm"} <= models
-    assert "logistic" not in models | {each.model_settings.model for each in found.untried}
-    assert {result.metric for result in found.results} == {"micro_f1"}
+    assert "logistic" not in models | {each.model_settings.model for each in search.untried}
+    assert {result.metric for result in search.results} == {"micro_f1"}
     estimate = model.fitted.estimate
     assert estimate is not None
-    assert found.best.accuracy == pytest.approx(estimate.metric, abs=0.05)
+    assert search.best.accuracy == pytest.approx(estimate.metric, abs=0.05)
 
 
 def topics_by_chance(seed: int, share: float) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -368,15 +352,7 @@ def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: flo
     table.
     """
     texts, labels = topics_by_chance(seed, share)
-    batch = Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts))
-    batch.labels = list(labels)
-
-    def count(features: FeatureSettings) -> CorpusCounts:
-        counter = CorpusCounter(features, sample_size=None)
-        counter.add(batch)
-        return counter.finish()
-
-    search = search_model(usual("ngrams"), count)
+    search = found(texts, list(labels), candidates=usual("ngrams"))
     highest = max(round(each.accuracy, 4) for each in search.results)
     equal = [each for each in search.results if round(each.accuracy, 4) == highest]
     assert search.best is min(equal, key=lambda each: each.log_loss)

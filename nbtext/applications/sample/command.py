@@ -21,7 +21,6 @@ class Sample:
         "Label of all documents.",
         metavar="LABEL",
         default_help="drawn from the prior",
-        is_label=True,
     )
     number: int = setting(
         1, "Number of documents.", flags=("-n", "--number"), low=1, high=MAX_DOCUMENTS, metavar="N"
