@@ -127,10 +127,13 @@ def limit_size(
     else:
         held_out = _hold_out(model, jobs)
     selection, accuracies = _judge(full, held_out, n_features, numbers)
-    task = full.task.with_estimate(None)
-    if selection is not None:
-        assert isinstance(task, OneLabel)  # labels exclude each other
+    task: Any = full.task
+    if selection is not None:  # labels exclude each other
         task = replace(task, calibration=selection.calibration, estimate=selection.estimate)
+    elif task.is_exclusive:
+        task = replace(task, estimate=None)
+    else:
+        task = replace(task, fit=replace(task.fit, estimate=None))
     judged = original._replace(model=replace(full, task=task))  # whose file has other bytes
     n_features = min(n_features, _find_number(judged, order, numbers, max_bytes))
     small = make_trained_model(_shrink(judged, order, n_features, numbers), None)

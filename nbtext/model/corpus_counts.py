@@ -23,6 +23,7 @@ from nbtext.errors import ModelError
 from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, align_documents, counter, merge_sorted
+from nbtext.features.csr import entry_rows
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
 from nbtext.features.matrix_counter import MatrixCounter
 from nbtext.features.settings import FeatureSettings
@@ -698,11 +699,7 @@ class CorpusCounter:
         classes = sorted_codes[counts.classes]
         order: NDArray[np.int64] | slice = slice(None)
         if (np.diff(sorted_codes) < 0).any():  # within a feature, entries ascend by class
-            keys = (
-                np.repeat(np.arange(len(counts.indptr) - 1), np.diff(counts.indptr))
-                * len(sorted_codes)
-                + classes
-            )
+            keys = entry_rows(counts.indptr) * len(sorted_codes) + classes
             order = np.argsort(keys, kind="stable")
         return ClassStatistics(
             class_documents,

@@ -175,10 +175,6 @@ class SeveralLabels:
         """See Task."""
         return ("smoothing", "calibration", "thresholds", "nonconformity")
 
-    def with_estimate(self, estimate: MultilabelEstimate) -> SeveralLabels:
-        """See Task."""
-        return replace(self, fit=replace(self.fit, estimate=estimate))
-
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> MultilabelFit:
         """See Task; a new label gets the median threshold and no bias."""
         fit = self.fit

@@ -197,10 +197,9 @@ def document_parameters(kind: type, *records: type) -> None:
             )
             lines += [f"{field.name} : {field.type}, default {field.default!r}"]
             text = found.in_python or found.help
-            lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
             if found.choices:
-                text = f"One of {', '.join(found.choices)}."
-                lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
+                text += f" One of {', '.join(found.choices)}."
+            lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     vars(kind)["__init__"].__signature__ = inspect.Signature([this, *parameters])
     before, title, after = inspect.cleandoc(kind.__doc__ or "").partition("Attributes\n")

@@ -125,9 +125,6 @@ class Task(Protocol):
     def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
         """Return the names of the parts that are fitted to leave-one-out scores."""
 
-    def with_estimate(self, estimate: Any) -> Task:
-        """Return the task with another estimate."""
-
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Any:
         """Return what was fitted to leave-one-out scores, for a model of other labels.
 
@@ -212,10 +209,6 @@ class OneLabel:
             ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
         )
         return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
-
-    def with_estimate(self, estimate: LeaveOneOutEstimate) -> OneLabel:
-        """See Task."""
-        return replace(self, estimate=estimate)
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Selection:
         """See Task; a new label gets offsets of 0."""
