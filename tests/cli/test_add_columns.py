@@ -74,15 +74,10 @@ def test_which_columns_and_their_names(
 ) -> None:
     """Columns are chosen and named; decisions add theirs."""
     ask = (
-        "-m",
-        model,
-        "--add-columns",
-        "--column-prefix",
-        "nb_",
-        "--columns",
-        "known,label,outlier,typicality,reason",
+        f"-m {model} --add-columns --column-prefix nb_ --columns "
+        "known,label,outlier,typicality,reason"
     )
-    result = nbtext("predict", "t.jsonl", *ask, "--coverage", "0.9", "--explain", "1").ok()
+    result = nbtext(f"predict t.jsonl {ask} --coverage 0.9 --explain 1").ok()
     found = predictions(
         nbtext, model, "t.jsonl", "--coverage", "0.9", "--explain", "1", cwd=tmp_path
     )
@@ -92,7 +87,7 @@ def test_which_columns_and_their_names(
         assert {name: record[f"nb_{name}"] for name in names} == {
             name: each.get(name) for name in names
         }
-    result = nbtext("predict", "t.csv", *ask, "--min-probability", "1")
+    result = nbtext(f"predict t.csv {ask} --min-probability 1")
     rows = list(csv.DictReader(io.StringIO(result.out[1:]), delimiter=";"))
     assert (
         rows[0]["nb_label"] == ""

@@ -22,14 +22,7 @@ def test_min_probability_abstains(nbtext: Any, model: str) -> None:
     plain = records(nbtext(f"predict - -m {model} --to jsonl", input=QUESTIONS).out)
     minimum = (plain[0]["probability"] + plain[3]["probability"]) / 2
     result = nbtext(
-        "predict",
-        "-",
-        "-m",
-        model,
-        "--to",
-        "jsonl",
-        "--min-probability",
-        f"{minimum:g}",
+        f"predict - -m {model} --to jsonl --min-probability {minimum:g}",
         input=QUESTIONS,
     )
     found = records(result.out)
@@ -192,9 +185,7 @@ def test_no_label_beside_an_empty_set(
     nbtext: Any, letters: Path, model: str, coverage: str
 ) -> None:
     """A document whose prediction set is empty has no label, and a reason."""
-    out = nbtext(
-        "predict", str(letters / "test"), "-m", model, "--coverage", coverage, "--to", "jsonl"
-    ).out
+    out = nbtext(f"predict {letters}/test -m {model} --coverage {coverage} --to jsonl").out
     records = [json.loads(line) for line in out.splitlines()]
     assert len(records) == 84
     for record in records:

@@ -78,22 +78,10 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, name: str, tmp_path: Path
 @pytest.mark.parametrize("name", NAMES)
 def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path: Path) -> None:
     """Values, types, metadata and compression stay; the new columns are those of the records."""
-    ask = (
-        "predict",
-        name,
-        "-m",
-        model,
-        "--add-columns",
-        "--columns",
-        "label,probability,outlier",
-        "--top-k",
-        "2",
-    )
+    ask = f"predict {name} -m {model} --add-columns --columns label,probability,outlier --top-k 2"
     for jobs in ("1", "3"):
         out = tmp_path / f"{jobs}{Path(name).suffix}"
-        result = nbtext(
-            *ask, "--coverage", "0.9", "--explain", "1", "-j", jobs, "-o", str(out), cwd=folder
-        )
+        result = nbtext(f"{ask} --coverage 0.9 --explain 1 -j {jobs} -o {out}", cwd=folder)
         assert (result.status, result.err) == (0, ""), result.err
     assert (tmp_path / f"1{out.suffix}").read_bytes() == out.read_bytes()
     old = load(folder / name)
@@ -102,16 +90,7 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
     assert new.schema.metadata[b"made by"] == b"a test"
     assert [str(kind) for kind in new.schema.types[6:9]] == ["string", "double", "bool"]
     records = nbtext(
-        "predict",
-        name,
-        "-m",
-        model,
-        "--coverage",
-        "0.9",
-        "--explain",
-        "1",
-        "--to",
-        "jsonl",
+        f"predict {name} -m {model} --coverage 0.9 --explain 1 --to jsonl",
         cwd=folder,
     )
     for row, line in zip(new.to_pylist(), records.out.splitlines(), strict=True):
@@ -154,17 +133,17 @@ def test_several_files_and_empty_ones(nbtext: Any, model: str, tmp_path: Path) -
     ):
         pq.write_table(content, tmp_path / name)
     pq.write_table(table.append_column("x", [[1]]), tmp_path / "other.parquet")
-    ask = ("-m", model, "--add-columns", "-o", "out.parquet")
-    nbtext("predict", "a.parquet", "none.parquet", "b.parquet", *ask).ok()
+    ask = f"-m {model} --add-columns -o out.parquet"
+    nbtext(f"predict a.parquet none.parquet b.parquet {ask}").ok()
     assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == ["bins", "bins"]
-    nbtext("predict", "none.parquet", *ask).ok()
+    nbtext(f"predict none.parquet {ask}").ok()
     assert pq.read_table(tmp_path / "out.parquet").schema.names == [
         "text",
         "n",
         "label",
         "probability",
     ]
-    result = nbtext("predict", "a.parquet", "other.parquet", *ask)
+    result = nbtext(f"predict a.parquet other.parquet {ask}")
     assert (
         result.status == 1
         and "other.parquet: its columns are not those of the first file" in result.err

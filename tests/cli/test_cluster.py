@@ -276,13 +276,13 @@ def test_the_first_problem_is_said(
     for number, line in broken.items():
         lines[number] = line
     (tmp_path / "broken.jsonl").write_text("\n".join(lines))
-    train = ("train", str(tmp_path / "broken.jsonl"), "-o", str(tmp_path / "model"))
-    here = nbtext(*train, "-j", "1")
+    train = f"train {tmp_path}/broken.jsonl -o {tmp_path}/model"
+    here = nbtext(f"{train} -j 1")
     assert (
         here.status,
         here.err.startswith(f"nbtext: {tmp_path}/broken.jsonl:{min(broken) + 1}: "),
     ) == (1, True)
-    assert nbtext(*train, "--cluster", cluster) == here
+    assert nbtext(f"{train} --cluster {cluster}") == here
     assert not (tmp_path / "model").exists()
 
 

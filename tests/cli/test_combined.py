@@ -116,8 +116,8 @@ def test_pairs_that_hardly_repeat(nbtext: Any, each: float, is_left_out: bool) -
     for name, views in {"both": ("word:1", "word:2"), "words": ("word:1",)}.items():
         options = [part for view in views for part in ("--view", view)]
         trained = nbtext("train", "train.jsonl", "--model", "combined", *options, "-o", name).ok()
-        tested = nbtext("evaluate", "test.jsonl", "-m", name, "--to", "json").json
-        expected = nbtext("inspect", name, "--to", "json").json["expected"]
+        tested = nbtext(f"evaluate test.jsonl -m {name} --to json").json
+        expected = nbtext(f"inspect {name} --to json").json["expected"]
         found[name] = trained.err, tested, expected
     said, tested, expected = found["both"]
     _, of_words, _ = found["words"]

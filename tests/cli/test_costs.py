@@ -80,9 +80,9 @@ def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
     """
     nbtext("predict spam -m m --to tsv --cost costs.csv -o p.tsv", cwd=spam).ok()
     direct = nbtext("evaluate spam -m m --cost costs.csv --to json", cwd=spam).json
-    options = ("--predictions", "p.tsv", "--cost", "costs.csv", "--fail-under", "mean_cost=100")
+    options = "--predictions p.tsv --cost costs.csv --fail-under mean_cost=100"
     assert (
-        nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam).ok().json["mean_cost"]
+        nbtext(f"evaluate spam {options} --to json", cwd=spam).ok().json["mean_cost"]
         == direct["mean_cost"]
     )
 
@@ -92,10 +92,10 @@ def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
     least, and a reason.
     """
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
-    ask = ("predict", "-", "-m", "m", "--to", "jsonl", "--cost", "abstain.csv")
+    ask = "predict - -m m --to jsonl --cost abstain.csv"
     found = [
         record
-        for record in records(nbtext(*ask, input=questions, cwd=spam).out)
+        for record in records(nbtext(ask, input=questions, cwd=spam).out)
         if any(record["scores"].values())
     ]
     labels = set()
@@ -161,5 +161,5 @@ def test_blank_lines_before_the_header(nbtext: Any, spam: Path) -> None:
         for name in ("blank.csv", "costs.csv")
     )
     assert found == expected
-    command = ("evaluate", "spam", "-m", "m", "--cost", "blank-typo.csv")
-    nbtext(*command, cwd=spam).refused(1, "blank-typo.csv")
+    command = "evaluate spam -m m --cost blank-typo.csv"
+    nbtext(command, cwd=spam).refused(1, "blank-typo.csv")

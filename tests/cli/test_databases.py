@@ -187,19 +187,8 @@ def test_a_run_that_fails_in_between_leaves_nothing(
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         connection.execute("drop table other")
     for out in ("new.db", "old.db"):
-        ask = (
-            "predict",
-            "a.db",
-            "b.db",
-            "--text-field",
-            "body",
-            "--add-columns",
-            "-m",
-            model,
-            "-o",
-            out,
-        )
-        result = nbtext(*ask)
+        ask = f"predict a.db b.db --text-field body --add-columns -m {model} -o {out}"
+        result = nbtext(ask)
         assert result.status == 1 and "b.db: its columns are not those of a.db" in result.err
     assert select(tmp_path / "old.db", "select name from sqlite_schema") == [("t",)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "b.db", "old.db"]

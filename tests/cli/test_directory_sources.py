@@ -62,10 +62,10 @@ def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
     nbtext("vectorize td -q -o td/a/matrix").ok()
     for form in ("c", "js"):
         nbtext(f"export m.joblib --to {form} -o td/b/model.{form}").ok()
-    patterns = ("--exclude", "model.*", "--exclude", "answers*")
-    answers = nbtext("predict", "td", "-m", "m.joblib", "-o", "td/answers.tsv", *patterns)
+    patterns = "--exclude model.* --exclude answers*"
+    answers = nbtext(f"predict td -m m.joblib -o td/answers.tsv {patterns}")
     assert "skipped 1: nbtext matrix" in answers.err
-    assert len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns))) == 4
+    assert len(ids_of(nbtext(f"predict td -m m.joblib --to tsv {patterns}"))) == 4
 
 
 def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
@@ -73,11 +73,11 @@ def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None
     replaced.
     """
     nbtext("train td -q -o m.joblib").ok()
-    arguments = ("predict", "td", "-m", "m.joblib", "-o", "td/out.tsv", "--to", "tsv")
-    nbtext(*arguments).ok()
+    arguments = "predict td -m m.joblib -o td/out.tsv --to tsv"
+    nbtext(arguments).ok()
     whole = (fruit / "td/out.tsv").read_bytes()
     assert whole.count(b"\n") == 4
-    again = nbtext(*arguments)
+    again = nbtext(arguments)
     assert again.status == 2 and "td/out.tsv is an input, a document in SOURCE td" in again.err
     assert (fruit / "td/out.tsv").read_bytes() == whole
 

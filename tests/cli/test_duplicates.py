@@ -75,8 +75,8 @@ def test_two_copies_of_newsgroups(
     ]
     (tmp_path / "x.jsonl").write_text("".join(lines[: len(lines) // 2]))
     (tmp_path / "test.jsonl").write_text("".join(lines[len(lines) // 2 :]))
-    options = ("--model", "multinomial", "-o", "m.joblib", "-q")
-    nbtext("train", "x.jsonl", "x.jsonl", *options).ok()
+    options = "--model multinomial -o m.joblib -q"
+    nbtext(f"train x.jsonl x.jsonl {options}").ok()
     inspected = nbtext("inspect m.joblib --to json").json
     tested = nbtext("evaluate test.jsonl -m m.joblib --to json").json
     assert inspected["expected"]["accuracy"] == pytest.approx(tested["accuracy"], abs=0.015)
@@ -91,10 +91,10 @@ def test_the_halves_of_imdb_share_123_texts(corpora: Callable[[str], Path], nbte
         found.update(path.read_text() for path in folder.glob(f"{part}/*/*.txt"))
     shared = texts["train"] & texts["test"]
     assert len(shared) == 123
-    options = ("--against", str(folder / "test"), "--only", "leak", "--to", "jsonl", "-q")
+    options = f"--against {folder}/test --only leak --to jsonl -q"
     equal = [
         leak
-        for leak in nbtext("review", str(folder / "train"), *options).ok().records
+        for leak in nbtext(f"review {folder}/train {options}").ok().records
         if leak["certainty"] == 1
     ]
     assert {Path(leak["documents"][0]["file"]).read_text() for leak in equal} >= shared

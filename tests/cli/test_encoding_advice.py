@@ -91,14 +91,14 @@ def test_a_valid_replacement_character_is_not_an_invalid_byte(
     }
     name = f"x.{end}"
     (tmp_path / name).write_bytes(content.get(end, f"text\n{text}\n").encode(codec))
-    assert nbtext("predict", name, "-m", model, "--encoding", codec).ok().err == ""
+    assert nbtext(f"predict {name} -m {model} --encoding {codec}").ok().err == ""
     if codec == "utf-8":
         (tmp_path / name).write_bytes(
             (tmp_path / name).read_bytes().replace(b"full", b"f\xffll \xe2\x82")
         )
         assert (
             "replaced 2 invalid bytes in 1 document"
-            in nbtext("predict", name, "-m", model).ok().err
+            in nbtext(f"predict {name} -m {model}").ok().err
         )
 
 
@@ -131,7 +131,7 @@ def test_utf_16_is_named_whatever_the_file_is_called(
     (tmp_path / "d/a").mkdir(parents=True)
     (tmp_path / name).write_bytes(text.encode("utf-16-le"))
     for source in (name, name.partition("/")[0]):
-        ran = nbtext("predict", source, "-m", model)
+        ran = nbtext(f"predict {source} -m {model}")
         assert "trash" not in ran.out
         assert "UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
-    assert "trash" in nbtext("predict", name, "-m", model, "--encoding", "utf-16-le").out
+    assert "trash" in nbtext(f"predict {name} -m {model} --encoding utf-16-le").out

@@ -63,10 +63,10 @@ def test_evaluate_reads_what_predict_writes(
     """
     source = f"{kind}-test.jsonl"
     path = f"{kind}.{form}{suffix}"
-    options = ("--id-field", "id", "--to", "json")
-    nbtext("predict", source, "-m", kind, "--id-field", "id", "-o", path, cwd=rows).ok()
-    direct = nbtext("evaluate", source, "-m", kind, *options, cwd=rows).json
-    ran = nbtext("evaluate", source, "--predictions", path, *options, cwd=rows).ok()
+    options = "--id-field id --to json"
+    nbtext(f"predict {source} -m {kind} --id-field id -o {path}", cwd=rows).ok()
+    direct = nbtext(f"evaluate {source} -m {kind} {options}", cwd=rows).json
+    ran = nbtext(f"evaluate {source} --predictions {path} {options}", cwd=rows).ok()
     found = ran.json
     names = ("documents", "unanswered", "accuracy", "macro_f1", "micro_f1", "subset_accuracy")
     assert {name: found.get(name) for name in names} == {name: direct.get(name) for name in names}
@@ -82,23 +82,12 @@ def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) ->
     labels, too.
     """
     source = f"{kind}-test.jsonl"
-    extra = ("--coverage", "0.9", "--top-k", "2")
-    text = nbtext(
-        "predict", source, "-m", kind, "--id-field", "id", "--to", form, *extra, cwd=rows
-    ).out
-    options = ("--id-field", "id", "--to", "json", "--predictions", "-")
-    ran = nbtext("evaluate", source, *options, cwd=rows, input=text.encode()).ok()
+    extra = "--coverage 0.9 --top-k 2"
+    text = nbtext(f"predict {source} -m {kind} --id-field id --to {form} {extra}", cwd=rows).out
+    options = "--id-field id --to json --predictions -"
+    ran = nbtext(f"evaluate {source} {options}", cwd=rows, input=text.encode()).ok()
     direct = nbtext(
-        "evaluate",
-        source,
-        "-m",
-        kind,
-        "--coverage",
-        "0.9",
-        "--id-field",
-        "id",
-        "--to",
-        "json",
+        f"evaluate {source} -m {kind} --coverage 0.9 --id-field id --to json",
         cwd=rows,
     ).json
     found = ran.json
@@ -154,11 +143,11 @@ def test_ids_that_look_like_something_else(
     write_rows(tmp_path / "test.jsonl", documents)
     model = str(rows / "one")
     expected = nbtext(f"evaluate test.jsonl -m {model} --to json").ok().json["accuracy"]
-    written = nbtext("predict", "test.jsonl", "-m", model, "--to", form).ok().out
+    written = nbtext(f"predict test.jsonl -m {model} --to {form}").ok().out
     (tmp_path / f"p.{form}").write_text(written)
     for path, given in ((f"p.{form}", ""), ("-", written)):
         ran = nbtext(
-            "evaluate", "test.jsonl", "--predictions", path, "--to", "json", input=given.encode()
+            f"evaluate test.jsonl --predictions {path} --to json", input=given.encode()
         ).ok()
         assert ran.json["accuracy"] == expected
 
@@ -260,28 +249,28 @@ def test_two_columns_of_a_table(nbtext: Any, tmp_path: Path) -> None:
     gives them.
     """
     (tmp_path / "t.csv").write_text(TWO_COLUMNS)
-    ask = ("evaluate", "--label-field", "true", "--predicted-field", "guess", "--to", "json")
-    ran = nbtext(*ask, "t.csv").ok()
+    ask = "evaluate --label-field true --predicted-field guess --to json"
+    ran = nbtext(f"{ask} t.csv").ok()
     found = ran.json
     assert (found["documents"], found["unanswered"], found["accuracy"]) == (4, 1, 0.5)
     assert found["macro_f1"] == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert not {"log_loss", "brier_score", "expected_calibration_error"} & found.keys()
-    assert nbtext(*ask, "-", input=TWO_COLUMNS.encode()).ok().json == found
+    assert nbtext(f"{ask} -", input=TWO_COLUMNS.encode()).ok().json == found
     records = [
         dict(zip(("name", "true", "guess"), line.split(","), strict=False))
         for line in TWO_COLUMNS.split()[1:]
     ]
     write_rows(tmp_path / "t.jsonl", records)
-    assert nbtext(*ask, "t.jsonl").ok().json == found
+    assert nbtext(f"{ask} t.jsonl").ok().json == found
     (tmp_path / "n.csv").write_text(TWO_COLUMNS.partition("\n")[2])
-    numbers = ("--label-field", "2", "--predicted-field", "3", "--no-header", "--to", "json")
-    assert nbtext("evaluate", "n.csv", *numbers).ok().json == found
-    with_shares = nbtext(*ask, "t.csv", "--probability-field", "sure").ok().json
+    numbers = "--label-field 2 --predicted-field 3 --no-header --to json"
+    assert nbtext(f"evaluate n.csv {numbers}").ok().json == found
+    with_shares = nbtext(f"{ask} t.csv --probability-field sure").ok().json
     assert with_shares["log_loss"] == pytest.approx(
         -sum(map(__import__("math").log, (0.9, 0.4, 0.7, 0.5))) / 4, rel=1e-3
     )
-    assert nbtext(*ask, "t.csv", "--fail-under", "accuracy=0.9").status == 3
-    assert "log_loss" in nbtext(*ask, "t.csv", "--fail-under", "log_loss=1").err
+    assert nbtext(f"{ask} t.csv --fail-under accuracy=0.9").status == 3
+    assert "log_loss" in nbtext(f"{ask} t.csv --fail-under log_loss=1").err
 
 
 def test_several_labels_in_two_columns(nbtext: Any, tmp_path: Path) -> None:
@@ -290,11 +279,11 @@ def test_several_labels_in_two_columns(nbtext: Any, tmp_path: Path) -> None:
         '{"true": ["a", "b"], "guess": ["a"]}\n{"true": [], "guess": ["b"]}\n{"true": ["b"], "guess": ["b"]}\n'
     )
     (tmp_path / "t.csv").write_text("true,guess\na|b,a\n,b\nb,b\n")
-    ask = ("--label-field", "true", "--predicted-field", "guess", "--to", "json")
-    found = nbtext("evaluate", "t.jsonl", *ask).ok().json
+    ask = "--label-field true --predicted-field guess --to json"
+    found = nbtext(f"evaluate t.jsonl {ask}").ok().json
     assert (found["micro_f1"], found["subset_accuracy"]) == (2 * 2 / 6, 1 / 3)
     assert "label_ranking_average_precision" not in found
-    of_table = nbtext("evaluate", "t.csv", *ask, "--label-separator", "|").ok().json
+    of_table = nbtext(f"evaluate t.csv {ask} --label-separator |").ok().json
     assert of_table["micro_f1"] == found["micro_f1"]
 
 
@@ -359,7 +348,7 @@ def test_answers_that_cannot_be_judged(
     (tmp_path / name).write_text(answers)
     (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "red", "label": "a"}\n')
     assert (
-        nbtext("evaluate", "one.jsonl", "--predictions", name)
+        nbtext(f"evaluate one.jsonl --predictions {name}")
         .refused(1)
         .err.startswith(f"nbtext: {message}")
     )

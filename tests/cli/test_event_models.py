@@ -58,7 +58,7 @@ def test_categorical_from_a_matrix(nbtext: Any, letters: Path) -> None:
     nbtext(f"vectorize {texts} --weighting tfidf -o weights.npz").ok()
     for source in (texts, "counts.npz", "weights.npz"):
         name = Path(source).stem
-        nbtext("train", source, "--model", "categorical", "-o", f"{name}.joblib").ok()
+        nbtext(f"train {source} --model categorical -o {name}.joblib").ok()
     asked = [
         nbtext(f"predict {letters}/test -m {m}.joblib") for m in ("train", "counts", "weights")
     ]

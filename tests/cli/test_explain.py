@@ -102,10 +102,10 @@ def test_a_page(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
 
 def test_a_page_without_the_extra(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """One line says how to install it, before anything is read."""
-    arguments = ("explain", str(letters / "test"), "-m", model, "-o", "why.html")
+    arguments = f"explain {letters}/test -m {model} -o why.html"
     (tmp_path / "jinja2.py").write_text("raise ImportError")
     path = f"{tmp_path}:{Path(__file__).parents[2]}"
-    missing = nbtext(*arguments, PYTHONPATH=path).refused(1)
+    missing = nbtext(arguments, PYTHONPATH=path).refused(1)
     assert (
         missing.err
         == "nbtext: a page of HTML needs Jinja2; install it with: pip install 'nbtext[report]'\n"

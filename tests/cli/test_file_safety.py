@@ -182,17 +182,17 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
     --exclude.
     """
     expected = nbtext("predict", "docs", "-m", "m", "--to", name.partition(".")[2]).out
-    command = ("predict", "docs", "-m", "m", "-o", f"docs/{name}")
-    nbtext(*command).ok()
-    result = nbtext(*command)
+    command = f"predict docs -m m -o docs/{name}"
+    nbtext(command).ok()
+    result = nbtext(command)
     said = (
         f"nbtext: -o: docs/{name} is an input, a document in SOURCE docs; write to another file\n"
     )
     assert (result.status, result.err) == (2, said)
     assert (folder / "docs" / name).read_text() == expected
-    excluded = ("--exclude", "out.*")
+    excluded = "--exclude out.*"
     for _ in range(2):
-        nbtext("train", "docs", "-q", *excluded, "-o", "docs/apple/model.joblib").ok()
+        nbtext(f"train docs -q {excluded} -o docs/apple/model.joblib").ok()
         assert load_model(folder / "docs/apple/model.joblib").counts_.statistics.n_documents == 2
 
 

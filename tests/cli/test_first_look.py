@@ -28,7 +28,7 @@ def test_nothing_is_said_of_good_data(nbtext: Any, tmp_path: Path) -> None:
     out = str(tmp_path / "m")
     assert len(nbtext("train", data, *TRAINED, "-o", out).err.splitlines()) == 1
     assert (
-        nbtext("evaluate", data, "-m", out).err
+        nbtext(f"evaluate {data} -m {out}").err
         == nbtext("evaluate", data, "--folds", "3", *TRAINED).err
         == ""
     )
@@ -56,11 +56,11 @@ def test_empty_rare_and_repeated_texts_are_counted(nbtext: Any, tmp_path: Path) 
     ):
         lines = nbtext(*command).err.splitlines()[-3:]
         assert lines[0].startswith(empty) and lines[1:] == [single, repeated]
-    lines = nbtext("evaluate", data, "-m", out).err.splitlines()
+    lines = nbtext(f"evaluate {data} -m {out}").err.splitlines()
     # that a label has one document here says nothing of the model
     assert len(lines) == 1 and lines[0].startswith("4 of 96 documents hold no known word")
     assert (
-        nbtext("evaluate", data, "-m", out, "-q").err
+        nbtext(f"evaluate {data} -m {out} -q").err
         == nbtext("train", data, *TRAINED, "-o", out, "-q").err
         == ""
     )
@@ -85,7 +85,7 @@ def test_the_largest_label_is_compared(nbtext: Any, tmp_path: Path) -> None:
         out = str(tmp_path / "m")
         assert line in nbtext("train", data, *TRAINED, "-o", out).err
         assert line in nbtext("evaluate", data, "--folds", "5", *TRAINED).err
-    assert always in nbtext("evaluate", data, "-m", out).err
+    assert always in nbtext(f"evaluate {data} -m {out}").err
 
 
 def test_the_folds_of_a_search(nbtext: Any, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_the_folds_of_a_search(nbtext: Any, tmp_path: Path) -> None:
     rows = [*made(30), *made(10), ("", "a"), ("last", "rare")]
     data = write(tmp_path / "t.jsonl", rows)
     named, searched = (
-        nbtext("evaluate", data, "--folds", "3", "--model", model).err.splitlines()
+        nbtext(f"evaluate {data} --folds 3 --model {model}").err.splitlines()
         for model in ("multinomial", "best")
     )
     assert searched[-3:] == named[-3:]
@@ -196,7 +196,7 @@ def test_most_texts_that_are_nearly_equal_are_not_retained(nbtext: Any, tmp_path
     out = str(tmp_path / "m")
     (line,) = (
         each
-        for each in nbtext("train", data, "-o", out).ok().err.splitlines()
+        for each in nbtext(f"train {data} -o {out}").ok().err.splitlines()
         if "nearly equal" in each
     )
     assert 40 <= int(line.removeprefix("about ").partition("%")[0]) <= 75  # 67

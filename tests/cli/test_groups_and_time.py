@@ -52,9 +52,9 @@ def test_near_copies_stay_in_one_fold(nbtext: Any, threads: Path) -> None:
     """Random folds test on letters whose near copies they train on; folds of whole threads do
     not.
     """
-    command = ("evaluate", "letters.jsonl", "--folds", "6", "--to", "json", "--smoothing", "0.1")
-    by_chance = evaluation(nbtext(*command, cwd=threads))
-    grouped = evaluation(nbtext(*command, "--group-field", "thread", cwd=threads))
+    command = "evaluate letters.jsonl --folds 6 --to json --smoothing 0.1"
+    by_chance = evaluation(nbtext(command, cwd=threads))
+    grouped = evaluation(nbtext(f"{command} --group-field thread", cwd=threads))
     assert by_chance["documents"] == grouped["documents"] == 252
     assert by_chance["accuracy"] > 0.95
     assert grouped["accuracy"] < by_chance["accuracy"] - 0.1
@@ -96,8 +96,8 @@ def test_forward_in_time(nbtext: Any, threads: Path) -> None:
     """
     ten = evaluation(nbtext("evaluate letters.jsonl --order-field day --to json", cwd=threads))
     assert 252 * 9 / 11 < ten["documents"] <= 252 * 10 / 11 + 7
-    options = ("--order-field", "day", "--folds", "3", "--coverage", "0.8", "--to", "json")
-    three = evaluation(nbtext("evaluate", "letters.jsonl", *options, cwd=threads))
+    options = "--order-field day --folds 3 --coverage 0.8 --to json"
+    three = evaluation(nbtext(f"evaluate letters.jsonl {options}", cwd=threads))
     assert 252 * 0.7 < three["documents"] < 252 * 0.8
     assert "coverage" in three
 

@@ -44,8 +44,8 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
     nbtext("merge a.joblib b.joblib -o m.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == whole
     for jobs, kernel in (("1", {}), ("3", {"NBTEXT_KERNEL": "off"})):
-        arguments = ("update", "a.joblib", str(letters / "test"), "-j", jobs, "-o", "u.joblib")
-        result = nbtext(*arguments, **kernel)
+        arguments = f"update a.joblib {letters}/test -j {jobs} -o u.joblib"
+        result = nbtext(arguments, **kernel)
         assert (result.status, result.out) == (0, ""), result.err
         assert (tmp_path / "u.joblib").read_bytes() == whole
     if options[1] == "1000":
@@ -256,7 +256,7 @@ def test_the_first_document_with_several_labels_is_named(
     nbtext(f"train {letters}/train -o a.joblib").ok()
     lines = ('{"text": "bins", "label": "trash"}', '{"text": "noise", "label": ["noise", "trash"]}')
     Path("new.jsonl").write_text("\n".join(lines) + "\n")
-    nbtext(command, "a.joblib", "new.jsonl", "-o", "u.joblib").refused(
+    nbtext(f"{command} a.joblib new.jsonl -o u.joblib").refused(
         1,
         "new.jsonl:2: the document has 2 labels (noise, trash)",
         "give documents with one label each",

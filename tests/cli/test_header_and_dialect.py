@@ -140,19 +140,18 @@ def test_any_character_separates_columns(
     given = {"input": table.encode()} if name == "-" else {}
     if name != "-":
         (folder / "t").rename(folder / name)
-    ran = nbtext("predict", name, "-m", "m", "--delimiter", typed, "--to", "jsonl", **given).ok()
+    ran = nbtext(f"predict {name} -m m --delimiter {typed} --to jsonl", **given).ok()
     plain = nbtext("predict named.csv -m m --to jsonl").ok()
     assert [each["scores"] for each in ran.records] == [each["scores"] for each in plain.records]
-    columns = ("--add-columns", "--column-prefix", "p_")
-    added = nbtext("predict", name, "-m", "m", "--delimiter", typed, *columns, **given).ok()
+    columns = "--add-columns --column-prefix p_"
+    added = nbtext(f"predict {name} -m m --delimiter {typed} {columns}", **given).ok()
     assert added.out.splitlines()[0] == mark.join(["text", "label", "p_label", "p_probability"])
 
 
 @pytest.mark.parametrize("typed", ["", "||", '"', "\\", "words"])
 def test_what_is_no_delimiter(nbtext: Any, folder: Path, typed: str) -> None:
-    nbtext("predict", "named.csv", "-m", "m", "--delimiter", typed).refused(
-        2, "--delimiter", "one character"
-    )
+    ask = ("predict", "named.csv", "-m", "m", "--delimiter", typed)
+    nbtext(*ask).refused(2, "--delimiter", "one character")
 
 
 def test_a_table_in_a_text_file_is_named(nbtext: Any, folder: Path) -> None:
@@ -201,16 +200,7 @@ def test_a_backslash_escapes(
         assert [text.replace("\r\n", "\n") for text in found.columns[0]] == texts
         assert found.labels == labels
         added = nbtext(
-            "predict",
-            name,
-            "-m",
-            "m",
-            "--escape",
-            "backslash",
-            "--add-columns",
-            "--column-prefix",
-            "p_",
-            "-o",
+            f"predict {name} -m m --escape backslash --add-columns --column-prefix p_ -o "
             f"added.{name}",
         ).ok()
         assert added.out == ""

@@ -69,9 +69,7 @@ def test_every_format(nbtext: Any, tmp_path: Path) -> None:
     probabilities = {}
     for name in ("h.csv", "h.tsv", "h.md", "h.jsonl", "h.json", "h.csv.gz", "h"):
         for jobs in ("1", "3"):
-            done = nbtext(
-                "evaluate", "d.csv", "--folds", "3", "--to", "json", "--held-out", name, "-j", jobs
-            ).ok()
+            done = nbtext(f"evaluate d.csv --folds 3 --to json --held-out {name} -j {jobs}").ok()
             assert done.out == plain.out
             rows = read_table("h.tsv" if name == "h" else name)
             found[name, jobs] = [
@@ -87,7 +85,7 @@ def test_every_format(nbtext: Any, tmp_path: Path) -> None:
     assert sorted(Counter(row[3] for row in rows)) == ["1", "2", "3"]
     assert list(read_table("h.csv")[0]) == COLUMNS
     for name in ("h.jsonl", "h.json"):
-        again = nbtext("evaluate", "d.csv", "--predictions", name, "--to", "json").ok().json
+        again = nbtext(f"evaluate d.csv --predictions {name} --to json").ok().json
         assert again["accuracy"] == plain.json["accuracy"]
         assert again["log_loss"] == pytest.approx(plain.json["log_loss"], abs=1e-5)
 

@@ -43,9 +43,7 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
         for name, half in (("letters", "train"), ("north", "train"), ("south", "test"))
     }
     for name, source in halves.items():
-        nbtext(
-            "train", source, "--model", "multinomial", "-q", "-o", f"{name}.joblib", cwd=path
-        ).ok()
+        nbtext(f"train {source} --model multinomial -q -o {name}.joblib", cwd=path).ok()
     nbtext(
         "train", halves["letters"], "--model", "bernoulli", "-q", "-o", "bernoulli.joblib", cwd=path
     ).ok()
@@ -76,7 +74,7 @@ def test_help(nbtext: Any, name: str) -> None:
     """It begins with what the command does, names every option with its meaning, and ends in the
     example.
     """
-    shown = nbtext(name, "--help", COLUMNS="80").out
+    shown = nbtext(f"{name} --help", COLUMNS="80").out
     command = command_of(name)
     lines = {
         name: line
@@ -107,7 +105,7 @@ def test_short_help(nbtext: Any, name: str) -> None:
     """`-h` has at most 24 lines of options on a terminal of 80 columns, and all of it fits on a
     screen.
     """
-    shown = nbtext(name, "-h", COLUMNS="80")
+    shown = nbtext(f"{name} -h", COLUMNS="80")
     assert (shown.status, shown.err) == (0, "")
     options = shown.out.partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
     assert 2 <= len(options) <= 24
@@ -308,10 +306,10 @@ def test_help_of_a_command(nbtext: Any) -> None:
     """
     listed = nbtext("help").ok().out
     for name in NAMES:
-        assert nbtext("help", name) == nbtext(name, "--help")
+        assert nbtext(f"help {name}") == nbtext(f"{name} --help")
         assert f"\n  {name} " in listed
     for name, wanted in (("featurs", "features"), ("evalute", "evaluate"), ("xyz", "there are ")):
-        nbtext("help", name).refused(2, f"there is no topic or command {name!r}", wanted)
+        nbtext(f"help {name}").refused(2, f"there is no topic or command {name!r}", wanted)
     nbtext("help input output").refused(2, "unexpected extra argument")
     nbtext("hlep").refused(2, "Did you mean help?")
     assert "nbtext help" in nbtext("--help").out

@@ -51,9 +51,7 @@ def test_it_is_training_and_evaluating(
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_verbose_names_what_is_held_out(nbtext: Any, letters: Path, parts: Path, jobs: str) -> None:
-    found = nbtext(
-        "train", str(letters / "train"), "--holdout", str(SHARE), "-o", "m", "-v", "-j", jobs
-    ).ok()
+    found = nbtext(f"train {letters}/train --holdout {SHARE} -o m -v -j {jobs}").ok()
     named = [
         line.partition("held out: ")[2] for line in found.err.splitlines() if "held out: " in line
     ]
@@ -75,8 +73,6 @@ def test_rows_of_a_table_with_several_labels(nbtext: Any, tmp_path: Path) -> Non
 
 def test_unlabeled_documents_are_not_held_out(nbtext: Any, letters: Path) -> None:
     """They have no label to be evaluated on."""
-    unlabeled = ("--unlabeled", str(letters / "test"), "--em", "1")
-    found = nbtext(
-        "train", str(letters / "train"), *unlabeled, "--holdout", str(SHARE), "-o", "m.joblib"
-    ).ok()
+    unlabeled = f"--unlabeled {letters}/test --em 1"
+    found = nbtext(f"train {letters}/train {unlabeled} --holdout {SHARE} -o m.joblib").ok()
     assert found.err.count("held out (--holdout)") == 1

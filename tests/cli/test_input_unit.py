@@ -29,12 +29,12 @@ def fruit(nbtext: Any, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_a_file_is_answered_as_in_its_directory(nbtext: Any, fruit: Path, command: str) -> None:
     """predict FILE.txt and predict DIR give the same record for the same document."""
-    arguments = (command, "-m", "m.joblib", "--to", "jsonl")
-    whole = nbtext(*arguments, "td").out.splitlines()
-    each = [nbtext(*arguments, f"td/{name}").out for name in TEXTS]
+    arguments = f"{command} -m m.joblib --to jsonl"
+    whole = nbtext(f"{arguments} td").out.splitlines()
+    each = [nbtext(f"{arguments} td/{name}").out for name in TEXTS]
     assert "".join(each).splitlines() == whole
     (fruit / "plain").write_text(TEXTS["a/1.txt"])
-    assert nbtext(*arguments, "plain").out.count("\n") == 1
+    assert nbtext(f"{arguments} plain").out.count("\n") == 1
 
 
 def test_the_format_that_is_asked_for_wins(nbtext: Any, fruit: Path) -> None:
@@ -56,10 +56,10 @@ def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
     """Update, forget and merge keep it, and the bytes are those of training at once."""
     (fruit / "more/a").mkdir(parents=True)
     (fruit / "more/a/3.txt").write_text("an apple\nred")
-    keep = ("--keep-sample", "100")
-    nbtext("train", "td", "-q", *keep, "-o", "m.joblib").ok()
-    nbtext("train", "td", "more", "-q", *keep, "-o", "both.joblib").ok()
-    nbtext("train", "more", "-q", *keep, "-o", "more.joblib").ok()
+    keep = "--keep-sample 100"
+    nbtext(f"train td -q {keep} -o m.joblib").ok()
+    nbtext(f"train td more -q {keep} -o both.joblib").ok()
+    nbtext(f"train more -q {keep} -o more.joblib").ok()
     nbtext("merge m.joblib more.joblib -q -o merged.joblib").ok()
     nbtext("update m.joblib more -q -o updated.joblib").ok()
     both = (fruit / "both.joblib").read_bytes()
@@ -78,9 +78,9 @@ def test_fields_that_are_typed_hold_for_sources_of_another_kind(
     files alone.
     """
     (tmp_path / "t.csv").write_text("body,kind\nthe bins,trash\n")
-    asked = ("t.csv", "-m", model, "--text-field", "body")
-    assert nbtext("predict", *asked).out.startswith("t.csv:2\ttrash\t")
-    nbtext("evaluate", *asked, "--label-field", "kind").ok()
+    asked = f"t.csv -m {model} --text-field body"
+    assert nbtext(f"predict {asked}").out.startswith("t.csv:2\ttrash\t")
+    nbtext(f"evaluate {asked} --label-field kind").ok()
 
 
 @pytest.mark.parametrize("envelope", ["", "From ada@example.org Thu Nov 21 03:37:00 2024\n"])
@@ -98,10 +98,10 @@ def test_a_raw_mail_is_read_as_in_its_directory(nbtext: Any, tmp_path: Path, env
         mail = f"{envelope}From: {name[0]}@example.org\nSubject: fruit\nX-Farm: {name[0]}land\n\n{words}\n"
         (tmp_path / "td" / name).write_text(mail)
     nbtext("train td -q -o m.joblib").ok()
-    arguments = ("predict", "-m", "m.joblib", "--to", "jsonl")
-    whole = nbtext(*arguments, "td").out
-    each = [nbtext(*arguments, f"td/{name}").out for name in ("a/1", "a/2", "b/1", "b/2")]
+    arguments = "predict -m m.joblib --to jsonl"
+    whole = nbtext(f"{arguments} td").out
+    each = [nbtext(f"{arguments} td/{name}").out for name in ("a/1", "a/2", "b/1", "b/2")]
     assert "".join(each) == whole
-    piped = nbtext(*arguments, "-", input=(tmp_path / "td/a/1").read_bytes()).out
+    piped = nbtext(f"{arguments} -", input=(tmp_path / "td/a/1").read_bytes()).out
     assert json.loads(piped) | {"id": "td/a/1"} == json.loads(each[0])
     assert "aland" not in nbtext("explain td/a/1 -m m.joblib --input-format mbox").out

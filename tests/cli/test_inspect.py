@@ -122,9 +122,9 @@ def test_an_unknown_word_is_a_row(nbtext: Any, model: str) -> None:
 
 def test_hashed_words(nbtext: Any, letters: Path) -> None:
     """A model does not keep the words that it hashed, and says so."""
-    nbtext("train", str(letters / "train"), "--hash-bits", "16", "-q", "-o", "hashed").ok()
-    assert "nbtext explain shows those" in nbtext("inspect", "hashed", "--to", "table").out
-    numbered = nbtext("inspect", "hashed").out.splitlines()
+    nbtext(f"train {letters}/train --hash-bits 16 -q -o hashed").ok()
+    assert "nbtext explain shows those" in nbtext("inspect hashed --to table").out
+    numbered = nbtext("inspect hashed").out.splitlines()
     assert all(re.fullmatch(r"#\d+", row.split("\t")[1]) for row in numbered)
 
 

@@ -86,7 +86,7 @@ def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
     keywords = write_toml(tmp_path)
     for jobs in ("1", "3"):
-        nbtext("train", "texts.txt", "--keywords", keywords, "-q", "-j", jobs, "-o", f"m{jobs}")
+        nbtext(f"train texts.txt --keywords {keywords} -q -j {jobs} -o m{jobs}")
     assert (tmp_path / "m1").read_bytes() == (tmp_path / "m3").read_bytes()
     (tmp_path / "l.tsv").write_text(
         "label\ttext\nsport\tsave the goal\nmoney\trates\nmoney\tbank rates\nsport\tsave\n"
@@ -143,16 +143,16 @@ def test_labeled_documents_join(nbtext: Any, tmp_path: Path) -> None:
     ] * 3
     (tmp_path / "l.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
     keywords = write_toml(tmp_path)
-    ask = ("train", "l.tsv", "--unlabeled", "texts.txt", "--keywords", keywords, "-o", "m")
-    nbtext(*ask).ok()
-    nbtext("train", "texts.txt", "--keywords", keywords, "-o", "alone").ok()
+    ask = f"train l.tsv --unlabeled texts.txt --keywords {keywords} -o m"
+    nbtext(ask).ok()
+    nbtext(f"train texts.txt --keywords {keywords} -o alone").ok()
     both, one = (load_model(str(tmp_path / name)) for name in ("m", "alone"))
     assert both.fitted_.calibration.temperature is not None
     assert one.fitted_.calibration.temperature is None
     total = both.counts_.statistics.n_documents - one.counts_.statistics.n_documents
     assert total == pytest.approx(12)
     (tmp_path / "l.tsv").write_text("label\ttext\nweather\tsave the goal\n")
-    nbtext(*ask).refused(1, "'weather' has no keywords")
+    nbtext(ask).refused(1, "'weather' has no keywords")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_wrong_files(nbtext: Any, tmp_path: Path, name: str, content: str, messa
     """One line names the file, what is wrong, and how to write it; no model is written."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
-    nbtext("train", "texts.txt", "--keywords", name, "-o", "m").refused(1, message)
+    nbtext(f"train texts.txt --keywords {name} -o m").refused(1, message)
     assert not (tmp_path / "m").exists()
 
 
@@ -227,7 +227,7 @@ def test_a_keyword_that_does_not_occur(nbtext: Any, tmp_path: Path) -> None:
     """It is named, without control characters."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     keywords = write_toml(tmp_path, {"money": ["bank", "un\u001bheard"], "sport": ["goal"]})
-    result = nbtext("train", "texts.txt", "--keywords", keywords, "-o", "m")
+    result = nbtext(f"train texts.txt --keywords {keywords} -o m")
     assert "occur in no document: un\\x1bheard" in result.err
     assert "\x1b" not in result.err
 
@@ -239,9 +239,7 @@ def test_keywords_of_characters(nbtext: Any, tmp_path: Path) -> None:
     texts = ["อาหารอร่อยมาก", "ร้านนี้อร่อยและถูก", "รสชาติแย่มาก", "บริการแย่", "อาหารไม่อร่อย", "เปิดวันนี้"]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
     keywords = write_toml(tmp_path, {"neg": ["แย่", "ไม่อร่อย"], "pos": ["อร่อย"]})
-    result = nbtext(
-        "train", "texts.txt", "--keywords", keywords, "--analyzer", "char", "-o", "m"
-    ).ok()
+    result = nbtext(f"train texts.txt --keywords {keywords} --analyzer char -o m").ok()
     assert "5 of 6 documents contain one" in result.err
     assert "only a part" not in result.err
     model = load_model(str(tmp_path / "m"))
@@ -270,12 +268,12 @@ def test_keywords_of_which_a_part_is_read(nbtext: Any, tmp_path: Path) -> None:
     """Single characters are not words by default, so "e-mail" is "mail": the message says so."""
     (tmp_path / "texts.txt").write_text("an e-mail of the bank\nthe mail\nred goal\n")
     keywords = write_toml(tmp_path, {"mail": ["e-mail", "bank"], "sport": ["goal"]})
-    ask = ("train", "texts.txt", "--keywords", keywords, "-o", "m")
+    ask = f"train texts.txt --keywords {keywords} -o m"
     assert (
         "only a part is read: e-mail as mail; to read every character, give --analyzer char"
-        in nbtext(*ask).err
+        in nbtext(ask).err
     )
-    result = nbtext(*ask, "--analyzer", "char_wb")
+    result = nbtext(f"{ask} --analyzer char_wb")
     assert (result.status, "a part" in result.err, "3 of 3 documents" in result.err) == (
         0,
         False,

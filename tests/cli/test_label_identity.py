@@ -63,9 +63,7 @@ def test_every_format_gives_the_same_labels(
         write_rows(tmp_path / f"t.{name}", rows)
         for kernel in ("", "off"):
             output = f"{name}{kernel}.joblib"
-            done = nbtext(
-                "train", f"t.{name}", "--skip-unlabeled", "-o", output, NBTEXT_KERNEL=kernel
-            ).ok()
+            done = nbtext(f"train t.{name} --skip-unlabeled -o {output}", NBTEXT_KERNEL=kernel).ok()
             n_missing = len(rows) - 2 * len(labels)
             assert f"skipped {n_missing}: without a label (--skip-unlabeled)" in done.err
             models[output] = (tmp_path / output).read_bytes()
@@ -168,10 +166,10 @@ def test_a_quoted_cell_after_blanks_is_quoted(
         ('five "5"', "b"),
     ] * 1
     (tmp_path / name).write_text("".join(separator.join(row) + "\n" for row in [*rows, *rows[1:]]))
-    nbtext("train", name, "-o", "m.joblib").ok()
+    nbtext(f"train {name} -o m.joblib").ok()
     model = TextClassifier.load(tmp_path / "m.joblib")
     assert model.fitted_.labels == ("a", "b")
-    assert set(nbtext("predict", name, "-m", "m.joblib").ok().out.split()) >= {"a", "b"}
+    assert set(nbtext(f"predict {name} -m m.joblib").ok().out.split()) >= {"a", "b"}
 
 
 def test_a_quote_after_blanks_that_is_not_closed_is_plain(
@@ -215,9 +213,9 @@ def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str
         import pyarrow.parquet
 
         pyarrow.parquet.write_table(pa.Table.from_pylist(written), tmp_path / name)
-    command = ("train", name, "--label-fields", "a,b,c", "-o", "m.joblib")
-    nbtext(*command).refused(1, "the document has no label", "--skip-unlabeled")
-    assert "multi-label: 20 documents, 3 labels" in nbtext(*command, "--skip-unlabeled").ok().err
+    command = f"train {name} --label-fields a,b,c -o m.joblib"
+    nbtext(command).refused(1, "the document has no label", "--skip-unlabeled")
+    assert "multi-label: 20 documents, 3 labels" in nbtext(f"{command} --skip-unlabeled").ok().err
 
 
 @pytest.mark.parametrize("kernel", ["", "off"])

@@ -72,7 +72,7 @@ def test_lists_of_labels_in_a_text(
     found = said(nbtext, [*labels, "a"], tmp_path)
     assert line in found
     assert f"--label-separator '{separator}' reads several labels" in found
-    typed = nbtext("train", "t.jsonl", "--label-separator", separator, "-o", "m.joblib").ok()
+    typed = nbtext(f"train t.jsonl --label-separator {separator} -o m.joblib").ok()
     assert "multi-label: 64 documents, 6 labels" in typed.err
     assert "look like" not in typed.err
 
@@ -145,9 +145,9 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
         command = ("evaluate", f"{name}.jsonl", way, "m.joblib" if way == "-m" else "p.jsonl")
         assert line.format(names[name]) in nbtext(*command).ok().err
         assert nbtext(*command, "-q").ok().err == ""
-    calibrate = ("calibrate", "m.joblib", "-o", "c.joblib")
-    nbtext(*calibrate, "some.jsonl").refused(1, "the model has no label 'Ham', 'junk'")
-    nbtext(*calibrate, "none.jsonl").refused(
+    calibrate = "calibrate m.joblib -o c.joblib"
+    nbtext(f"{calibrate} some.jsonl").refused(1, "the model has no label 'Ham', 'junk'")
+    nbtext(f"{calibrate} none.jsonl").refused(
         1, "none of the labels 'Spam', 'x\\x1b'; it has 'ham', 'spam'"
     )
     updated = nbtext("update m.joblib some.jsonl -o u.joblib").ok()
@@ -175,8 +175,8 @@ def test_a_label_that_is_never_predicted_may_be_rare(
     named.
     """
     (tmp_path / "t.csv").write_text("text,truth,guess\nx,a,a\ny,b,a\nz,a,a\n")
-    columns = ("--label-field", "truth", "--predicted-field", "guess")
-    assert "labels of the documents" not in nbtext("evaluate", "t.csv", *columns).ok().err
+    columns = "--label-field truth --predicted-field guess"
+    assert "labels of the documents" not in nbtext(f"evaluate t.csv {columns}").ok().err
     (tmp_path / "t.csv").write_text("text,truth,guess\nx,1,1.0\ny,2,2.0\nz,1,1.0\n")
     line = "the predictions have none of the labels of the documents: 1 (like 1.0); 2 (like 2.0); they have 1.0; 2.0\n"
-    assert line in nbtext("evaluate", "t.csv", *columns).ok().err
+    assert line in nbtext(f"evaluate t.csv {columns}").ok().err

@@ -39,7 +39,7 @@ def test_a_file_that_is_not_text_has_a_record_in_its_place(
     nbtext: Any, tree: Path, jobs: str
 ) -> None:
     """Outputs of nbtext and files about the folder are not documents; they are counted."""
-    ran = nbtext("predict", "td", "-m", "m", "--to", "jsonl", "-j", jobs, cwd=tree)
+    ran = nbtext(f"predict td -m m --to jsonl -j {jobs}", cwd=tree)
     records = ran.records
     assert [record["id"] for record in records] == [
         f"td/{name}" for name in ("a/1.txt", "a/2.png", "a/3.txt", "b/1.txt", "b/2.txt")

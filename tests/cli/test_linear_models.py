@@ -64,8 +64,8 @@ def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Pa
 
 def test_folds(nbtext: Any, letters: Path) -> None:
     """Cross-validation takes them like any model."""
-    options = ("--folds", "4", "--model", "nbsvm", "--max-features", "300", "--to", "json")
-    found = json.loads(nbtext("evaluate", str(letters / "train"), *options).out)
+    options = "--folds 4 --model nbsvm --max-features 300 --to json"
+    found = json.loads(nbtext(f"evaluate {letters}/train {options}").out)
     assert (found["documents"], found["accuracy"] > 0.85) == (336, True)
 
 
@@ -141,18 +141,8 @@ def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
 
 def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """And no estimate, which the summary says."""
-    options = (
-        "train",
-        str(letters / "train"),
-        "--model",
-        "nbsvm",
-        "--no-calibrate",
-        "--C",
-        "1",
-        "-o",
-        "m",
-    )
-    result = nbtext(*options)
+    options = f"train {letters}/train --model nbsvm --no-calibrate --C 1 -o m"
+    result = nbtext(options)
     assert result.err.endswith(
         "; C 1; no estimate without calibration (nbtext evaluate --folds gives one)\n"
     )
@@ -170,7 +160,7 @@ def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: st
         json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12)
     )
     (tmp_path / "texts.jsonl").write_text(lines)
-    result = nbtext("train", "texts.jsonl", "--model", model, "--idf", idf, "-o", "m")
+    result = nbtext(f"train texts.jsonl --model {model} --idf {idf} -o m")
     assert (result.status, result.err.count("\n")) == (0, 1)
     found = json.loads(nbtext("predict - -m m --to jsonl", input=b"one\n").out)
     assert 0 < found["probability"] <= 1
@@ -179,10 +169,10 @@ def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: st
 @pytest.mark.parametrize("model", ["nbsvm", "logistic"])
 def test_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path, model: str) -> None:
     """NumPy and SciPy fit the model, and give the same labels."""
-    options = ("train", str(letters / "train"), "--model", model, "--weighting", "tfidf", "-o")
-    result = nbtext(*options, "plain", NBTEXT_KERNEL="off")
+    options = f"train {letters}/train --model {model} --weighting tfidf -o"
+    result = nbtext(f"{options} plain", NBTEXT_KERNEL="off")
     assert (result.status, result.err.count("\n")) == (0, 1)
-    assert nbtext(*options, "compiled").status == 0
+    assert nbtext(f"{options} compiled").status == 0
     found = [
         json.loads(nbtext(f"evaluate {letters}/test -m {name} --to json").out)
         for name in ("plain", "compiled")
@@ -198,8 +188,8 @@ def test_the_bytes_do_not_depend_on_the_threads_of_blas(
     """OpenBLAS adds up the products of long vectors in one part for each of its threads."""
     models = [tmp_path / f"{n_threads}.joblib" for n_threads in (1, 2)]
     for n_threads, path in enumerate(models, 1):
-        command = ("train", str(letters / "train"), "-o", str(path), "--model", model)
-        assert nbtext(*command, OPENBLAS_NUM_THREADS=str(n_threads)).status == 0
+        command = f"train {letters}/train -o {path} --model {model}"
+        assert nbtext(command, OPENBLAS_NUM_THREADS=str(n_threads)).status == 0
     assert models[0].read_bytes() == models[1].read_bytes()
 
 

@@ -59,8 +59,8 @@ def test_header_as_typed(nbtext: Any, tmp_path: Path) -> None:
     out = nbtext("predict - -m m --to header", input=mail).out
     assert re.fullmatch(r"X-Nbtext-Label: spam; probability=0\.\d{6}\n", out)
     empty = b"From: a@example.org\nTo: b\n\n\n"
-    known = ("--min-known", "0.5")
-    out = nbtext("predict", "-", "-m", "m", "--to", "header", *known, input=empty).out
+    known = "--min-known 0.5"
+    out = nbtext(f"predict - -m m --to header {known}", input=empty).out
     assert re.fullmatch(r'X-Nbtext-Label: ; reason="[^"\n]*known[^"\n]*"\n', out)
     for option in (("--coverage", "0.9"), ("--top-k", "2")):
         nbtext("predict", "-", "-m", "m", "--to", "header", *option, input=mail).refused(

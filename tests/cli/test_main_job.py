@@ -197,7 +197,7 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         ("shuffled", {"TZ": "UTC+12", "LC_ALL": "C"}, "7"),
     ]
     for number, (source, environment, jobs) in enumerate(sources):
-        nbtext("train", source, "-j", jobs, "-o", f"{number}.joblib", **environment).ok()
+        nbtext(f"train {source} -j {jobs} -o {number}.joblib", **environment).ok()
     models = [(tmp_path / f"{number}.joblib").read_bytes() for number in range(len(sources))]
     rows = models[3:5]
     files = models[:3] + models[5:]
@@ -228,10 +228,10 @@ def test_several_labels_with_and_without_the_kernel(
     outputs = []
     linear = []
     for kernel in ("require", "off"):
-        options = ("--model", "svm", "--C", "1", "-q", "-o", f"{kernel}.svm")
-        nbtext("train", "train.jsonl", *options, NBTEXT_KERNEL=kernel).ok()
-        command = ("predict", "test.jsonl", "-m", f"{kernel}.svm", "--to", "jsonl")
-        asked = nbtext(*command, NBTEXT_KERNEL=kernel)
+        options = f"--model svm --C 1 -q -o {kernel}.svm"
+        nbtext(f"train train.jsonl {options}", NBTEXT_KERNEL=kernel).ok()
+        command = f"predict test.jsonl -m {kernel}.svm --to jsonl"
+        asked = nbtext(command, NBTEXT_KERNEL=kernel)
         linear.append(
             [list(json.loads(line)["scores"].values()) for line in asked.out.splitlines()]
         )

@@ -56,32 +56,20 @@ def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
     letters.
     """
     nbtext(
-        "train",
-        str(letters / "train"),
-        str(letters / "test"),
-        "--keep-sample",
-        "500",
-        "-o",
-        "m.joblib",
+        f"train {letters}/train {letters}/test --keep-sample 500 -o m.joblib",
     ).ok()
     nbtext(
-        "train",
-        str(letters / "train"),
-        str(letters / "test"),
-        "--model",
-        "bernoulli",
-        "-o",
-        "o.joblib",
+        f"train {letters}/train {letters}/test --model bernoulli -o o.joblib",
     ).ok()
     for suffix in ("npz", "svmlight", "mtx"):
-        nbtext("vectorize", str(letters / "test"), "--like", "m.joblib", "-o", f"x.{suffix}").ok()
+        nbtext(f"vectorize {letters}/test --like m.joblib -o x.{suffix}").ok()
     return tmp_path
 
 
 def test_no_command_is_left_out(nbtext: Any) -> None:
     """Each command with a SOURCE is in the walk."""
     commands = set(re.findall(r"^  ([a-z]+) ", nbtext("--help").ok().out, re.MULTILINE))
-    with_source = {name for name in commands if "SOURCE..." in nbtext(name, "-h").out[:200]}
+    with_source = {name for name in commands if "SOURCE..." in nbtext(f"{name} -h").out[:200]}
     assert with_source - REFUSED == set(JOBS) - DELETED
 
 
@@ -132,14 +120,12 @@ def test_a_model_of_a_matrix_is_that_of_its_texts(
     ).ok()
     assert (tmp_path / "matrix.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
     test = str(letters / "test")
-    nbtext("vectorize", test, "--like", "texts.joblib", "-o", "a.npz").ok()
-    nbtext("vectorize", test, "--like", "x.npz", "-o", "b.npz").ok()
+    nbtext(f"vectorize {test} --like texts.joblib -o a.npz").ok()
+    nbtext(f"vectorize {test} --like x.npz -o b.npz").ok()
     if not model:  # linear models round what they store
         assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    expected = nbtext("predict", test, "-m", "texts.joblib", "--to", "jsonl").ok().out
-    assert_alike(
-        nbtext("predict", "a.npz", "-m", "texts.joblib", "--to", "jsonl").ok().out, expected
-    )
+    expected = nbtext(f"predict {test} -m texts.joblib --to jsonl").ok().out
+    assert_alike(nbtext("predict a.npz -m texts.joblib --to jsonl").ok().out, expected)
 
 
 @pytest.mark.parametrize("suffix", ["svmlight", "mtx"])
@@ -185,12 +171,8 @@ def test_columns_with_numbers(
 
 def test_a_review_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
     """The documents that it finds are those that it finds in the texts."""
-    of_texts = nbtext("review", "x.npz", "--to", "jsonl").ok().out.splitlines()
-    found = (
-        nbtext("review", "x.svmlight", "--to", "jsonl", PYTHONWARNINGS="ignore")
-        .ok()
-        .out.splitlines()
-    )
+    of_texts = nbtext("review x.npz --to jsonl").ok().out.splitlines()
+    found = nbtext("review x.svmlight --to jsonl", PYTHONWARNINGS="ignore").ok().out.splitlines()
     assert len(found) == len(of_texts) > 0
 
 
@@ -205,7 +187,7 @@ def test_a_declared_width_is_that_of_the_model(nbtext: Any, project: Path, comma
     )
     (project / "x.svmlight").write_text("0 1:1\n1 3:2\n")
     (project / "c.svmlight").write_text("0 1:1 5:1\n1 2:1 3:1\n" * 4)
-    nbtext("train", "c.svmlight", "-o", "c.joblib", PYTHONWARNINGS="ignore").ok()
+    nbtext("train c.svmlight -o c.joblib", PYTHONWARNINGS="ignore").ok()
     done = nbtext(*command.split())
     assert (done.status, "3 columns without names, and the model has" in done.err) == (1, True)
     nbtext(*command.replace(".mtx", ".svmlight").split(), PYTHONWARNINGS="ignore").ok()
@@ -214,15 +196,10 @@ def test_a_declared_width_is_that_of_the_model(nbtext: Any, project: Path, comma
 def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
     """It is trained on svmlight, updated by it, and predicts it."""
     quiet = {"PYTHONWARNINGS": "ignore"}
-    nbtext("train", "x.svmlight", "-o", "n.joblib", **quiet).ok()
-    nbtext("update", "n.joblib", "x.svmlight", "-o", "u.joblib", **quiet).ok()
-    nbtext("forget", "u.joblib", "x.svmlight", "-o", "f.joblib", **quiet).ok()
-    assert (
-        nbtext("evaluate", "x.svmlight", "-m", "n.joblib", "--to", "json", **quiet)
-        .ok()
-        .json["accuracy"]
-        > 0.95
-    )
+    nbtext("train x.svmlight -o n.joblib", **quiet).ok()
+    nbtext("update n.joblib x.svmlight -o u.joblib", **quiet).ok()
+    nbtext("forget u.joblib x.svmlight -o f.joblib", **quiet).ok()
+    assert nbtext("evaluate x.svmlight -m n.joblib --to json", **quiet).ok().json["accuracy"] > 0.95
 
 
 @pytest.mark.parametrize(
@@ -261,8 +238,8 @@ def test_what_a_matrix_cannot_do(
     nbtext: Any, letters: Path, project: Path, command: str, says: str
 ) -> None:
     """It is refused in one line with the reason."""
-    nbtext("vectorize", str(letters / "test"), "--ngrams", "1,2", "-o", "two.npz").ok()
-    nbtext("train", "two.npz", "-o", "two.joblib").ok()
+    nbtext(f"vectorize {letters}/test --ngrams 1,2 -o two.npz").ok()
+    nbtext("train two.npz -o two.joblib").ok()
     (project / "weights.svmlight").write_text("0 1:0.5 3:0.25\n1 2:0.5\n")
     (project / "wide.svmlight").write_text("0 1:1 99999:1\n")
     done = nbtext(*command.split())
@@ -283,15 +260,13 @@ def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path
         for n in range(60)
     ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
-    nbtext("train", "t.jsonl", "--max-model-bytes", "20KB", "-o", "s.joblib").ok()
+    nbtext("train t.jsonl -o m.joblib").ok()
+    nbtext("train t.jsonl --max-model-bytes 20KB -o s.joblib").ok()
     for model in ("m.joblib", "s.joblib"):
         for suffix in ("npz", "svmlight"):
-            nbtext("vectorize", "t.jsonl", "--like", model, "-o", f"x.{suffix}").ok()
+            nbtext(f"vectorize t.jsonl --like {model} -o x.{suffix}").ok()
             found = [
-                nbtext("evaluate", source, "-m", model, "--to", "json", PYTHONWARNINGS="ignore")
-                .ok()
-                .out
+                nbtext(f"evaluate {source} -m {model} --to json", PYTHONWARNINGS="ignore").ok().out
                 for source in ("t.jsonl", f"x.{suffix}")
             ]
             assert_alike(*found)
@@ -302,8 +277,8 @@ def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> No
     folders = [str(letters / "train"), str(letters / "test")]
     nbtext("train", *folders, "-o", "texts.joblib").ok()
     for name, folder in zip("ab", folders, strict=True):
-        nbtext("vectorize", folder, "-o", f"{name}.npz").ok()
-    nbtext("train", "a.npz", "b.npz", "-o", "matrices.joblib").ok()
+        nbtext(f"vectorize {folder} -o {name}.npz").ok()
+    nbtext("train a.npz b.npz -o matrices.joblib").ok()
     nbtext("train", folders[0], "b.npz", "-j", "2", "-o", "mixed.joblib").ok()
     assert (tmp_path / "matrices.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
     figures = [
@@ -328,9 +303,7 @@ def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> No
 def test_broken_svmlight(nbtext: Any, tmp_path: Path, content: bytes) -> None:
     """One line names the file."""
     (tmp_path / "x.svmlight").write_bytes(content)
-    nbtext("train", "x.svmlight", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(
-        1, "x.svmlight"
-    )
+    nbtext("train x.svmlight -o m.joblib", PYTHONWARNINGS="ignore").refused(1, "x.svmlight")
 
 
 @pytest.mark.parametrize(
@@ -346,21 +319,19 @@ def test_broken_svmlight(nbtext: Any, tmp_path: Path, content: bytes) -> None:
 def test_broken_matrix_market(nbtext: Any, tmp_path: Path, content: bytes) -> None:
     """One line names the file; a header that claims much allocates nothing."""
     (tmp_path / "x.mtx").write_bytes(content)
-    nbtext("train", "x.mtx", "--label", "a", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(
-        1, "x.mtx"
-    )
+    nbtext("train x.mtx --label a -o m.joblib", PYTHONWARNINGS="ignore").refused(1, "x.mtx")
 
 
 def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """A given vocabulary is selected from, as by `train`."""
     words = ["noise", "permit", "street", "trash", "zzz"]
     (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
-    features = ("--vocabulary", "words.txt", "--max-features", "2")
-    nbtext("vectorize", str(letters / "train"), *features, "-o", "x.mtx").ok()
-    nbtext("train", str(letters / "train"), *features, "-o", "m.joblib").ok()
+    features = "--vocabulary words.txt --max-features 2"
+    nbtext(f"vectorize {letters}/train {features} -o x.mtx").ok()
+    nbtext(f"train {letters}/train {features} -o m.joblib").ok()
     assert (tmp_path / "x.mtx").read_text().splitlines()[2].split()[1] == "2"
-    nbtext("vectorize", str(letters / "train"), *features, "-o", "x.npz").ok()
-    nbtext("train", "x.npz", "-o", "n.joblib").ok()
+    nbtext(f"vectorize {letters}/train {features} -o x.npz").ok()
+    nbtext("train x.npz -o n.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "n.joblib").read_bytes()
 
 

@@ -14,8 +14,8 @@ MAIL = b"From: ada@example.org\nSubject: win a prize\n\nwin cash now\nprize\n"
 def folder(nbtext: Any, tmp_path: Path) -> Path:
     """A folder with a table of unusual columns, and a model of it."""
     (tmp_path / "a.csv").write_text(TABLE)
-    fields = ("--text-field", "body", "--label-field", "queue")
-    nbtext("train", "a.csv", *fields, "--keep-sample", "99", "-o", "m").ok()
+    fields = "--text-field body --label-field queue"
+    nbtext(f"train a.csv {fields} --keep-sample 99 -o m").ok()
     return tmp_path
 
 
@@ -90,9 +90,9 @@ def test_separate_fields_of_sources_without_fields_are_remembered(
 def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> None:
     import joblib
 
-    keep = ("--keep-sample", "99")
+    keep = "--keep-sample 99"
     (folder / "b.csv").write_text("label,text\nham,lunch\nspam,prize\n")
-    nbtext("train", "b.csv", *keep, "-o", "other").ok()
+    nbtext(f"train b.csv {keep} -o other").ok()
     nbtext("merge m other -o both").ok()
     nbtext("merge m m -o twice").ok()
     both, other, twice, one = (
@@ -166,8 +166,8 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
     for name in ("d/ham/1.txt", "d/ham/old/2.txt", "d/spam/3.txt", "d/spam/3.bak", "d/draft/4.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(f"word{name[-5]} same")
-    options = ("--exclude", "*.bak", "--exclude", "ham/old", "--exclude", "draft/")
-    out = nbtext("predict", "d", "-m", "m", *options)
+    options = "--exclude *.bak --exclude ham/old --exclude draft/"
+    out = nbtext(f"predict d -m m {options}")
     assert [line.split("\t")[0] for line in out.out.splitlines()] == ["d/ham/1.txt", "d/spam/3.txt"]
     assert "skipped 3: excluded by --exclude" in out.err
     nbtext("predict d -m m --exclude *").refused(
@@ -240,9 +240,9 @@ def test_a_table_from_a_pipe_is_read_like_the_file(nbtext: Any, folder: Path, ca
     """The columns of the model in its first line tell that it is a table."""
     name = "t.tsv" if case == "tsv" else "t.csv"
     (folder / name).write_text(STREAMS[case])
-    ask = ("predict", "-m", "m", "--to", "jsonl")
-    records = nbtext(*ask, name).records
-    ran = nbtext(*ask, "-", input=STREAMS[case].encode())
+    ask = "predict -m m --to jsonl"
+    records = nbtext(f"{ask} {name}").records
+    ran = nbtext(f"{ask} -", input=STREAMS[case].encode())
     said = "nbtext: warning: standard input: read as a table with the columns body; "
     assert ran.status == 0 and ran.err.partition("give")[0] == said * (case == "without labels")
     assert [json.loads(line) | {"id": ""} for line in ran.out.splitlines()] == [

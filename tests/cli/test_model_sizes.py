@@ -40,9 +40,7 @@ def test_commands_that_need_no_counts(nbtext: Any, letters: Path, models: tuple[
     tell.
     """
     model, kept = models
-    found, expected = (
-        nbtext("inspect", each, "--word", "parking", "--to", "json").json for each in models
-    )
+    found, expected = (nbtext(f"inspect {each} --word parking --to json").json for each in models)
     assert (found["documents"], found["occurrences"]) == (expected["documents"], None)
     assert [each["documents"] for each in found["labels"]] == [
         each["documents"] for each in expected["labels"]
@@ -56,10 +54,8 @@ def test_commands_that_need_no_counts(nbtext: Any, letters: Path, models: tuple[
         }, label
     assert "336 documents" in nbtext(f"inspect {model} --to table").ok().out
     assert "–" in nbtext(f"inspect {model} --word parking --to table").ok().out
-    assert nbtext("diff", model, kept, "--to", "json").json["moves"] == []
-    compared = nbtext(
-        "compare", str(letters / "test"), "-m", model, "-m", kept, "--to", "json"
-    ).json
+    assert nbtext(f"diff {model} {kept} --to json").json["moves"] == []
+    compared = nbtext(f"compare {letters}/test -m {model} -m {kept} --to json").json
     assert compared["models"][0]["documents"] == compared["models"][1]["documents"] == 336
 
 
@@ -123,19 +119,19 @@ def test_a_model_that_is_small_enough(nbtext: Any, letters: Path, tmp_path: Path
 
 def test_an_impossible_size(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """It is refused with the smallest possible one, and nothing is written."""
-    command = ("train", str(letters / "train"), "-q", "-o", "m", "--max-model-bytes")
-    refused = nbtext(*command, "1KB").refused(
+    command = f"train {letters}/train -q -o m --max-model-bytes"
+    refused = nbtext(f"{command} 1KB").refused(
         2, "--max-model-bytes: 1,000 bytes are too few", "allow "
     )
     smallest = refused.err.split("allow ")[1].split(" ")[0].replace(",", "")
     assert not (tmp_path / "m").exists()
-    nbtext(*command, smallest).ok()
+    nbtext(f"{command} {smallest}").ok()
     assert (tmp_path / "m").stat().st_size <= int(smallest)
-    nbtext(*command, "many").refused(
+    nbtext(f"{command} many").refused(
         2, "'many' is not a size; write 300KB, 2MB or a number of bytes"
     )
-    nbtext(*command, "0").refused(2, "--max-model-bytes")
-    nbtext(*command, "20KB", "--keep-sample", "5").refused(2, "a smaller model holds no counts")
+    nbtext(f"{command} 0").refused(2, "--max-model-bytes")
+    nbtext(f"{command} 20KB --keep-sample 5").refused(2, "a smaller model holds no counts")
 
 
 def test_a_smaller_model_cannot_grow(nbtext: Any, letters: Path) -> None:
@@ -156,8 +152,8 @@ def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> Non
     calibration.
     """
     nbtext(f"train {letters}/train --model nbsvm -o full -q").ok()
-    command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB")
-    said = nbtext(*command, "--documents", str(letters / "test")).ok().err
+    command = "export full -o small.joblib --max-model-bytes 12KB"
+    said = nbtext(f"{command} --documents {letters}/test").ok().err
     accuracy = nbtext(f"evaluate {letters}/test -m small.joblib --to json").json["accuracy"]
     in_full = nbtext(f"evaluate {letters}/test -m full --to json").json["accuracy"]
     assert said.endswith(f"estimated accuracy {accuracy:.4f} ({in_full:.4f} in full)\n")
@@ -176,20 +172,20 @@ def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: P
     at all.
     """
     nbtext(f"train {letters}/train --model svm -o full -q").ok()
-    command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB", "--documents")
+    command = "export full -o small.joblib --max-model-bytes 12KB --documents"
     (tmp_path / "lists.jsonl").write_text(
         '{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii"
     )
-    nbtext(*command, "lists.jsonl").refused(
+    nbtext(f"{command} lists.jsonl").refused(
         1, "lists.jsonl:1: the document has 2 labels (noise, trash)"
     )
     (tmp_path / "new.csv").write_text("text,label\na noise,new\n", encoding="ascii")
-    nbtext(*command, "new.csv").refused(1, "the model has no label 'new'")
+    nbtext(f"{command} new.csv").refused(1, "the model has no label 'new'")
     (tmp_path / "empty.csv").write_text("text,label\n", encoding="ascii")
-    nbtext(*command, "empty.csv").refused(1, "--documents has no labeled documents")
+    nbtext(f"{command} empty.csv").refused(1, "--documents has no labeled documents")
     assert not (tmp_path / "small.joblib").exists()
     (tmp_path / "unknown.csv").write_text("text,label\nzyzzyva,noise\n", encoding="ascii")
-    assert "estimated accuracy 0.0000 (0.0000 in full)" in nbtext(*command, "unknown.csv").ok().err
+    assert "estimated accuracy 0.0000 (0.0000 in full)" in nbtext(f"{command} unknown.csv").ok().err
     nbtext(f"predict {letters}/test -m small.joblib --to jsonl").ok()
 
 

@@ -55,8 +55,8 @@ def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_jsonl(folder / f"{name}.jsonl", texts)
         write_csv(folder / f"{name}.csv", texts)
     nbtext("train train.jsonl -o m", cwd=folder).ok()
-    options = ("--label-field", "topics", "--label-separator", "|")
-    nbtext("train", "train.csv", *options, "-o", "c", cwd=folder).ok()
+    options = "--label-field topics --label-separator |"
+    nbtext(f"train train.csv {options} -o c", cwd=folder).ok()
     return folder
 
 
@@ -246,17 +246,17 @@ def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
     header.
     """
     (folder / "t.txt").write_text("dog cat soup bread\n")
-    command = ("predict", "t.txt", "--input-format", "lines")
-    row = nbtext(*command, "-m", "c").out.rstrip("\n").split("\t")
+    command = "predict t.txt --input-format lines"
+    row = nbtext(f"{command} -m c").out.rstrip("\n").split("\t")
     assert set(row[1].split("|")) == {"animals", "food"}
     assert len(row[2].split("|")) == 2
     (folder / "empty.txt").write_text("")
     empty = nbtext("predict empty.txt --input-format lines -m c --to csv")
     assert empty.out == "id,labels,probabilities\n"
-    nbtext(*command, "-m", "m", "--to", "fasttext").refused(
+    nbtext(f"{command} -m m --to fasttext").refused(
         2, "the label 'cities & towns' is empty or contains a space"
     )
-    header = nbtext(*command, "-m", "m", "--to", "header")
+    header = nbtext(f"{command} -m m --to header")
     assert "a mail header can hold one label, and the model is a multi-label model" in header.err
 
 
@@ -295,11 +295,11 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     """Multi-label models are compared by micro F1, and by the documents with exactly the right
     labels.
     """
-    options = ("--label-field", "topics", "--label-separator", "|")
+    options = "--label-field topics --label-separator |"
     (folder / "half.csv").write_text(
         "".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40])
     )
-    nbtext("train", "half.csv", *options, "-o", "h").ok()
+    nbtext(f"train half.csv {options} -o h").ok()
     done = nbtext(
         "compare test.csv -m h -m c --to json --report p.html",
     ).ok()

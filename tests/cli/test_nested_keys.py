@@ -50,18 +50,14 @@ def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) ->
     nbtext("train", "flat.jsonl", *NESTED, "-o", "flat.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "flat.joblib").read_bytes()
     assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("apple", "banana")
-    predicted = (
-        nbtext("predict", name, "-m", "m.joblib", "--id-field", "meta.id", "--to", "jsonl")
-        .ok()
-        .records
-    )
+    predicted = nbtext(f"predict {name} -m m.joblib --id-field meta.id --to jsonl").ok().records
     assert [(record["id"], record["label"]) for record in predicted] == [
         (f"d{number}", label) for number, (_, label) in enumerate(LETTERS)
     ]
-    assert nbtext("evaluate", name, "-m", "m.joblib", "--to", "json").ok().json["accuracy"] == 1
+    assert nbtext(f"evaluate {name} -m m.joblib --to json").ok().json["accuracy"] == 1
     folds = ("--folds", "5", "--group-field", "meta.who", "--to", "json")
     assert nbtext("evaluate", name, *NESTED, *folds).ok().json["documents"] == len(LETTERS)
-    added = nbtext("predict", name, "-m", "m.joblib", "--add-columns", "-o", f"added.{name}").ok()
+    added = nbtext(f"predict {name} -m m.joblib --add-columns -o added.{name}").ok()
     assert added.err == ""
 
 
@@ -133,14 +129,14 @@ def test_documents_without_a_text_are_left_out(
     write_rows(tmp_path / "full.csv", FULL_ROWS)
     write_rows(tmp_path / name, [*FULL_ROWS[:7], *EMPTY_ROWS, *FULL_ROWS[7:]])
     nbtext("train full.csv -o full.joblib").ok()
-    done = nbtext("train", name, "--skip-empty", "-o", "m.joblib").ok()
+    done = nbtext(f"train {name} --skip-empty -o m.joblib").ok()
     assert "skipped 3: without a text (--skip-empty)" in done.err
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "full.joblib").read_bytes()
     for way in (("-m", "m.joblib"), ("--folds", "4")):
         result = nbtext("evaluate", name, *way, "--skip-empty", "--to", "json").ok()
         assert result.json["documents"] == len(FULL_ROWS)
         assert "skipped 3: without a text (--skip-empty)" in result.err
-    predicted = nbtext("predict", name, "-m", "m.joblib", "--to", "jsonl").ok().records
+    predicted = nbtext(f"predict {name} -m m.joblib --to jsonl").ok().records
     assert [not record.get("known") for record in predicted] == [
         7 <= row < 10 for row in range(len(FULL_ROWS) + 3)
     ]
@@ -168,10 +164,10 @@ def test_a_missing_key_is_no_text(nbtext: Callable[..., Any], tmp_path: Path) ->
         *({"title": "x", **row} for row in FULL_ROWS),
     ]
     write_rows(tmp_path / "t.jsonl", rows)
-    fields = ("--text-field", "title,text")
+    fields = "--text-field title,text"
     assert (
         "skipped 1: without a text"
-        in nbtext("train", "t.jsonl", *fields, "--skip-empty", "-o", "m.joblib").ok().err
+        in nbtext(f"train t.jsonl {fields} --skip-empty -o m.joblib").ok().err
     )
 
 

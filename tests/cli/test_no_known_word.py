@@ -32,14 +32,14 @@ def test_estimates_agree_on_texts_without_a_known_word(
     """
     data = write_csv(tmp_path / "t.csv", make_texts(240))
     out = str(tmp_path / "m")
-    trained = nbtext("train", data, "--model", model, "-o", out).err
+    trained = nbtext(f"train {data} --model {model} -o {out}").err
     assert "accuracy 0.83" in trained
-    folds = nbtext("evaluate", data, "--folds", "5", "--model", model, "--to", "json").json
+    folds = nbtext(f"evaluate {data} --folds 5 --model {model} --to json").json
     new = write_csv(
         tmp_path / "new.csv",
         [(text.replace("unheard", "new"), label) for text, label in make_texts(240)],
     )
-    held_out = nbtext("evaluate", new, "-m", out, "--to", "json").json
+    held_out = nbtext(f"evaluate {new} -m {out} --to json").json
     for found in (folds, held_out):
         assert (found["unanswered"], found["accuracy"]) == (0, pytest.approx(5 / 6, abs=0.01))
     for how in (("--folds", "5", "--model", model), ("-m", out)):
@@ -51,19 +51,19 @@ def test_estimates_agree_on_texts_without_a_known_word(
 def test_min_known(nbtext: Any, tmp_path: Path) -> None:
     """No label unless the model knows at least this share of the tokens; the record says why."""
     data = write_csv(tmp_path / "t.csv", make_texts(240))
-    nbtext("train", data, "-o", "m").ok()
+    nbtext(f"train {data} -o m").ok()
     lines = b"apple zzz\napple pear plum zzz\nzzz\n"
-    command = ("predict", "-", "-m", "m", "--to", "jsonl")
-    free = nbtext(*command, input=lines)
+    command = "predict - -m m --to jsonl"
+    free = nbtext(command, input=lines)
     assert [json.loads(line)["label"] for line in free.out.splitlines()] == ["fruit"] * 3
     assert json.loads(free.out.splitlines()[2])["known"] == 0
-    careful = nbtext(*command, "--min-known", "0.6", input=lines)
+    careful = nbtext(f"{command} --min-known 0.6", input=lines)
     found = [json.loads(line) for line in careful.out.splitlines()]
     assert [each["label"] for each in found] == [None, "fruit", None]
     assert found[0]["reason"] == "the share 0.500000 of the tokens is known, below 0.6"
     assert found[2]["reason"] == "the share 0.000000 of the tokens is known, below 0.6"
     assert found[2]["scores"] == json.loads(free.out.splitlines()[2])["scores"]
-    nbtext(*command, "--min-known", "2", input=lines).refused(2, "--min-known")
+    nbtext(f"{command} --min-known 2", input=lines).refused(2, "--min-known")
 
 
 def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
@@ -76,10 +76,10 @@ def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
         nbtext(f"train {data} --model {model} -o {out}").ok()
         folds = nbtext(f"evaluate {data} --folds 5 --model {model} --to json").json
         assert folds["micro_f1"] > 0.85
-        ask = ("predict", "-", "-m", out, "--to", "jsonl")
-        answer = nbtext(*ask, input=b"zzz\n").json
+        ask = f"predict - -m {out} --to jsonl"
+        answer = nbtext(ask, input=b"zzz\n").json
         assert answer["labels"][0] == "thing"
-        withheld = nbtext(*ask, "--min-known", "0.1", input=b"zzz\n").json
+        withheld = nbtext(f"{ask} --min-known 0.1", input=b"zzz\n").json
         assert withheld["labels"] == []
         assert "below 0.1" in withheld["reason"]
         classifier = TextClassifier.load(out)

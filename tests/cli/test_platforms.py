@@ -154,14 +154,14 @@ def test_paths_with_drive_letters_and_line_ends_of_windows(
     Path(table).write_bytes(TABLE.replace("\n", "\r\n").encode())
     Path("plain.csv").write_text(TABLE)
     for source, name in ((table, model), ("plain.csv", "m")):
-        assert nbtext("train", source, "-o", name).status == 0
+        assert nbtext(f"train {source} -o {name}").status == 0
     assert Path(model).read_bytes() == Path("m").read_bytes()
     rows = nbtext(f"predict {table} -m {model} --to jsonl").records
     assert [row["id"] for row in rows] == [f"{table}:{line}" for line in (2, 4, 5, 6)]
     assert [row["label"] for row in rows] == ["trash", "parking"] * 2
     changed = "E:\\out.csv"
-    options = ("--add-columns", "--column-prefix", "predicted_", "-o", changed)
-    assert nbtext("predict", table, "-m", model, *options).status == 0
+    options = f"--add-columns --column-prefix predicted_ -o {changed}"
+    assert nbtext(f"predict {table} -m {model} {options}").status == 0
     assert Path(changed).read_bytes().count(b"\r\n") == TABLE.count("\n")
     assert nbtext(f"evaluate {table} -m {model}").status == 0
     wrong = nbtext("predict", "F:\\missing.csv", "-m", model)

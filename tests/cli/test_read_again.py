@@ -74,7 +74,7 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path) 
     exact = ["--smoothing", "0.5", "--no-calibrate"]
     nbtext("train", "a", "--model", "complement", *exact, "-o", "c")
     nbtext("train", train, "--model", "complement", *prior, *exact, "-o", "d")
-    answers = [nbtext("predict", str(letters / "test"), "-m", name).out for name in "cd"]
+    answers = [nbtext(f"predict {letters}/test -m {name}").out for name in "cd"]
     assert answers[0] == answers[1]
     nbtext(f"train {train} --model gaussian -o e")
     assert "smoothing 1\n" in nbtext("train e --model multinomial -o f").err

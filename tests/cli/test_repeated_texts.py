@@ -19,17 +19,16 @@ def test_commands(nbtext: Any, tmp_path: Path) -> None:
     says that they are in one fold.
     """
     source = write(tmp_path / "t.csv", *three_texts(1))
-    trained = nbtext("train", source, "-o", "m.joblib")
+    trained = nbtext(f"train {source} -o m.joblib")
     assert "1,497 duplicates left out together); accuracy 0.1827 for new texts, 0.6" in trained.err
     assert " if texts repeat as they do here" in trained.err
-    record = nbtext("evaluate", source, "--folds", "10", "--to", "json").json
+    record = nbtext(f"evaluate {source} --folds 10 --to json").json
     assert record["duplicates"] == 1497
     assert record["accuracy"] < 0.4
-    table = nbtext("evaluate", source, "--folds", "10", "--to", "table").out
+    table = nbtext(f"evaluate {source} --folds 10 --to table").out
     assert "1,497 of them repeat another text; equal texts are in one fold" in table
     rows = dict(
-        line.split("\t")[:2]
-        for line in nbtext("evaluate", source, "--folds", "10").out.splitlines()
+        line.split("\t")[:2] for line in nbtext(f"evaluate {source} --folds 10").out.splitlines()
     )
     assert rows["duplicates"] == "1497"
 

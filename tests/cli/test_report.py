@@ -11,11 +11,11 @@ def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_p
     """The result is that without --report; the page is one file with the same bytes for any number
     of threads.
     """
-    arguments = ("evaluate", str(letters / "test"), "-m", model)
-    plain = nbtext(*arguments)
+    arguments = f"evaluate {letters}/test -m {model}"
+    plain = nbtext(arguments)
     pages = []
     for jobs in ("1", "2"):
-        result = nbtext(*arguments, "--report", "page.html", "-j", jobs)
+        result = nbtext(f"{arguments} --report page.html -j {jobs}")
         assert (result.status, result.out, result.err) == (0, plain.out, "")
         assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
         pages.append((tmp_path / "page.html").read_bytes())
@@ -120,7 +120,7 @@ def test_of_predictions_made_before(
 ) -> None:
     """With names and texts; curves of every label where its probabilities are known."""
     source = str(letters / "test")
-    nbtext("predict", source, "-m", model, "--to", form, "-o", "answers").ok()
+    nbtext(f"predict {source} -m {model} --to {form} -o answers").ok()
     nbtext(f"evaluate {source} --predictions answers --report page.html").ok()
     text = said(tmp_path / "page.html")
     assert ("Curves are not shown" in text) is not has_curves

@@ -82,10 +82,8 @@ def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> Non
 def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
     """It is refused in one line, as for other linear models; `inspect` shows the parts."""
     source = str(few / "train")
-    views = ("--view", "word:1,2", "--view", "char_wb:1,3")
-    nbtext(
-        "train", source, "--model", "stacked", *views, "--weighting", "binary-l2", "-o", "m"
-    ).ok()
+    views = "--view word:1,2 --view char_wb:1,3"
+    nbtext(f"train {source} --model stacked {views} --weighting binary-l2 -o m").ok()
     for command in (
         ["update", source, "-m", "m"],
         ["forget", source, "-m", "m"],
@@ -124,14 +122,11 @@ def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
     """
     lines = "".join(f'{{"text": "red apple {i}!", "label": "{"ab"[i % 2]}"}}\n' for i in range(40))
     (tmp_path / "x.jsonl").write_text(lines)
-    arguments = ("--model", "best", "--input-format", "jsonl")
-    assert (
-        "characters"
-        in nbtext("train", "-", *arguments, "-o", "piped", input=lines.encode()).ok().err
-    )
-    nbtext("train", "x.jsonl", *arguments, "-o", "file").ok()
+    arguments = "--model best --input-format jsonl"
+    assert "characters" in nbtext(f"train - {arguments} -o piped", input=lines.encode()).ok().err
+    nbtext(f"train x.jsonl {arguments} -o file").ok()
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    nbtext("train", "x.jsonl.gz", *arguments, "-o", "compressed").ok()
+    nbtext(f"train x.jsonl.gz {arguments} -o compressed").ok()
     assert len({(tmp_path / model).read_bytes() for model in ("piped", "file", "compressed")}) == 1
 
 

@@ -59,29 +59,6 @@ def test_help_and_version_import_no_numpy(arguments: list[str]) -> None:
     assert not imported(*arguments) & {"numpy", "scipy", "joblib", "rich"}
 
 
-def test_documents_are_read_while_numpy_is_imported(letters: Path, model: str) -> None:
-    """`train` and `predict` begin to read a directory, in a thread if there are two, before NumPy
-    is imported.
-    """
-    program = (
-        "import sys; from threading import Thread; from nbtext.cli.main import run; start = Thread.start\n"
-        "def note(thread): print('reads' if 'numpy' not in sys.modules else ''); start(thread)\n"
-        "Thread.start = note; run(sys.argv[1:])"
-    )
-    for command in (
-        ["train", f"{letters}/train", "-o", f"{model}.other"],
-        ["predict", f"{letters}/test", "-m", model],
-    ):
-        for jobs, expected in (("2", True), ("1", False)):
-            done = subprocess.run(
-                [sys.executable, "-c", program, *command, "-j", jobs],
-                capture_output=True,
-                check=True,
-                text=True,
-            )
-            assert ("reads\n" in done.stdout) == expected
-
-
 def test_the_library_is_imported_when_it_is_used() -> None:
     """`import nbtext` alone imports no NumPy; its names are those of the rooms, and no others."""
     said = python(

@@ -49,8 +49,8 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     plain = evaluate(nbtext, mails, "-m", "plain")
     assert plain["per_label"][0]["recall"] < 0.99
     assert "targets" not in plain
-    options = ("--model", model, "--min-recall", "ham=0.99", "--confidence", "0.9")
-    trained = nbtext("train", "train.csv", "-o", "m", *options, cwd=mails)
+    options = f"--model {model} --min-recall ham=0.99 --confidence 0.9"
+    trained = nbtext(f"train train.csv -o m {options}", cwd=mails)
     assert "recall of ham: 0.99" in trained.err
     assert "with 0.9 confidence; target 0.99, predicted from probability 0." in trained.err
     found = evaluate(nbtext, mails, "-m", "m")

@@ -27,9 +27,7 @@ def source(nbtext: Any, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_one_long_text_has_its_own_record(nbtext: Any, source: Path, jobs: str) -> None:
     """The documents before and after it are labeled."""
-    result = nbtext(
-        "predict", "new.jsonl", "-m", "m.joblib", "--to", "jsonl", "-j", jobs, cwd=source
-    )
+    result = nbtext(f"predict new.jsonl -m m.joblib --to jsonl -j {jobs}", cwd=source)
     records = result.records
     assert [record["label"] for record in records] == ["a", None, "a"]
     assert "too long for a custom token pattern" in records[1]["reason"]

@@ -41,9 +41,7 @@ def test_every_format(
     """JSON has them in `scores`, the most probable first; tables have two columns for each."""
 
     def predict(form: str) -> str:
-        return str(
-            nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--to", form).ok().out
-        )
+        return str(nbtext(f"predict {texts} -m {model} --top-k {K} --to {form}").ok().out)
 
     lines = [json.loads(line) for line in predict("jsonl").splitlines()]
     assert [list((each["scores"] or {}).items()) for each in lines] == best
@@ -130,13 +128,13 @@ def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
     probabilities.
     """
     (tmp_path / "t.txt").write_text("the bins were not emptied\n\n")
-    command = ("predict", "t.txt", "--input-format", "lines", "-m", model)
-    records = nbtext(*command, "--to", "jsonl").out.splitlines()
+    command = f"predict t.txt --input-format lines -m {model}"
+    records = nbtext(f"{command} --to jsonl").out.splitlines()
     label = json.loads(records[0])["label"]
-    found = nbtext(*command, "--to", "fasttext", "--min-known", "0.1")
+    found = nbtext(f"{command} --to fasttext --min-known 0.1")
     assert (found.status, found.out) == (0, f"__label__{label}\n\n")
-    top = nbtext(*command, "--to", "fasttext", "--top-k", "2").out
+    top = nbtext(f"{command} --to fasttext --top-k 2").out
     assert top.startswith(f"__label__{label} {json.loads(records[0])['probability']:.6f} __label__")
-    nbtext(*command, "--to", "fasttext", "--coverage", "0.9").refused(
+    nbtext(f"{command} --to fasttext --coverage 0.9").refused(
         2, "cannot be combined with --to fasttext, which has no prediction sets"
     )

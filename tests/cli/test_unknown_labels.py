@@ -126,7 +126,7 @@ def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
     for name in ("known.jsonl", "all.jsonl"):
         how = ("-m", "m.joblib")
         if options:
-            nbtext("predict", name, "-m", "m.joblib", "-o", "p.jsonl").ok()
+            nbtext(f"predict {name} -m m.joblib -o p.jsonl").ok()
             how = ("--predictions", "p.jsonl")
         found.append(nbtext("evaluate", name, *how, "--to", "json").ok().json)
     assert (found[0].get("unknown_label"), found[1]["unknown_label"]) == (None, 2)
@@ -179,20 +179,11 @@ def test_learning_curves(nbtext: Any) -> None:
         "test.jsonl",
         [("apple", "fruit"), ("bolt", "metal"), ("frog", "animal"), ("toad", "animal")],
     )
-    how = (
-        "compare",
-        "s.jsonl",
-        "--test",
-        "test.jsonl",
-        "--sizes",
-        "4,42",
-        "--models",
-        "multinomial",
-    )
-    small, whole = nbtext(*how, "--to", "json").ok().json["points"]
+    how = "compare s.jsonl --test test.jsonl --sizes 4,42 --models multinomial"
+    small, whole = nbtext(f"{how} --to json").ok().json["points"]
     assert (small["unknown_label"], whole["unknown_label"]) == (2, 0)
     assert small["log_loss"] < 3
-    assert "left out of the log-loss" in " ".join(nbtext(*how, "--to", "table").ok().out.split())
+    assert "left out of the log-loss" in " ".join(nbtext(f"{how} --to table").ok().out.split())
 
 
 def test_labels_alone(nbtext: Any) -> None:

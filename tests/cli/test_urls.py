@@ -45,15 +45,13 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
         f"file://{letters}/train": "files",
     }
     for url, same in sources.items():
-        there = nbtext("train", url, "-o", "there", "-q")
+        there = nbtext(f"train {url} -o there -q")
         assert (there.status, there.out, there.err) == (0, "", "")
         assert (tmp_path / "there").read_bytes() == (tmp_path / same).read_bytes()
-    ask = ("-m", "here", "--to", "json")
-    assert nbtext("evaluate", f"{server}/test.jsonl", *ask) == nbtext(
-        "evaluate", "test.jsonl", *ask
-    )
-    here = nbtext("predict", "test.jsonl", *ask)
-    there = nbtext("predict", f"{server}/test.jsonl", *ask)
+    ask = "-m here --to json"
+    assert nbtext(f"evaluate {server}/test.jsonl {ask}") == nbtext(f"evaluate test.jsonl {ask}")
+    here = nbtext(f"predict test.jsonl {ask}")
+    there = nbtext(f"predict {server}/test.jsonl {ask}")
     assert (there.status, there.out.replace(f"{server}/", "")) == (0, here.out)
 
 

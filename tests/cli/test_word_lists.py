@@ -63,9 +63,9 @@ def test_keywords_that_hold_no_token(nbtext: Any, folder: Path) -> None:
 def test_separate_fields_begin_features(nbtext: Any, folder: Path) -> None:
     (folder / "f.csv").write_text("title,body,label\nred,car,a\nblue,bike,b\n")
     (folder / "features").write_text("title:red\nbody:car\nblue\n")
-    fields = ("--text-field", "title,body", "--separate-fields", "--vocabulary", "features")
+    fields = "--text-field title,body --separate-fields --vocabulary features"
     assert "1 of 3 entries can never match: 'blue' (a feature begins with title: or body:)" in (
-        nbtext("train", "f.csv", *fields, "-o", "m").ok().err
+        nbtext(f"train f.csv {fields} -o m").ok().err
     )
 
 

@@ -41,18 +41,17 @@ def test_columns_that_stay_empty_are_named(nbtext: Any, table: Path) -> None:
     """A linear model has no likelihood of documents, by which outliers are found."""
     nbtext("train t.csv -o linear --model logistic").ok()
     nbtext("train t.csv -o bayes --model multinomial").ok()
-    add = ("--text-field", "text", "--add-columns", "--column-prefix", "p_", "--columns")
+    add = "--text-field text --add-columns --column-prefix p_ --columns"
     for columns, verb in (
         ("outlier", "outlier stays"),
         ("label,typicality,outlier", "outlier and typicality stay"),
     ):
         assert (
-            f"so that {verb} empty"
-            in nbtext("predict", "t.csv", "-m", "linear", *add, columns).ok().err
+            f"so that {verb} empty" in nbtext(f"predict t.csv -m linear {add} {columns}").ok().err
         )
-        assert nbtext("predict", "t.csv", "-m", "bayes", *add, columns).ok().err == ""
-        assert nbtext("predict", "t.csv", "-m", "linear", *add, columns, "-q").ok().err == ""
-    assert nbtext("predict", "t.csv", "-m", "linear", *add, "label").ok().err == ""
+        assert nbtext(f"predict t.csv -m bayes {add} {columns}").ok().err == ""
+        assert nbtext(f"predict t.csv -m linear {add} {columns} -q").ok().err == ""
+    assert nbtext(f"predict t.csv -m linear {add} label").ok().err == ""
 
 
 def test_estimates_on_a_part_of_the_documents_are_marked(nbtext: Any, tmp_path: Path) -> None:

@@ -578,7 +578,7 @@ def test_training_names_file_and_line(
 ) -> None:
     """Errors name file and line, also if documents have ids."""
     (tmp_path / name).write_text(content)
-    assert len(nbtext("train", name, "-o", "m.joblib").refused(1, message).err) < 400
+    assert len(nbtext(f"train {name} -o m.joblib").refused(1, message).err) < 400
 
 
 def test_evaluate_says_why_a_document_cannot_be_read(
