@@ -60,22 +60,15 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
 
 
 def leave_out(
-    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
-) -> Floats:
-    """Return leave-one-out scores. The own classes lose the document, and so do the totals, which
-    all classes use.
-    """
-    if smoothing == 0:
-        return multinomial.leave_out(statistics, left_out, scores, smoothing=0)
-    return np.asarray(leave_out_counts(statistics, left_out, smoothings=[smoothing])[0])
-
-
-def leave_out_counts(
     statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]
 ) -> Floats:
-    """Return leave-one-out scores for counts or weights, and several smoothings > 0, without a
-    scorer.
+    """Return leave-one-out scores for several smoothings, or for 0 alone, (n_smoothings, n,
+    n_classes). The own classes lose the document, and so do the totals, which all classes use.
     """
+    if smoothings[0] == 0:
+        scorer = compile_dirichlet(statistics, smoothing=0)
+        model = multinomial.MULTINOMIAL
+        return model.correct(statistics, left_out, scorer=scorer, smoothing=0)[None]
     shares = [smoothing / statistics.n_classes for smoothing in smoothings]
     parts = split_pairs(left_out, np.diff(statistics.indptr))
     return np.concatenate([_score_part(statistics, part, shares) for part in parts], axis=1)
@@ -138,8 +131,7 @@ def _count_once(occurrences: Any, gone: NDArray[Any] | float = 0.0) -> Floats:
 
 DIRICHLET = EventModel(
     compile=compile_dirichlet,
-    leave_one_out=leave_out,
-    leave_one_out_joint=leave_out_counts,
+    leave_one_out_joint=leave_out,
     out_of_vocabulary=weigh_unseen,
     generate=multinomial.draw_tokens,
     has_length=True,
