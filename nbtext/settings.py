@@ -53,6 +53,8 @@ class Setting:
     is_repeated   whether the option may be given several times; the values are a tuple
     is_required   whether a value must be given
     is_argument   whether it is an argument of the command, not an option
+    is_analysis   whether it says what a feature is: a matrix and a model must have it in common
+    is_of_words   whether it is for features of words only
     """
 
     help: str = ""
@@ -72,6 +74,8 @@ class Setting:
     is_repeated: bool = False
     is_required: bool = False
     is_argument: bool = False
+    is_analysis: bool = False
+    is_of_words: bool = False
 
     def find_error(self, value: object) -> str:
         """Return what to give instead of a value; "" if the value is right."""

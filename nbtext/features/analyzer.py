@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, MissingExtra, SettingsError
-from nbtext.features.settings import VIEW_END, FeatureSettings
+from nbtext.features.settings import OF_WORDS, VIEW_END, FeatureSettings
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 # words of any length, and each punctuation mark; the kernel has it too
@@ -37,8 +37,8 @@ class _Finder:
     """
 
     def __init__(self, settings: FeatureSettings) -> None:
-        for name in ("token_pattern", "stop_words", "stem") if settings.analyzer != "word" else ():
-            if getattr(settings, name) not in (None, ()):
+        for name, default in OF_WORDS.items():
+            if settings.analyzer != "word" and getattr(settings, name) != default:
                 hint = "leave out this option, or use --analyzer word"
                 raise SettingsError("needs features of words", where=name, hint=hint)
         self._ngrams = settings.ngrams

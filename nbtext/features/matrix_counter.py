@@ -21,24 +21,12 @@ from nbtext.features.hashing import (
     vocabulary_hashes,
 )
 from nbtext.features.matrix import Matrix
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import ANALYSIS, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
 from nbtext.settings import describe_difference
 
 LARGEST_COUNT = np.iinfo(np.int32).max
 MAX_SUM = 2.0**62  # of the weights of a matrix, so that sums cannot overflow
-ANALYSIS = (  # settings that say what a feature is; the others select and weight features
-    "analyzer",
-    "ngrams",
-    "view",
-    "token_pattern",
-    "lowercase",
-    "strip_accents",
-    "stop_words",
-    "stem",
-    "fields",
-    "hash_bits",
-)
 LIKE_HINT = "make it with nbtext vectorize SOURCE --like MODEL"
 
 

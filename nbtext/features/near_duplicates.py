@@ -1,86 +1,31 @@
-"""Near duplicates: documents whose sets of features are almost equal, found without comparing all
-pairs.
+"""Near duplicates: documents whose sets of features are almost equal. Candidates are those with
+equal minimum hashes of their features (Broder, On the Resemblance and Containment of Documents,
+1997).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.blocks import cut
-from nbtext.features.csr import Floats, Integers, entries_of, entry_rows, running_sums
+from nbtext.features.csr import Floats, Integers, entries_of, entry_rows
 from nbtext.features.document_counts import DocumentCounts, number_contents
 
 # minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
 SIMILAR = 0.8
-MAX_RARE = 20  # documents that have a rare feature; at least two have it
-# minimum share of the rare features of the smaller document that two candidates have in common
-SHARED = 0.3
-N_BANDS = 4  # pairs of minimum hashes by which documents without common rare features are found
 # distances, in the order of their sizes, of the documents of a bucket that are compared
 NEIGHBORS = (1, 2)
-PRODUCTS = 1 << 22  # pairs of documents that are computed together, so that memory is bounded
 VERIFIED = 1 << 14  # pairs that are verified together
 HALVINGS = 30  # of an interval, by which an equation is solved
-
-
-class NearDuplicates(NamedTuple):
-    """Near duplicates among documents.
-
-    pairs         (n_pairs, 2), the first document of each of two contents that are near duplicates;
-                  first < second
-    similarities  (n_pairs,), Jaccard similarity of the sets of features of each pair, SIMILAR or
-                  more
-    groups        (n_documents,), a number for each group: documents that a chain of duplicates or
-                  pairs connects
-    """
-
-    pairs: Integers
-    similarities: Floats
-    groups: Integers
-
-
-def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDuplicates:
-    """Find pairs of documents whose sets of features have a Jaccard similarity of SIMILAR or more,
-    and their groups.
-
-    Candidates share many of their rare features. Groups of more than MAX_RARE documents share
-    features that are not rare; for these, the documents with equal minimum hashes of their features
-    are compared with those next in size. Both take time in proportion to the number of features of
-    all documents. A pair may be missed if its documents differ in their rare features; a group only
-    if all of its links are missed.
-
-    Sources: the number of shared features as a sparse product: Elsayed, Lin, Oard, Pairwise
-    Document Similarity in Large Collections with MapReduce, 2008; minimum hashes: Broder, On the
-    Resemblance and Containment of Documents, 1997.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    _, first, numbers = np.unique(
-        number_contents(documents), return_index=True, return_inverse=True
-    )
-    distinct = documents.take(np.sort(first))
-    sizes = np.diff(distinct.indptr)
-    found = [*_share_rare_features(distinct, n_features, sizes), *_link_buckets(distinct, sizes)]
-    pairs, similarities = _verify(distinct, found, n_features)
-    graph = coo_array(
-        (np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2
-    )
-    components = connected_components(graph, directed=False)[1]
-    # the row of each document's content in `distinct`
-    rows = np.argsort(np.argsort(first))[numbers]
-    return NearDuplicates(np.sort(first)[pairs], similarities, components.astype(np.int64)[rows])
 
 
 def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: float) -> float:
     """Return about which share of the texts of a corpus are near duplicates of another text; equal
     texts are one.
 
-    Fewer pairs are found than by `find_near_duplicates`, in a small part of the time. A text whose
+    A text whose
     near duplicates are not in the sample counts, too: as many as there are if each has t others, of
     which the sample has those that it has.
 
@@ -89,8 +34,8 @@ def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: 
     """
     _, first = np.unique(number_contents(documents), return_index=True)
     distinct = documents.take(np.sort(first))
-    pairs, _ = _verify(
-        distinct, _link_buckets(distinct, np.diff(distinct.indptr), n_bands=1), n_features
+    pairs, _ = verify_pairs(
+        distinct, link_buckets(distinct, np.diff(distinct.indptr), n_bands=1), n_features
     )
     found = np.unique(pairs)
     if not len(found):
@@ -114,7 +59,7 @@ def _solve_others(mean: float, share: float) -> float:
     return low
 
 
-def _verify(
+def verify_pairs(
     documents: DocumentCounts, candidates: Iterable[Integers], n_features: int
 ) -> tuple[Integers, Floats]:
     """Return the pairs that are similar enough, (n_pairs, 2), and their similarities."""
@@ -146,31 +91,7 @@ def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) 
     return entry_rows(bounds) * n_features + documents.indices[places]
 
 
-def _share_rare_features(
-    documents: DocumentCounts, n_features: int, sizes: Integers
-) -> Iterator[Integers]:
-    """Yield pairs of documents that share at least SHARED of the rare features of the smaller
-    one.
-    """
-    frequencies = np.bincount(documents.indices, minlength=n_features)
-    is_rare = (frequencies >= 2) & (frequencies <= MAX_RARE)
-    rare = documents.filter_entries(is_rare[documents.indices])
-    n_rare = np.diff(rare.indptr)
-    matrix = rare.binarize().matrix(n_features)
-    transposed = matrix.T.tocsr()
-    n_products = running_sums(frequencies[rare.indices])[rare.indptr[1:]]
-    for start, stop in cut(n_products, len(documents), PRODUCTS):
-        product = (matrix[start:stop] @ transposed).tocoo()
-        one = product.row.astype(np.int64) + start
-        other = product.col.astype(np.int64)
-        shared = product.data
-        is_candidate = (one < other) & (shared >= SHARED * np.minimum(n_rare[one], n_rare[other]))
-        yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
-
-
-def _link_buckets(
-    documents: DocumentCounts, sizes: Integers, n_bands: int = N_BANDS
-) -> Iterator[Integers]:
+def link_buckets(documents: DocumentCounts, sizes: Integers, n_bands: int) -> Iterator[Integers]:
     """Yield pairs of documents with two equal minimum hashes, and of about the same size."""
     rows = np.flatnonzero(sizes)
     if len(rows) < 2:
@@ -188,7 +109,7 @@ def _link_buckets(
             is_equal = (keys[0][one] == keys[0][other]) & (keys[1][one] == keys[1][other])
             one = rows[one[is_equal]]
             other = rows[other[is_equal]]
-            yield _of_similar_sizes(np.minimum(one, other), np.maximum(one, other), sizes)
+            yield keep_similar_sizes(np.minimum(one, other), np.maximum(one, other), sizes)
 
 
 def _hash(features: NDArray[np.int32], seed: int) -> NDArray[np.uint64]:
@@ -203,7 +124,7 @@ def _hash(features: NDArray[np.int32], seed: int) -> NDArray[np.uint64]:
     return hashes
 
 
-def _of_similar_sizes(one: Integers, other: Integers, sizes: Integers) -> Integers:
+def keep_similar_sizes(one: Integers, other: Integers, sizes: Integers) -> Integers:
     """Return the pairs whose sizes allow them to be near duplicates, shape (n_pairs, 2)."""
     is_possible = np.minimum(sizes[one], sizes[other]) >= SIMILAR * np.maximum(
         sizes[one], sizes[other]

@@ -16,7 +16,14 @@ from nbtext.features.formulas import (
 )
 from nbtext.features.stop_words import read_stop_words
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Settings, setting, shorthand
+from nbtext.settings import (
+    Excludes,
+    Settings,
+    list_options,
+    list_settings,
+    setting,
+    shorthand,
+)
 
 ANALYZERS = ("word", "char", "char_wb")
 LONGEST_NGRAM = 100  # words or characters
@@ -80,20 +87,6 @@ def expand_weighting(name: str) -> Mapping[str, str]:
     return dict(zip(("tf", "idf", "norm"), WEIGHTINGS[name], strict=True))
 
 
-# the settings of what is done with counts: features are selected and weighted
-AFTER_COUNTING = (
-    "min_df",
-    "max_df",
-    "max_features",
-    "vocabulary",
-    "select",
-    "tf",
-    "idf",
-    "norm",
-    "weighting",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSettings(Settings):
     """The analyzer (what a feature is), the selection (which features are kept) and the weighting
@@ -129,12 +122,14 @@ class FeatureSettings(Settings):
         "Unit of features. `char_wb` forms character n-grams within words only.",
         choices=ANALYZERS,
         metavar="NAME",
+        is_analysis=True,
     )
     ngrams: tuple[int, int] = setting(
         (1, 1),
         "Minimum and maximum n-gram length, such as 1,2 for words and pairs of words.",
         parse=_parse_ngrams,
         metavar="N,N",
+        is_analysis=True,
     )
     view: tuple[str, ...] = setting(
         (),
@@ -144,16 +139,28 @@ class FeatureSettings(Settings):
         parse=normalize_view,
         metavar="ANALYZER:N[,N][:WEIGHTING]",
         is_repeated=True,
+        is_analysis=True,
     )
     token_pattern: str | None = setting(
-        None, "Regular expression of a token.", metavar="REGEX", default_help=r"(?u)\b\w\w+\b"
+        None,
+        "Regular expression of a token.",
+        metavar="REGEX",
+        default_help=r"(?u)\b\w\w+\b",
+        is_analysis=True,
+        is_of_words=True,
     )
-    lowercase: bool = setting(True, "Convert text to lower case.", default_help="--lowercase")
+    lowercase: bool = setting(
+        True,
+        "Convert text to lower case.",
+        default_help="--lowercase",
+        is_analysis=True,
+    )
     strip_accents: str | None = setting(
         None,
         "Remove accents. `ascii` also removes all remaining characters that are not ASCII.",
         choices=("unicode", "ascii"),
         metavar="NAME",
+        is_analysis=True,
     )
     stop_words: tuple[str, ...] = setting(
         (),
@@ -162,16 +169,21 @@ class FeatureSettings(Settings):
         file="input",
         names=("english",),
         parse=lambda name: tuple(sorted(read_stop_words(name))),
+        is_analysis=True,
+        is_of_words=True,
     )
     stem: str | None = setting(
         None,
         "Language of the Snowball stemmer, which reduces words to stems. Needs the extra nbtext[stem].",
         metavar="LANGUAGE",
+        is_analysis=True,
+        is_of_words=True,
     )
     fields: tuple[str, ...] = setting(
         (),
         "Text fields whose words are different features, as with --separate-fields.",
         is_option=False,
+        is_analysis=True,
     )
 
     # which features are kept
@@ -210,6 +222,7 @@ class FeatureSettings(Settings):
         high=30,
         wanted=f"a number from 1 to {MAX_HASH_BITS}",
         metavar="N",
+        is_analysis=True,
     )
     select: tuple[str, int] | None = setting(
         None,
@@ -311,8 +324,8 @@ class FeatureSettings(Settings):
                 "ngrams": _parse_ngrams(ngrams),
             }
             own |= expand_weighting(weighting[0]) if weighting else {}
-            if has_words and analyzer != "word":  # these options are for the views of words
-                own |= {"token_pattern": None, "stop_words": (), "stem": None}
+            if has_words and analyzer != "word":
+                own |= OF_WORDS
             found.append(replace(self, **own))
         return tuple(found)
 
@@ -329,3 +342,16 @@ class FeatureSettings(Settings):
         return all(
             TERM_FREQUENCIES[each.tf].is_linear and each.norm == "none" for each in self.of_views
         )
+
+
+# the settings that say what a feature is; the others select and weight features
+ANALYSIS = tuple(field.name for field, found in list_settings(FeatureSettings) if found.is_analysis)
+AFTER_COUNTING = tuple(
+    field.name for field, found in list_options(FeatureSettings) if not found.is_analysis
+)
+# the settings for features of words, and their defaults
+OF_WORDS = {
+    field.name: field.default
+    for field, found in list_settings(FeatureSettings)
+    if found.is_of_words
+}

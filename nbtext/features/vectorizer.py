@@ -56,16 +56,6 @@ class Vectorizer:
         )
         self._counter: Counter | None = None  # over the fitted features
 
-    @classmethod
-    def fitted(
-        cls, settings: FeatureSettings, features: Vocabulary | None, weighting: Weighting
-    ) -> Vectorizer:
-        """Return a fitted vectorizer with these features and this weighting."""
-        vectorizer = cls(settings)
-        vectorizer.features_ = features
-        vectorizer.weighting_ = weighting
-        return vectorizer
-
     def fit(self, raw_documents: Documents, y: Sequence[Any] | None = None) -> Vectorizer:
         """Fit features and weighting to documents; see `fit_transform`."""
         self.fit_transform(raw_documents, y)

@@ -87,10 +87,6 @@ class Weighting:
             self.restrict(np.arange(start, stop)) for start, stop in pairwise(bounds.tolist())
         )
 
-    def list_views(self) -> tuple[Weighting, ...]:
-        """Return the weighting of each view that has its own; else this one."""
-        return (self,)
-
     @property
     def is_compiled(self) -> bool:
         """Whether the counting kernel has the formulas, too."""
@@ -152,10 +148,6 @@ class WeightingOfViews(Weighting):
     bounds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
     def split(self, bounds: NDArray[np.int64]) -> tuple[Weighting, ...]:
-        """See Weighting."""
-        return self.views
-
-    def list_views(self) -> tuple[Weighting, ...]:
         """See Weighting."""
         return self.views
 

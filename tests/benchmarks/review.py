@@ -38,10 +38,11 @@ from numpy.typing import NDArray
 from protocols import Labeled, imdb, messages, newsgroups
 
 from nbtext.applications.review.label_noise import estimate_label_noise, estimate_pair_noise
+from nbtext.applications.review.near_duplicates import find_near_duplicates
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.near_duplicates import SIMILAR, find_near_duplicates
+from nbtext.features.near_duplicates import SIMILAR
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 

@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from nbtext.errors import MissingExtra, SettingsError
 from nbtext.features import analyzer as room
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer, compile_token_pattern
-from nbtext.features.counting import counter
 from nbtext.features.settings import FeatureSettings
 
 CASES = [
@@ -42,23 +40,6 @@ def test_analyzer_gives_each_case_its_features(case: dict[str, Any]) -> None:
     assert Analyzer(settings_of(case["options"])).document(texts) == case["expected"], case[
         "comment"
     ]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_counting_gives_each_case_its_features(case: dict[str, Any], counting_kernel: str) -> None:
-    """Counting gives the features of the table, as often as they are there, with the kernel and
-    without.
-    """
-    texts = case["input"] if isinstance(case["input"], list) else [case["input"]]
-    counting = counter(settings_of(case["options"]))
-    rows = counting.rows([[text] for text in texts])
-    vocabulary, rank = counting.vocabulary()
-    counted = {
-        vocabulary.term(rank[index]): count
-        for index, count in zip(rows.indices, rows.counts, strict=True)
-    }
-    assert counted == Counter(case["expected"]), case["comment"]
-    assert rows.n_tokens.tolist() == [len(case["expected"])]
 
 
 @given(TEXTS)

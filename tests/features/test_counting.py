@@ -11,7 +11,7 @@ from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import counter, why_plain
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.hashing import buckets, mix64, vocabulary_hashes
+from nbtext.features.hashing import buckets
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -152,30 +152,6 @@ def test_a_corpus_adds_up_documents_by_class(
     assert [part.dtype for part in counts] == [np.int64, np.int32, np.int64, np.int64]
     if bits is None:
         assert names == sorted({feature for feature, _ in documents})
-
-
-@given(texts=TEXTS, settings=SETTINGS)
-def test_a_document_hash_depends_on_its_counts_alone(
-    counting_kernel: str, texts: list[str], settings: FeatureSettings
-) -> None:
-    """mix64 of the sum of its terms' hashes, whichever documents were counted before."""
-    growing = counter(settings)
-    growing.rows([["other words before, été"]])
-    kept = growing.count([texts], np.zeros(len(texts), dtype=np.int32), ALL)
-    for text, value in zip(texts, kept.hashes.tolist(), strict=True):
-        counts = Counter(Analyzer(settings)(text))
-        total = (
-            sum(
-                n * h
-                for n, h in zip(
-                    counts.values(),
-                    vocabulary_hashes(Vocabulary.from_sorted(counts)).tolist(),
-                    strict=True,
-                )
-            )
-            % 2**64
-        )
-        assert value == mix64(np.array([total], dtype=np.uint64))[0]
 
 
 @pytest.mark.parametrize("bits", [None, 10])

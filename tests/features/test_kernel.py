@@ -285,31 +285,6 @@ def test_the_worlds_languages_are_counted_as_by_the_reference(
     assert_same(compiled.class_counts(), plain.class_counts())
 
 
-def test_all_languages_have_the_words_of_the_definition(corpora: Callable[[str], Path]) -> None:
-    """The whole declaration in each of them."""
-    texts = [path.read_text("utf-8") for path in sorted(corpora("udhr2").glob("*.txt"))]
-    assert len(texts) > 300
-    rows = (counting := kernel.Counter()).rows([texts])
-    expected = [re.findall(TOKEN_PATTERN, text.lower()) for text in texts]
-    assert rows.n_tokens.tolist() == list(map(len, expected))
-    assert np.diff(rows.indptr).tolist() == [len(set(tokens)) for tokens in expected]
-    assert counting.vocabulary()[0].terms == sorted(
-        {token for tokens in expected for token in tokens}
-    )
-
-
-@given(lengths=st.lists(st.integers(1, 70), max_size=30), last=st.sampled_from("aé中"))
-def test_words_of_all_lengths_are_told_apart(lengths: list[int], last: str) -> None:
-    """Words of up to 16 bytes and longer ones; some differ only in their length, or only in their
-    last letter.
-    """
-    words = ["a" * length for length in lengths] + ["a" * length + last for length in lengths]
-    counting = kernel.Counter(analyzer="word")
-    assert found(counting, [[" ".join(words)]]) == [
-        collections.Counter(word for word in words if len(word) > 1)
-    ]
-
-
 def test_so_many_words_that_the_tables_grow_are_told_apart() -> None:
     """40,000 words and as many pairs are distinguished, and sorted."""
     words = [

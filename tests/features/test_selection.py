@@ -68,18 +68,6 @@ def test_chi_squared_is_that_of_scikit_learn(
     np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_mutual_information_of_a_perfect_word_is_the_entropy_of_the_label() -> None:
-    """A word in all documents of one of two equal classes tells one bit, ln 2; one in all documents
-    tells nothing.
-    """
-    sums, class_documents = counted(
-        np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1])
-    )
-    np.testing.assert_allclose(
-        mutual_information(sums, class_documents), [np.log(2), 0], atol=1e-15
-    )
-
-
 @pytest.mark.parametrize(
     ("n", "first", "second"), [(6, (1, 6, 4), (4, 1, 6)), (6, (2, 1, 6), (6, 2, 1))]
 )

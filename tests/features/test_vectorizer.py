@@ -343,16 +343,6 @@ def test_it_works_as_an_estimator(counting_kernel: str) -> None:
     assert_same(again.transform(texts), fitted.transform(texts))
 
 
-def test_a_vectorizer_can_be_put_together_again(counting_kernel: str) -> None:
-    """A vectorizer can be built from settings, features and weighting, as a saved model has
-    them.
-    """
-    texts = ["free money", "call me free"]
-    vectorizer = Vectorizer(idf="smooth", norm="l2").fit(texts)
-    again = Vectorizer.fitted(vectorizer.settings, vectorizer.features_, vectorizer.weighting_)
-    assert_same(again.transform(texts), vectorizer.transform(texts))
-
-
 def newsgroups(folder: Path, groups: tuple[str, ...] = ()) -> list[str]:
     """The training half, in the order of its paths, decoded as Latin-1 as the published figures
     are.

@@ -121,30 +121,13 @@ def test_the_counts_stay_as_they_were() -> None:
     assert counts.data.tolist() == [2, 1, 3]
 
 
-def test_the_mean_row_sum_is_the_mutual_information_of_documents_and_terms() -> None:
-    """I(D;T) from the joint distribution, where a term's documents are equally likely given the
-    term.
-
-    Draw a document uniformly, then one of its terms: P(d, t) = TF(t; d) / N. In these documents of
-    two distinct terms each, P(d | t) = 1 / df(t), as the derivation assumes, and I(D;T) = Σ P(d, t)
-    ln(P(d, t) / (P(d) P(t))). Source: Straka, NPFL129, lecture 8, TF-IDF as Mutual Information.
-    """
-    counts = np.array(
-        [[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1]], dtype=np.int32
-    )
-    joint = counts / 2 / 5
-    products = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    information = (joint[joint > 0] * np.log(joint[joint > 0] / products[joint > 0])).sum()
-    weights = weighed(fitted(counts, tf="relative", idf="plain"), csr_array(counts))
-    assert weights.sum(axis=1).mean() == pytest.approx(information, rel=1e-14)
-
-
 @given(counts=COUNTS)
 def test_the_mean_row_sum_is_the_information_about_the_document(counts: np.ndarray) -> None:
     """For any corpus: the mean over documents of Σ_t P(t|d) (I(d) - I(d|t)), I(d) = ln N and I(d|t)
     = ln df(t).
 
-    Source: as above; a document without any term tells nothing.
+    Source: Straka, NPFL129, lecture 8, TF-IDF as Mutual Information. A document without any term
+    tells nothing.
     """
     frequencies = (counts > 0).sum(axis=0)
     totals = counts.sum(axis=1)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.applications.review import label_noise
+from nbtext.applications.review.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.applications.review.settings import FINDINGS
 from nbtext.applications.review.text_kind import describe_non_text
 from nbtext.bayes.class_statistics import LabelSets
@@ -28,7 +29,6 @@ from nbtext.documents.batch import Batch
 from nbtext.features.csr import Floats, Integers
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.matrix_counter import require_counts
-from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
