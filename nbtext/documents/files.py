@@ -47,6 +47,8 @@ SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
 SPECIAL_BEGINNINGS = BOMS + MAGICS + recognition.BEGINNINGS
 COMPRESSED = tuple(SUFFIXES)
 SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
+# most files begin with none of these, and need not be compared with each beginning
+FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 BROKEN_LINK = "broken symbolic link"
 LINK_LOOP = "symbolic link loop"
@@ -414,7 +416,7 @@ class FileDocuments:
             if (
                 isinstance(content, int)
                 or path.lower().endswith(SPECIAL_SUFFIXES)
-                or content.startswith(SPECIAL_BEGINNINGS)
+                or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
                 or (not may_hold_nul and content.find(b"\0", 0, recognition.HEAD_BYTES) >= 0)
             ):
                 self._add_special(row, content, batch, texts, skipped)
