@@ -117,12 +117,7 @@ def _begin(
 
     settings = options.settings
     known = schema.names
-    wanted = (
-        *settings.text_field,
-        *settings.label_names,
-        settings.id_field,
-        settings.split_field or "",
-    )
+    wanted = settings.field_names
     # `data.text` is a field of the column `data`, which is a struct
     used = [name for name in known if any(f"{each}.".startswith(f"{name}.") for each in wanted)]
     nested = [
