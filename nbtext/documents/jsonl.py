@@ -16,7 +16,7 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_objects, read_each
+from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_objects
 from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_blocks
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.decompression import too_long
@@ -125,10 +125,8 @@ def _parse_flat(lines: LineDocuments) -> Batch:
         if settings.label_separator is not None and None in others[-1]:
             # an empty text is a list without labels, but a missing key is not
             raise _UnusualLineError
-        problems: dict[int, InputError] = {}
-        labels = read_each(others[-1], partial(_read_scanned, settings=settings), problems)
-        if problems:
-            raise _UnusualLineError
+        read = {value: _read_scanned(value, settings) for value in set(others[-1])}
+        labels = [read[value] for value in others[-1]]
     if split is not None and not all(split):
         raise _UnusualLineError
     batch = Batch(ids, join_fields(texts, settings), labels, origin=origin)
