@@ -600,7 +600,7 @@ def _missing_text(
 
 def decode_values(values: Iterable[Any], encoding: Encoding) -> tuple[list[Any], list[int]]:
     """Return values with bytes decoded, or the error of invalid ones; and the number of repairs in
-    each that was repaired.
+    each.
     """
     found: list[Any] = []
     repairs = []
@@ -611,7 +611,7 @@ def decode_values(values: Iterable[Any], encoding: Encoding) -> tuple[list[Any],
             found.append(problem)
             continue
         found.append(value if decoded is None else decoded.text)
-        if decoded is not None and decoded.repaired:
+        if decoded is not None:
             repairs.append(decoded.repaired)
     return found, repairs
 

@@ -408,7 +408,6 @@ class FileDocuments:
             list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
         )
         batch = Batch(ids, (texts,), self.shard.labels, are_files=True)
-        codec = encoding.codec
         may_hold_nul = encoding.is_wide
         skipped: list[int] = []
         contents = self.contents or self._read(batch)
@@ -422,7 +421,7 @@ class FileDocuments:
                 self._add_special(row, content, batch, texts, skipped)
                 continue
             try:
-                texts.append(content.decode(codec))
+                texts.append(content.decode(encoding.codec))
             except UnicodeDecodeError:
                 self._add_special(row, content, batch, texts, skipped)
         if batch.problems:
