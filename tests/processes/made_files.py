@@ -43,3 +43,8 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
             write = parquet.write_table if path.suffix == ".parquet" else feather.write_feather
             write(pa.Table.from_pylist(found), path)
+
+
+def read_rows(path: Path) -> list[Any]:
+    """Return the rows of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

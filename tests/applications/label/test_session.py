@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_files import read_rows
 
 from nbtext.applications.label.pool import AnswerFile, Pool, PoolDocument, read_pool
 from nbtext.applications.label.session import Learner, Session
@@ -50,7 +51,7 @@ def label_of(session: Session) -> tuple[str, ...]:
 
 
 def lines_of(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return read_rows(path)
 
 
 def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = None) -> CorpusCounter:

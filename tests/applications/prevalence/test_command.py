@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import write_rows
+from made_files import read_rows, write_rows
 from scipy.stats import binomtest
 
 from nbtext import load_model
@@ -60,7 +60,7 @@ def test_adapted_probabilities(nbtext: Any, spam: Path) -> None:
     """--adapt-prior lowers the log-loss where the shares differ, and more labels are right."""
     losses = []
     right = []
-    true = [json.loads(line)["label"] for line in (spam / "new.jsonl").read_text().splitlines()]
+    true = [row["label"] for row in read_rows(spam / "new.jsonl")]
     for options in ((), ("--adapt-prior",)):
         lines = nbtext(
             "predict", "new.jsonl", "-m", "m", "--to", "jsonl", *options, cwd=spam
@@ -88,7 +88,7 @@ def test_labels_of_the_source_and_threads_change_nothing(
     nbtext: Any, spam: Path, tmp_path: Path
 ) -> None:
     """The labels are ignored, and the bytes are the same for any number of threads."""
-    records = [json.loads(line) for line in (spam / "new.jsonl").read_text().splitlines()]
+    records = read_rows(spam / "new.jsonl")
     write_rows(tmp_path / "texts.jsonl", ({"text": each["text"]} for each in records))
     model = str(spam / "m")
     outputs = [
@@ -184,7 +184,7 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     """
     result = nbtext("prevalence new.jsonl -m m --to jsonl", cwd=topics)
     records = {each["label"]: each for each in result.records}
-    true = [json.loads(line)["label"] for line in (topics / "new.jsonl").read_text().splitlines()]
+    true = [row["label"] for row in read_rows(topics / "new.jsonl")]
     for label in ("fruit", "sea", "tools"):
         share = sum(label in labels for labels in true) / len(true)
         # other labels shift it a little
@@ -348,7 +348,7 @@ def test_groups_whose_words_differ(nbtext: Any, words_by_group: Path) -> None:
         "prevalence new.jsonl -m m --group-field group --to jsonl",
         cwd=words_by_group,
     )
-    rows = [json.loads(line) for line in (words_by_group / "new.jsonl").read_text().splitlines()]
+    rows = read_rows(words_by_group / "new.jsonl")
     true: dict[str, list[bool]] = {}
     for row in rows:
         true.setdefault(row["group"], []).append(row["label"] == "bad")

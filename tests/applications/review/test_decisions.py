@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import write_rows
+from made_files import read_rows, write_rows
 
 ROWS = [
     {"id": "a", "text": "red round apple", "label": "fruit"},
@@ -38,10 +38,7 @@ def test_applies_decisions(nbtext: Any, folder: Path) -> None:
     before = (folder / "x.jsonl").read_bytes()
     result = nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl")
     assert (result.status, result.out) == (0, ""), result.err
-    cleaned = [
-        json.loads(line)
-        for line in (folder / "clean.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    cleaned = read_rows(folder / "clean.jsonl")
     assert cleaned == [ROWS[0], ROWS[1] | {"label": "tools"}, ROWS[3]]
     assert (folder / "x.jsonl").read_bytes() == before
 
@@ -293,7 +290,7 @@ def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
     piped = nbtext("review - --input-format csv --apply d.jsonl", input=TABLE)
     assert piped.out.encode() == expected
     nbtext(*command, "-o", "y.jsonl").ok()
-    records = list(map(json.loads, (folder / "y.jsonl").read_text(encoding="utf-8").splitlines()))
+    records = read_rows(folder / "y.jsonl")
     assert records == [
         {"id": "b", "label": "tools", "text": "hammer\r\nand nail", "note": ""},
         {"id": "c", "label": "tools", "text": "saw", "note": " y "},
@@ -342,7 +339,7 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
     if suffix == "jsonl":
         return
     nbtext(*command, "-o", "z.jsonl", "--to", "jsonl").ok()
-    records = list(map(json.loads, (folder / "z.jsonl").read_text(encoding="utf-8").splitlines()))
+    records = read_rows(folder / "z.jsonl")
     assert [(each["text"], each["label"]) for each in records] == [
         ("hello, dear", "ham"),
         ('b"c', "eggs"),
@@ -404,7 +401,7 @@ def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | 
         text = done.out if output == "-" else (folder / output).read_text()
         assert text == json.dumps(CORRECTED, indent=indent)
     nbtext(*command, "-o", "y.jsonl").ok()
-    assert list(map(json.loads, (folder / "y.jsonl").read_text().splitlines())) == CORRECTED
+    assert read_rows(folder / "y.jsonl") == CORRECTED
     write_rows(folder / "d.jsonl", [{"id": each["id"], "decision": "remove"} for each in FULL])
     assert nbtext(*command).json == []
     write_rows(folder / "d.jsonl", [{"id": "c", "decision": "remove"}])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from made_files import write_rows
+from made_files import read_rows, write_rows
 
 from nbtext.applications.review.findings import Finding, Review, ReviewedDocument
 from nbtext.applications.review.review_page import shown_findings
@@ -67,7 +67,7 @@ def decisions_of(shown: Any, folder: Path) -> list[dict[str, Any]]:
         shown.page.locator("#download").click()
     path = folder / "decisions.jsonl"
     started.value.save_as(path)
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return read_rows(path)
 
 
 @pytest.mark.exhaustive(every=2)

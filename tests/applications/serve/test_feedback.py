@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_rows
 from waiting import wait_until
 
 from nbtext.applications.serve.feedback import open_feedback
@@ -52,7 +53,7 @@ def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_p
     assert service.post(
         PATH, "\n".join(items).encode(), content_type="application/x-ndjson"
     ).value == {"stored": 4}
-    stored = [json.loads(line) for line in path.read_text().splitlines()]
+    stored = read_rows(path)
     expected = [("noise", "9"), ("1.5", "True"), ("True", "1000.0"), ("7", "1")]
     assert [(each["label"], each["id"]) for each in stored[:4]] == expected
     assert [(each["label"], each["id"]) for each in stored[4:]] == [*expected[:3], ("7", "4")]
@@ -74,7 +75,7 @@ def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Pa
     ).value == {"stored": 2}
     lines = b'{"text": "x", "label": "parking"}\n\n{"text": "y", "label": "parking"}'
     assert service.post(PATH, lines, content_type="application/x-ndjson").value == {"stored": 2}
-    stored = [json.loads(line) for line in path.read_text().splitlines()]
+    stored = read_rows(path)
     assert [(each["id"], each["text"], each["label"]) for each in stored] == [
         ("1", "the bins", "trash"),
         ("7", "a\nb", "taxes"),
@@ -133,7 +134,7 @@ def test_lines_with_a_byte_order_mark(start: Start, model: Path, tmp_path: Path)
     service = start("-m", model, "--feedback-dir", tmp_path)
     lines = '{"text": "ä", "label": "noise"}\n{"text": "b", "label": "noise"}'.encode("utf-8-sig")
     assert service.post(PATH, lines, content_type="application/jsonl").value == {"stored": 2}
-    stored = [json.loads(line) for line in (tmp_path / "letters.jsonl").read_text().splitlines()]
+    stored = read_rows(tmp_path / "letters.jsonl")
     assert [each["text"] for each in stored] == ["ä", "b"]
 
 
@@ -171,7 +172,7 @@ def test_the_keys_of_text_and_label(start: Start, nbtext: Any, tmp_path: Path, k
             for content_type in ("application/json", "application/jsonl"):
                 assert service.post(path, body, content_type=content_type).value == {"stored": 1}
             assert service.post(path, [text | label] * 2).value == {"stored": 2}
-    stored = [json.loads(line) for line in (tmp_path / "f" / "m.jsonl").read_text().splitlines()]
+    stored = read_rows(tmp_path / "f" / "m.jsonl")
     assert {each["category"] for each in stored} == {"a"}
     assert all(each.keys() == {"id", *names, "category", "time"} for each in stored)
     nbtext("update m.joblib f/m.jsonl").ok()
@@ -400,7 +401,7 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
         for thread in threads:
             thread.join()
     open_feedback(str(path)).close()
-    stored = [json.loads(line)["id"] for line in path.read_bytes().splitlines()]
+    stored = [row["id"] for row in read_rows(path)]
     assert len(confirmed) > 200
     assert set(confirmed) <= set(stored)
     assert len(stored) == len(set(stored))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_rows
 
 from nbtext.applications.serve.openapi import describe
 from nbtext.text_classifier import TextClassifier
@@ -152,7 +153,7 @@ def test_feedback_of_a_column_for_each_label(
     }
     refused = service.post("/v1/models/m/feedback", {"text": "x", "label": ["cold"]})
     assert (refused.status, refused.value["error"]) == (400, "the label 'cold' has no column")
-    stored = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    stored = read_rows(tmp_path / "m.jsonl")
     assert [(each["text"], each["warm"], each["time"]) for each in stored] == [
         ("orange", 1, 0),
         ("dusk", 1, 1),
@@ -176,9 +177,7 @@ def test_feedback_is_learned(
     ]
     sent += [{"text": "nothing", "label": []}, {"text": "rome", "label": "cities"}]
     assert service.post("/v1/models/topics/feedback", sent).value == {"stored": 4}
-    stored = [
-        json.loads(line) for line in (tmp_path / "new" / "topics.jsonl").read_text().splitlines()
-    ]
+    stored = read_rows(tmp_path / "new" / "topics.jsonl")
     assert [each["label"] for each in stored] == [["animals"], ["food", "animals"], [], ["cities"]]
     refused = service.post(
         "/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]}
