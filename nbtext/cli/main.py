@@ -248,9 +248,6 @@ def _describe(error: Exception) -> tuple[str, int]:
         context = getattr(error, "ctx", None)
         advice = f"; try: {context.command_path} --help" if context is not None else ""
         sentence = " ".join(line.strip() for line in error.format_message().splitlines())
-        sentence = sentence.replace("a valid float", "a number").replace(
-            "a valid integer", "a whole number"
-        )
         return sentence.rstrip(".") + advice, error.exit_code
     if any(map(is_out_of_memory, _list_causes(error))):
         return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1

@@ -198,9 +198,13 @@ class PredictionsFile:
             and isinstance(value, str)
         )
         self._separator = next((found[1] for found in joined if found), "")
-        kind = self._find_kind()
-        self._has_kind = kind is not None
-        self._parse(is_several=bool(kind))
+        self._records: dict[str, list[tuple[int, Record]]] = {}  # with their places in the file
+        self._classes: tuple[str, ...] = ()
+        self._n_taken: Counter[str] = Counter()
+        self._n_documents = self._last_place = 0
+        self._is_several = self._find_kind()
+        if self._is_several is not None:
+            self._parse()
 
     def _find_kind(self) -> bool | None:
         """Return whether the predictions are of several labels; None if they can be of one or of
@@ -224,11 +228,7 @@ class PredictionsFile:
             "label" if "label" in row or "labels" not in row else "labels"
         )
 
-    def _parse(self, *, is_several: bool) -> None:
-        self._is_several = is_several
-        self._records: dict[str, list[tuple[int, Record]]] = {}  # with their places in the file
-        self._n_taken: Counter[str] = Counter()
-        self._n_documents = self._last_place = 0
+    def _parse(self) -> None:
         for number, row in enumerate(self._rows):
             try:
                 record = self._read_record(row.fields)
@@ -240,8 +240,7 @@ class PredictionsFile:
                 raise error.locate(row.place) from None
             key = str(number) if self._is_in_order else (row.id or "").strip()
             self._records.setdefault(key, []).append((number, record))
-        if self._has_kind:
-            self._rows = []
+        self._rows = []
         self._is_ambiguous = any(
             record != same[0][1] for same in self._records.values() for _, record in same
         )
@@ -342,9 +341,9 @@ class PredictionsFile:
             has several.
         """
         # lines can be of one label or of several, as TSV without a document of two labels
-        if not self._has_kind:
-            self._has_kind = True
-            self._parse(is_several=batch.has_lists)
+        if self._is_several is None:
+            self._is_several = batch.has_lists
+            self._parse()
         keys = batch.ids
         if self._is_in_order:
             keys = [

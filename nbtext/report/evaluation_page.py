@@ -4,10 +4,11 @@ its content.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nbtext.errors import printable
+from nbtext.evaluation.curves import ReliabilityBin
 from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Example, Mistake, SetDiagnosis
 from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.features.analyzer import Locator
@@ -72,17 +73,12 @@ def render_evaluation_page(
             (pair, [(each.id, _shorten(each.text)) for each in some])
             for pair, some in zip(pairs, listed, strict=True)
         ]
-        chart = Chart(
-            "reliability",
-            "Reliability",
+        words = (
             "Each pair of a document and a label is counted. On the dashed line, documents have a label as often as "
-            "its probability says; below it, less often.",
-            ("kind", "probability", "right", "documents"),
-            ("probabilities", "mean probability", "frequency", "pairs"),
-            [
-                ("of labels", b.mean_probability, b.accuracy, b.documents)
-                for b in diagnosis.reliability
-            ],
+            "its probability says; below it, less often."
+        )
+        chart = _reliability_chart(
+            words, ("frequency", "pairs"), [("of labels", diagnosis.reliability)]
         )
         return render_page("multilabel.html", content, charts=[chart])
     outliers = diagnosis.outliers
@@ -178,7 +174,17 @@ def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
 def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
     """Yield the charts that have data."""
     if diagnosis.evaluation.reliability:
-        yield _reliability_chart(diagnosis)
+        before = diagnosis.trust.before
+        error = percent(diagnosis.evaluation.metrics["expected_calibration_error"])
+        words = "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
+        if before is not None and before.error is not None:
+            words += f"Calibration reduces the mean distance from the line from {percent(before.error)} to {error}."
+        else:
+            words += f"The mean distance from the line is {error}."
+        name = "calibrated" if diagnosis.trust.calibration is not None else "as they are"
+        kinds = [(name, diagnosis.evaluation.reliability)]
+        kinds += [("not calibrated", before.bins())] if before is not None else []
+        yield _reliability_chart(words, ("accuracy", "documents"), kinds)
     parts = diagnosis.trust.trade_off
     if len(parts) > 1:
         yield Chart(
@@ -233,18 +239,12 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
         )
 
 
-def _reliability_chart(diagnosis: Diagnosis) -> Chart:
-    """Make the chart of probability against accuracy, with and without calibration."""
-    before = diagnosis.trust.before
-    error = percent(diagnosis.evaluation.metrics["expected_calibration_error"])
-    words = "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
-    if before is not None and before.error is not None:
-        words += f"Calibration reduces the mean distance from the line from {percent(before.error)} to {error}."
-    else:
-        words += f"The mean distance from the line is {error}."
-    name = "calibrated" if diagnosis.trust.calibration is not None else "as they are"
-    kinds = [(name, diagnosis.evaluation.reliability or ())]
-    kinds += [("not calibrated", before.bins())] if before is not None else []
+def _reliability_chart(
+    words: str, headings: tuple[str, str], kinds: Sequence[tuple[str, tuple[ReliabilityBin, ...]]]
+) -> Chart:
+    """Make the chart of probabilities against the share of right ones; `kinds` are bins by their
+    name.
+    """
     rows = [
         (kind, b.mean_probability, b.accuracy, b.documents) for kind, bins in kinds for b in bins
     ]
@@ -253,6 +253,6 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
         "Reliability",
         words,
         ("kind", "probability", "right", "documents"),
-        ("probabilities", "mean probability", "accuracy", "documents"),
+        ("probabilities", "mean probability", *headings),
         rows,
     )

@@ -1,12 +1,19 @@
 """Cross-validation by subtraction is cross-validation."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
-from nbtext.evaluation.cross_validation import assign_folds, cross_validate
+from nbtext.evaluation.cross_validation import (
+    assign_folds,
+    cross_validate,
+    grouped_folds,
+    time_series_folds,
+)
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.folds import stratified_folds
 from nbtext.features.settings import FeatureSettings
@@ -20,6 +27,17 @@ TEXTS = [
     for n, label in enumerate([0, 1] * 20)
 ]
 LABELS = [f"label {label}" for label in [0, 1] * 20]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"model": "bernoulli"},
+    {"model": "categorical"},
+    {"model": "gaussian"},
+    {"model": "complement"},
+    {"model": "dirichlet"},
+    {"tf": "log", "idf": "smooth", "norm": "l2", "smoothing": 0.3},
+    {"smoothing": 0.1},
+    {"min_df": 2, "vocabulary": (*WORDS, "unheard", *(f"n{n}" for n in range(40)))},
+]
 
 
 def corpus_of(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
@@ -36,39 +54,44 @@ def test_more_folds_than_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("split", "options"),
     [
-        {},
-        {"model": "bernoulli"},
-        {"model": "categorical"},
-        {"model": "gaussian"},
-        {"model": "complement"},
-        {"model": "dirichlet"},
-        {"tf": "log", "idf": "smooth", "norm": "l2", "smoothing": 0.3},
-        {"smoothing": 0.1},
-        {"min_df": 2, "vocabulary": (*WORDS, "unheard", *(f"n{n}" for n in range(40)))},
+        ("groups", {}),
+        ("time", {}),
+        *(("contents", options) for options in OPTIONS),
     ],
     ids=str,
 )
-def test_equals_refits(options: dict) -> None:
-    """Each fold's predictions are those of a classifier trained on the texts of the other folds."""
+def test_equals_refits(split: str, options: dict[str, Any]) -> None:
+    """Each fold's predictions are those of a classifier trained on the texts of the other folds, or
+    of the earlier ones.
+    """
     classifier = TextClassifier(**options)
     corpus = corpus_of(TEXTS, LABELS, classifier.feature_settings)
-    folds = stratified_folds(corpus.sample.classes, 4, seed=3)
     # a document is found again in the sample by the one word that only it has
     assert corpus.vocabulary is not None
     columns = {j: int(term[1:]) for j, term in enumerate(corpus.vocabulary) if term.startswith("n")}
     numbers = [columns[j] for j in corpus.sample.indices.tolist() if j in columns]
+    groups = np.array([str(n // 7) for n in numbers], dtype=object)
+    is_forward = split == "time"
+    if is_forward:
+        folds = time_series_folds(groups, 4)
+    elif split == "groups":
+        folds = grouped_folds(groups, None, seed=1)
+    else:
+        folds = stratified_folds(corpus.sample.classes, 4, seed=3)
     found = list(
         cross_validate(
             corpus,
             folds,
             features=classifier.feature_settings,
             model_settings=classifier.model_settings,
+            is_forward=is_forward,
         )
     )
-    for fold, predictions in enumerate(found):
-        training = [numbers[i] for i in np.flatnonzero(folds != fold)]
+    for fold, predictions in zip(range(is_forward, folds.max() + 1), found, strict=True):
+        is_training = folds < fold if is_forward else folds != fold
+        training = [numbers[i] for i in np.flatnonzero(is_training)]
         held_out = [numbers[i] for i in np.flatnonzero(folds == fold)]
         refitted = TextClassifier(**options)
         refitted.fit([TEXTS[n] for n in training], [LABELS[n] for n in training])

@@ -1,20 +1,16 @@
-"""Groups are never split, nothing is judged by what came after it, and each fold equals a refit."""
+"""Groups are never split, and nothing is judged by what came after it."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.evaluation.cross_validation import (
-    cross_validate,
     grouped_folds,
     sort_keys,
     time_series_folds,
 )
-from nbtext.model.corpus_counts import CorpusCounter
-from nbtext.text_classifier import TextClassifier
 
 GROUPS = st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=40).filter(
     lambda groups: len(set(groups)) > 1
@@ -103,51 +99,3 @@ def test_one_group_and_one_time() -> None:
             deal()
     with pytest.raises(SettingsError, match="3 folds need 3 groups; found 2"):
         grouped_folds(np.array(["x", "y"], dtype=object), 3, seed=1)
-
-
-@pytest.mark.parametrize("is_forward", [False, True])
-def test_equals_refits(is_forward: bool) -> None:
-    """Leaving a group out, and going forward in time, are what classifiers trained on the texts
-    themselves say.
-    """
-    random = np.random.default_rng(3)
-    labels = [f"label {n % 3}" for n in range(60)]
-    texts = [
-        " ".join(f"w{w}" for w in random.integers(n % 3 * 4, 12, 8)) + f" n{n}" for n in range(60)
-    ]
-    groups = [str(n // 7) for n in range(60)]
-    builder = CorpusCounter(TextClassifier().feature_settings, sample_size=None)
-    for half in (slice(0, 31), slice(31, None)):
-        builder.add(
-            Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), groups=groups[half])
-        )
-    corpus = builder.finish()
-    assert corpus.sample.groups is not None
-    deal = (
-        time_series_folds(corpus.sample.groups, 4)
-        if is_forward
-        else grouped_folds(corpus.sample.groups, None, seed=1)
-    )
-    classifier = TextClassifier()
-    found = list(
-        cross_validate(
-            corpus,
-            deal,
-            features=classifier.feature_settings,
-            model_settings=classifier.model_settings,
-            is_forward=is_forward,
-        )
-    )
-    number_of = {text: n for n, text in enumerate(texts)}
-    assert corpus.vocabulary is not None
-    only = {j: int(term[1:]) for j, term in enumerate(corpus.vocabulary) if term.startswith("n")}
-    order = [only[j] for j in corpus.sample.indices.tolist() if j in only]
-    assert [groups[n] for n in order] == corpus.sample.groups.tolist()
-    assert len(number_of) == 60
-    for fold, predictions in zip(range(is_forward, deal.max() + 1), found, strict=True):
-        learned = [order[i] for i in np.flatnonzero(deal < fold if is_forward else deal != fold)]
-        asked = [order[i] for i in np.flatnonzero(deal == fold)]
-        refitted = TextClassifier().fit([texts[n] for n in learned], [labels[n] for n in learned])
-        expected = refitted.predict_proba([texts[n] for n in asked])
-        np.testing.assert_allclose(predictions.probabilities, expected, rtol=1e-9, atol=1e-12)
-        assert predictions.true_labels == [(labels[n],) for n in asked]

@@ -40,29 +40,20 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
             assert max(map(len, text.splitlines())) <= 60 or "z" * 60 in text
 
 
+def shown(classifier: TextClassifier, form: str) -> str:
+    return "".join(format_result(inspection_result(inspect(classifier.model_)), form))
+
+
 def test_json_has_it_all(classifier: TextClassifier) -> None:
     """JSON has every figure by its name."""
-    record = json.loads(
-        "".join(format_result(inspection_result(inspect(classifier.model_)), "json"))
-    )
-    assert record["labels"][0]["label"] == HOSTILE
-    assert "\n" not in "".join(
-        format_result(inspection_result(inspect(classifier.model_)), "jsonl")
-    ).rstrip("\n")
+    assert json.loads(shown(classifier, "json"))["labels"][0]["label"] == HOSTILE
+    assert "\n" not in shown(classifier, "jsonl").rstrip("\n")
 
 
 def test_csv_has_a_header_and_tsv_has_none(classifier: TextClassifier) -> None:
     """A row for each label and feature."""
-    rows = list(
-        csv.reader(
-            io.StringIO(
-                "".join(format_result(inspection_result(inspect(classifier.model_)), "csv"))
-            )
-        )
-    )
+    rows = list(csv.reader(io.StringIO(shown(classifier, "csv"))))
     assert tuple(rows[0]) == FEATURE_COLUMNS
-    lines = "".join(
-        format_result(inspection_result(inspect(classifier.model_)), "tsv")
-    ).splitlines()
+    lines = shown(classifier, "tsv").splitlines()
     assert len(lines) == len(rows) - 1
     assert {line.count("\t") for line in lines} == {len(FEATURE_COLUMNS) - 1}

@@ -28,24 +28,19 @@ def matrix_of(dtype: type) -> Matrix:
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_svmlight(dtype: type) -> None:
+def test_read_by_others(dtype: type) -> None:
     """scikit-learn reads the same numbers to the last bit; labels are places in sorted order, -1 is
-    none.
+    none. SciPy reads the same numbers.
     """
-    file = io.BytesIO()
-    write_matrix(matrix_of(dtype), file, output_format="svmlight")
-    file.seek(0)
-    found, labels = load_svmlight_file(file, n_features=3)
-    np.testing.assert_array_equal(found.toarray(), matrix_of(dtype).csr().toarray())
+    matrix = matrix_of(dtype)
+    expected = matrix.csr().toarray()
+    svmlight = io.BytesIO()
+    market = io.BytesIO()
+    write_matrix(matrix, svmlight, output_format="svmlight")
+    write_matrix(matrix, market, output_format="mtx")
+    svmlight.seek(0)
+    market.seek(0)
+    found, labels = load_svmlight_file(svmlight, n_features=3)
+    np.testing.assert_array_equal(found.toarray(), expected)
     assert labels.tolist() == [1, -1, 0]
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_matrix_market(dtype: type) -> None:
-    """SciPy reads the same numbers."""
-    file = io.BytesIO()
-    write_matrix(matrix_of(dtype), file, output_format="mtx")
-    file.seek(0)
-    np.testing.assert_allclose(
-        mmread(file, spmatrix=False).toarray(), matrix_of(dtype).csr().toarray(), rtol=1e-15
-    )
+    np.testing.assert_allclose(mmread(market, spmatrix=False).toarray(), expected, rtol=1e-15)

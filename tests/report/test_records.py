@@ -187,13 +187,6 @@ def test_no_document(form: str) -> None:
     )
 
 
-def test_unread_documents_have_no_scores() -> None:
-    """A document that could not be read has null scores, which JSON can spell."""
-    batch = predictions_of(["a"], [None])
-    batch.probabilities[:] = np.nan
-    assert json.loads(written("jsonl", batch))["scores"] is None
-
-
 @pytest.mark.parametrize("n_labels", [2, 90, 3000])
 def test_scores_sum_to_one(n_labels: int) -> None:
     """However many labels there are, the scores of a record sum to 1 within 1e-6, and hold its
@@ -213,12 +206,15 @@ def test_scores_sum_to_one(n_labels: int) -> None:
 
 
 def test_json_never_holds_what_it_cannot() -> None:
-    """A number that is not finite is null, wherever it stands."""
+    """A number that is not finite is null, wherever it stands; so are the scores of a document that
+    could not be read.
+    """
     plain = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": (-float("inf"),)}}
     assert json.loads(format_json(plain)) == {"a": None, "b": [None, 1.5], "c": {"d": [None]}}
     batch = predictions_of(["a"], ["no"])
     batch.probabilities[:] = np.nan
     batch.known[:] = np.inf
+    assert json.loads(written("jsonl", replace(batch, labels=[()])))["scores"] is None
     text = written("jsonl", batch) + written("json", batch)
     assert "NaN" not in text
     assert "Infinity" not in text
