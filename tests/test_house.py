@@ -88,7 +88,7 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 264_587
+MAX_CORE_TOKENS = 264_562
 MAX_APPLICATION_TOKENS = {
     "compare": 6_573,
     "diff": 1_985,
@@ -101,7 +101,7 @@ MAX_APPLICATION_TOKENS = {
     "unlabeled": 4_012,
 }
 MAX_CYTHON_TOKENS = 37_642
-MAX_TEST_TOKENS = 482_604
+MAX_TEST_TOKENS = 482_130
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -458,7 +458,8 @@ def parse_thresholds(text: str) -> dict[str, float]:
         if not math.isfinite(threshold):
             raise ValueError(f"{part!r} has no number; write {name}=0.85")
         if threshold > 1 and not (name in ALL_METRICS and ALL_METRICS[name].is_loss):
-            raise ValueError(f"{part!r} cannot be reached: the highest value is 1")
+            share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
+            raise ValueError(f"{part!r} cannot be reached: the highest value is 1{share}")
         thresholds[name] = threshold
     return thresholds
 

@@ -183,7 +183,8 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
             words += f"The mean distance from the line is {error}."
         name = "calibrated" if diagnosis.trust.calibration is not None else "as they are"
         kinds = [(name, diagnosis.evaluation.reliability)]
-        kinds += [("not calibrated", before.bins())] if before is not None else []
+        if before is not None:
+            kinds.append(("not calibrated", before.bins()))
         yield _reliability_chart(words, ("accuracy", "documents"), kinds)
     parts = diagnosis.trust.trade_off
     if len(parts) > 1:

@@ -206,23 +206,24 @@ def format_approximation(model: TrainedModel) -> str | None:
     """
     fitted = model.fitted
     calibration = fitted.calibration
-    missing = {"calibration"} if calibration.temperature is None else set[str]()
-    if calibration.nonconformity is None:
-        missing.add("nonconformity")
-    if calibration.outlier_threshold is None:
-        missing.add("outlier_threshold")
-    if not fitted.task.is_exclusive:
-        missing = set()
-    there = [name for name in fitted.approximate if name not in missing]
+    found = {
+        "calibration": calibration.temperature,
+        "nonconformity": calibration.nonconformity,
+        "outlier_threshold": calibration.outlier_threshold,
+    }
+    is_exclusive = fitted.task.is_exclusive
+    there = [
+        name for name in fitted.approximate if not is_exclusive or found.get(name, name) is not None
+    ]
     if not there:
         return None
     advice = "train with --keep-sample N to retain the documents that they are fitted to"
-    if fitted.task.is_exclusive:
+    if is_exclusive:
         advice = f"refit them with nbtext calibrate or {advice}"
     if model.statistics.is_fractional:
         advice = "refit them with nbtext calibrate on documents that the model was not trained on"
     whose = "fitted before the last change of the documents"
-    if fitted.estimate is not None and fitted.task.is_exclusive:
+    if fitted.estimate is not None and is_exclusive:
         seen = number_of(fitted.estimate.documents, "document")
         whose = f"fitted on {seen} of the retained sample"
     return f"approximate ({whose}): {', '.join(there).replace('_', ' ')}; {advice}"

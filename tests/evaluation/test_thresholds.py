@@ -66,7 +66,9 @@ def test_thresholds_of_a_label() -> None:
         check_thresholds(EVALUATION, parse_thresholds("coverage=0.5"))
     with pytest.raises(ValueError, match="did you mean recall:LABEL"):
         parse_thresholds("recal:ham=0.9")
-    with pytest.raises(ValueError, match="cannot be reached: the highest value is 1"):
+    with pytest.raises(
+        ValueError, match="cannot be reached: the highest value is 1; write recall:ham=0"
+    ):
         parse_thresholds("recall:ham=99.5")
 
 
