@@ -2,8 +2,6 @@
 and `evaluate`.
 """
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,19 +11,15 @@ import pytest
 QUESTIONS = b"the bins were not emptied\nparking\n\nmy neighbour drills all night\n"
 
 
-def records(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def test_min_probability_abstains(nbtext: Any, model: str) -> None:
     """A label below the minimum probability is left out, and the reason states its probability."""
-    plain = records(nbtext(f"predict - -m {model} --to jsonl", input=QUESTIONS).out)
+    plain = nbtext(f"predict - -m {model} --to jsonl", input=QUESTIONS).records
     minimum = (plain[0]["probability"] + plain[3]["probability"]) / 2
     result = nbtext(
         f"predict - -m {model} --to jsonl --min-probability {minimum:g}",
         input=QUESTIONS,
     )
-    found = records(result.out)
+    found = result.records
     assert [record["label"] for record in found] == ["trash", "parking", None, None]
     assert found[2]["reason"].endswith(f"below {minimum:g}")
     probability = plain[3]["probability"]
@@ -82,7 +76,7 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
     sizes = []
     for share in ("0.5", "0.9", "0.999"):
         result = nbtext(f"predict {letters}/test -m {model} --to jsonl --coverage {share}")
-        found = records(result.out)
+        found = result.records
         sizes.append(sum(len(record["labels"]) for record in found))
         for record in found:
             chosen = [record["scores"][label] for label in record["labels"]]
@@ -96,15 +90,9 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
         NBTEXT_KERNEL="off",
     )
     assert result.out == again.out == plain.out
-    rows = list(
-        csv.reader(
-            io.StringIO(
-                nbtext(
-                    f"predict {letters}/test -m {model} --to csv --coverage {share}",
-                ).out
-            )
-        )
-    )
+    rows = nbtext(
+        f"predict {letters}/test -m {model} --to csv --coverage {share}",
+    ).rows
     assert rows[0] == ["id", "label", "probability", "labels"]
     assert [row[3].split(",") for row in rows[1:]] == [record["labels"] for record in found]
     assert (
@@ -152,7 +140,7 @@ def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Pat
     has a higher one; folds use offsets, too.
     """
     nbtext("train train.jsonl -o m --optimize macro_f1", cwd=unbalanced).ok()
-    found = records(nbtext("predict test.jsonl -m m --to jsonl", cwd=unbalanced).out)
+    found = nbtext("predict test.jsonl -m m --to jsonl", cwd=unbalanced).records
     assert all(record["probability"] == record["scores"][record["label"]] for record in found)
     assert any(record["probability"] < max(record["scores"].values()) for record in found)
     folds = [

@@ -1,6 +1,5 @@
 """Misclassification costs: `--cost FILE` as typed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,15 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def records(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
     """It is spam only where ten times the probability of ham is less than that of spam, whatever
     separates columns.
     """
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
-    plain = records(nbtext("predict - -m m --to jsonl", input=questions, cwd=spam).out)
+    plain = nbtext("predict - -m m --to jsonl", input=questions, cwd=spam).records
     for name in ("costs.csv", "costs.tsv", "semicolons.csv"):
-        out = nbtext(f"predict - -m m --to jsonl --cost {name}", input=questions, cwd=spam).out
-        found = records(out)
+        command = f"predict - -m m --to jsonl --cost {name}"
+        found = nbtext(command, input=questions, cwd=spam).records
         for before, after in zip(plain, found, strict=True):
             assert after["scores"] == before["scores"]
             if before["label"] is None:
@@ -95,7 +90,7 @@ def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
     ask = "predict - -m m --to jsonl --cost abstain.csv"
     found = [
         record
-        for record in records(nbtext(ask, input=questions, cwd=spam).out)
+        for record in nbtext(ask, input=questions, cwd=spam).records
         if any(record["scores"].values())
     ]
     labels = set()

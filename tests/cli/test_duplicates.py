@@ -6,10 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-
-from nbtext import TextClassifier
 
 LINES = "red round apple\tapple\ngreen round\tapple\nlong yellow\tbanana\nlong green ripe\tbanana\n"
 
@@ -30,31 +27,6 @@ def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text("\n".join(["text\tlabel", *rows * 2, ""]), encoding="utf-8")
     result = nbtext("evaluate x.tsv --folds 5 --fail-under accuracy=0.9")
     assert result.status == 3, result.err
-
-
-@pytest.mark.parametrize(
-    ("model", "factor"), [("multinomial", 2), ("complement", 2), ("bernoulli", 2), ("dirichlet", 1)]
-)
-def test_two_copies_with_twice_the_smoothing_are_one_with_it(model: str, factor: int) -> None:
-    """All copies leave together: leave-one-out of X X at 2 alpha is that of X at alpha, if alpha
-    adds counts.
-
-    The smoothing of dirichlet is relative to the counts, so it is the same for X X.
-    """
-    chance = random.Random(4)
-    words = [f"w{n}" for n in range(30)]
-    texts = [" ".join(chance.choices(words, k=chance.randint(1, 20))) for _ in range(200)]
-    labels = [chance.choice("abc") for _ in texts]
-    texts, labels = list(dict.fromkeys(texts)), labels[: len(dict.fromkeys(texts))]
-    one, two = (
-        TextClassifier(
-            model=model, smoothing=0.3 * factor ** (n - 1), calibrate=False, vocabulary=words
-        )
-        .fit(texts * n, labels * n)
-        .leave_one_out_predict_proba_
-        for n in (1, 2)
-    )
-    np.testing.assert_allclose(two, np.concatenate((one, one)), atol=1e-9)
 
 
 @pytest.mark.exhaustive

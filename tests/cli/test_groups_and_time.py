@@ -42,19 +42,13 @@ def threads(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def evaluation(result: Any) -> dict[str, Any]:
-    assert result.status == 0, result.err
-    found: dict[str, Any] = result.json
-    return found
-
-
 def test_near_copies_stay_in_one_fold(nbtext: Any, threads: Path) -> None:
     """Random folds test on letters whose near copies they train on; folds of whole threads do
     not.
     """
     command = "evaluate letters.jsonl --folds 6 --to json --smoothing 0.1"
-    by_chance = evaluation(nbtext(command, cwd=threads))
-    grouped = evaluation(nbtext(f"{command} --group-field thread", cwd=threads))
+    by_chance = nbtext(command, cwd=threads).ok().json
+    grouped = nbtext(f"{command} --group-field thread", cwd=threads).ok().json
     assert by_chance["documents"] == grouped["documents"] == 252
     assert by_chance["accuracy"] > 0.95
     assert grouped["accuracy"] < by_chance["accuracy"] - 0.1
@@ -75,18 +69,8 @@ def test_every_format_and_number_of_threads(nbtext: Any, threads: Path, options:
     ):
         found.append(nbtext("evaluate", source, *options, *more, "--to", "json", cwd=threads).out)
     assert len(set(found)) == 1
-    mails = evaluation(
-        nbtext(
-            "evaluate",
-            "letters.mbox",
-            "--label-field",
-            "X-Label",
-            *options,
-            "--to",
-            "json",
-            cwd=threads,
-        )
-    )
+    asked = ["evaluate", "letters.mbox", "--label-field", "X-Label", *options, "--to", "json"]
+    mails = nbtext(*asked, cwd=threads).ok().json
     assert mails["documents"] == json.loads(found[0])["documents"]
 
 
@@ -94,10 +78,10 @@ def test_forward_in_time(nbtext: Any, threads: Path) -> None:
     """Ten steps judge about ten elevenths, three steps three quarters; a label of the last days
     only is never known.
     """
-    ten = evaluation(nbtext("evaluate letters.jsonl --order-field day --to json", cwd=threads))
+    ten = nbtext("evaluate letters.jsonl --order-field day --to json", cwd=threads).ok().json
     assert 252 * 9 / 11 < ten["documents"] <= 252 * 10 / 11 + 7
     options = "--order-field day --folds 3 --coverage 0.8 --to json"
-    three = evaluation(nbtext(f"evaluate letters.jsonl {options}", cwd=threads))
+    three = nbtext(f"evaluate letters.jsonl {options}", cwd=threads).ok().json
     assert 252 * 0.7 < three["documents"] < 252 * 0.8
     assert "coverage" in three
 
@@ -107,5 +91,5 @@ def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
     rows = [json.loads(line) for line in (threads / "letters.jsonl").read_text().splitlines()]
     lines = [json.dumps({**row, "ward": int(row["thread"]) % 4}) for row in rows]
     (threads / "wards.jsonl").write_text("\n".join(lines))
-    found = evaluation(nbtext("evaluate wards.jsonl --group-field ward --to json", cwd=threads))
+    found = nbtext("evaluate wards.jsonl --group-field ward --to json", cwd=threads).ok().json
     assert found["documents"] == 252

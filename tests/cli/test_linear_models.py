@@ -39,9 +39,7 @@ def test_train_and_evaluate(
         assert "; C 1; estimated" in trained.err or "; C 10; estimated" in trained.err
         assert "(5 folds)" in trained.err
     assert models[0].read_bytes() == models[1].read_bytes()
-    found = json.loads(
-        nbtext("evaluate", str(letters / "test"), "-m", str(models[0]), "--to", "json").out
-    )
+    found = nbtext("evaluate", str(letters / "test"), "-m", str(models[0]), "--to", "json").json
     expected = float(trained.err.split("estimated accuracy ")[1].split(",")[0])
     assert found["accuracy"] > expected - 0.05
     assert found["expected_calibration_error"] < 0.15
@@ -65,7 +63,7 @@ def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Pa
 def test_folds(nbtext: Any, letters: Path) -> None:
     """Cross-validation takes them like any model."""
     options = "--folds 4 --model nbsvm --max-features 300 --to json"
-    found = json.loads(nbtext(f"evaluate {letters}/train {options}").out)
+    found = nbtext(f"evaluate {letters}/train {options}").json
     assert (found["documents"], found["accuracy"] > 0.85) == (336, True)
 
 
@@ -81,7 +79,7 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
         ),
     )
     assert nbtext("train texts.jsonl -o m --model nbsvm").status == 0
-    found = json.loads(nbtext("predict - -m m --to jsonl", input=b"cheap lunch pills\n").out)
+    found = nbtext("predict - -m m --to jsonl", input=b"cheap lunch pills\n").json
     assert (found["label"], found["outlier"]) == ("spam", None)
 
 
@@ -129,10 +127,8 @@ def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
         assert "warning" not in train(*hard, quiet)
     assert train(*hard, "-q") == ""
     assert "converged" in nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
-    assert (
-        json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)["is_converged"]
-        is False
-    )
+    inspected = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
+    assert inspected["is_converged"] is False
     found = nbtext(
         "evaluate", "texts.jsonl", "--folds", "3", "--model", "nbsvm", "--C", "1e12", cwd=tmp_path
     )
@@ -162,7 +158,7 @@ def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: st
     (tmp_path / "texts.jsonl").write_text(lines)
     result = nbtext(f"train texts.jsonl --model {model} --idf {idf} -o m")
     assert (result.status, result.err.count("\n")) == (0, 1)
-    found = json.loads(nbtext("predict - -m m --to jsonl", input=b"one\n").out)
+    found = nbtext("predict - -m m --to jsonl", input=b"one\n").json
     assert 0 < found["probability"] <= 1
 
 
@@ -174,7 +170,7 @@ def test_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path, model: s
     assert (result.status, result.err.count("\n")) == (0, 1)
     assert nbtext(f"{options} compiled").status == 0
     found = [
-        json.loads(nbtext(f"evaluate {letters}/test -m {name} --to json").out)
+        nbtext(f"evaluate {letters}/test -m {name} --to json").json
         for name in ("plain", "compiled")
     ]
     assert abs(found[0]["accuracy"] - found[1]["accuracy"]) <= 0.01

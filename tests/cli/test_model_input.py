@@ -62,7 +62,7 @@ def test_fields_of_tables_are_not_those_of_mails(nbtext: Any, folder: Path) -> N
         ("-", {"input": MAIL}),
         ("-", {"input": b"win a prize\n"}),
     ):
-        record = json.loads(nbtext(f"predict {source} -m m --to jsonl", **options).out)
+        record = nbtext(f"predict {source} -m m --to jsonl", **options).json
         assert (record["label"], record["known"] > 0) == ("spam", True)
 
 

@@ -58,7 +58,7 @@ def test_min_known(nbtext: Any, tmp_path: Path) -> None:
     assert [json.loads(line)["label"] for line in free.out.splitlines()] == ["fruit"] * 3
     assert json.loads(free.out.splitlines()[2])["known"] == 0
     careful = nbtext(f"{command} --min-known 0.6", input=lines)
-    found = [json.loads(line) for line in careful.out.splitlines()]
+    found = careful.records
     assert [each["label"] for each in found] == [None, "fruit", None]
     assert found[0]["reason"] == "the share 0.500000 of the tokens is known, below 0.6"
     assert found[2]["reason"] == "the share 0.000000 of the tokens is known, below 0.6"

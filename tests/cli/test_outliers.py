@@ -1,6 +1,5 @@
 """Documents unlike the corpus: a flag and a score in `predict`, as typed."""
 
-import json
 from typing import Any
 
 
@@ -9,8 +8,8 @@ def test_strange_text_is_less_typical(nbtext: Any, model: str) -> None:
     lower score.
     """
     lines = "the bins in our street were not emptied again this week\nder Hund bellt\nxq zzv qqj wwkx\n\n"
-    out = nbtext(f"predict - -m {model} --to jsonl", input=lines.encode()).out
-    letter, german, noise, nothing = (json.loads(line) for line in out.splitlines())
+    found = nbtext(f"predict - -m {model} --to jsonl", input=lines.encode()).records
+    letter, german, noise, nothing = found
     assert letter["typicality"] > 0.1
     assert letter["outlier"] is False
     assert letter["typicality"] > german["typicality"] > 0

@@ -69,9 +69,7 @@ def test_every_format(
 
 def test_more_than_there_are_labels(nbtext: Any, model: str, texts: Path) -> None:
     """Columns without a label stay empty, so that their number is what was asked for."""
-    rows = list(
-        csv.reader(io.StringIO(nbtext(f"predict {texts} -m {model} --top-k 8 --to csv").out))
-    )
+    rows = nbtext(f"predict {texts} -m {model} --top-k 8 --to csv").rows
     assert {len(row) for row in rows} == {3 + 16}
     assert rows[1][-4:] == [""] * 4 and rows[1][-5] != ""
 
