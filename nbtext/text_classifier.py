@@ -11,8 +11,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.features.matrix import Matrix
@@ -79,7 +79,7 @@ class TextClassifier:
     model_settings: ModelSettings
     _model: TrainedModel | None = None
     _predictor: Predictor | None = None
-    _rows: NDArray[np.int64] | None = None  # the text of each document of the retained sample
+    _rows: Integers | None = None  # the text of each document of the retained sample
     _n_fitted: int = 0
     _is_search: bool = False  # model="best"
 
@@ -320,17 +320,17 @@ class TextClassifier:
         """
         return sklearn_compat.decide(self.fitted_, self._log_posterior(X))
 
-    def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+    def predict_proba(self, X: Iterable[str]) -> Floats:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of
         `classes_`.
         """
         return np.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Iterable[str]) -> Floats:
         """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""
         return self._arrange(self._log_posterior(X), absent=-np.inf)
 
-    def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
+    def decision_function(self, X: Iterable[str]) -> Floats:
         """Return log-probabilities plus decision offsets; the largest one determines the label.
 
         Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second
@@ -382,7 +382,7 @@ class TextClassifier:
         return self.model_.counts
 
     @property
-    def leave_one_out_predict_proba_(self) -> NDArray[np.float64]:
+    def leave_one_out_predict_proba_(self) -> Floats:
         if self._rows is None:
             raise AttributeError(
                 "leave_one_out_predict_proba_ exists only after fit, not after load or partial_fit"
@@ -393,14 +393,14 @@ class TextClassifier:
         return spread
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Array:
         return sklearn_compat.label_values(self.fitted_)
 
     @property
-    def class_log_prior_(self) -> NDArray[np.float64]:
+    def class_log_prior_(self) -> Floats:
         return self._arrange(self.fitted_.log_prior, absent=-np.inf)
 
-    def _arrange(self, values: NDArray[np.float64], *, absent: float) -> NDArray[np.float64]:
+    def _arrange(self, values: Floats, *, absent: float) -> Floats:
         return sklearn_compat.arrange_columns(self.fitted_, values, absent=absent)
 
     def _become(self, model: TrainedModel, given: GivenLabels | None = None) -> TextClassifier:
@@ -419,7 +419,7 @@ class TextClassifier:
         given: GivenLabels,
         size: int | None,
         settings: FeatureSettings,
-    ) -> tuple[CorpusCounts, NDArray[np.int64]]:
+    ) -> tuple[CorpusCounts, Integers]:
         """Return the counts of texts or rows, and which of them are retained."""
         n = len(documents.ids) if isinstance(documents, Matrix) else len(documents)
         sklearn_compat.check_paired(n, len(given.labels))
@@ -435,7 +435,7 @@ class TextClassifier:
             raise InputError(what)
         return self._count(documents, given, size, settings)[0]
 
-    def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
+    def _log_posterior(self, X: Iterable[str]) -> Floats:
         """Return log-probabilities in the order of the model's classes."""
         documents = sklearn_compat.read_documents(X, self.fitted_.feature_settings, self.fitted_)
         if self._predictor is None:

@@ -15,8 +15,8 @@ from math import exp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Bytes, Integers
 from nbtext.artifact.storage import foreign_error
 from nbtext.bayes.calibration import LARGEST
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
@@ -153,7 +153,7 @@ def check_number(key: str, value: float, limits: Limits) -> None:
 
 
 def check_array(
-    key: str, array: NDArray[Any], limits: Limits, n_labels: int, dtype: np.dtype[Any]
+    key: str, array: Array, limits: Limits, n_labels: int, dtype: np.dtype[Any]
 ) -> None:
     """Raise ArtifactError unless an array has its shape, and its numbers are within their limits,
     and fit a dtype.
@@ -179,7 +179,7 @@ def _format_shape(shape: tuple[int | None, ...]) -> str:
     )
 
 
-def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float) -> None:
+def check_within(key: str, numbers: Array, minimum: float, maximum: float) -> None:
     """Raise ArtifactError unless each number is from `minimum` to `maximum`."""
     least, largest = (
         (numbers.min().item(), numbers.max().item()) if numbers.size else (minimum, maximum)
@@ -190,12 +190,12 @@ def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float
         )
 
 
-def check_ascending(key: str, numbers: NDArray[Any]) -> None:
+def check_ascending(key: str, numbers: Array) -> None:
     """Raise ArtifactError unless each number is at least the one before it."""
     require(key, (numbers[1:] >= numbers[:-1]).all(), "should ascend")
 
 
-def check_rows(key: str, indptr: NDArray[Any], columns: NDArray[Any], *, n_columns: int) -> None:
+def check_rows(key: str, indptr: Array, columns: Array, *, n_columns: int) -> None:
     """Raise ArtifactError unless columns[indptr[i]:indptr[i + 1]] ascend in each row i, from 0 to
     n_columns - 1.
     """
@@ -209,15 +209,15 @@ class Names:
     be one.
     """
 
-    blob: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
+    blob: Bytes
+    offsets: Integers
 
 
 @dataclass(frozen=True, eq=False)
 class Lists:
     """Lists of texts, one after the other: list i is items[bounds[i]:bounds[i + 1]]."""
 
-    bounds: NDArray[np.int64]
+    bounds: Integers
     items: tuple[str, ...]
 
 
@@ -339,7 +339,7 @@ def _check_totals(found: Totals, key: str, n_labels: int) -> None:
         raise invalid_value(f"{key}.occurrences", "does not fit the documents")
 
 
-def _check_counts(key: str, found: NDArray[Any], n_expected: int) -> None:
+def _check_counts(key: str, found: Array, n_expected: int) -> None:
     require(
         key, len(found) == n_expected, f"should be {n_expected:,} numbers, and is {len(found):,}"
     )

@@ -17,8 +17,8 @@ from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array
 from nbtext.artifact import audit
 from nbtext.artifact.audit import DEFAULT, Limits, invalid_value, require
 from nbtext.artifact.storage import Record, StoredArray, newer_error
@@ -88,7 +88,7 @@ def resolve_alias(hint: Any) -> Any:
     return hint if meant is None else meant[get_args(hint)]
 
 
-def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
+def narrow_integers(numbers: Array) -> Array:
     """Return non-negative integers in the smallest dtype that holds them, and floats unchanged."""
     return (
         numbers
@@ -97,7 +97,7 @@ def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def narrow(numbers: NDArray[Any]) -> NDArray[Any]:
+def narrow(numbers: Array) -> Array:
     """Return numbers in the smallest dtype that holds them: many floats as float32, if they were
     rounded to it.
     """
@@ -248,7 +248,7 @@ class Reader:
                 audit.check_number(key, found, limits)
         return found
 
-    def _read_array(self, kind: Any, value: Any, key: str, limits: Limits) -> NDArray[Any]:
+    def _read_array(self, kind: Any, value: Any, key: str, limits: Limits) -> Array:
         """Return the array of the type `kind` (Any: int64 or float64), which can be stored in a
         smaller one.
         """

@@ -20,13 +20,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.artifact.model import measure_model
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
-from nbtext.bayes.scorer import Floats, round_to_float32
+from nbtext.bayes.scorer import round_to_float32
 from nbtext.bayes.settings import CONFIDENCE, DECISION_METRICS, STACKED
 from nbtext.bayes.smoothing import Scored, Selection, judge
 from nbtext.errors import ModelError, SettingsError
@@ -140,7 +140,7 @@ def limit_size(
     return Reduction(small, measure_model(small), accuracies)
 
 
-def rank_features(model: FittedModel, document_frequencies: Floats) -> NDArray[np.int64]:
+def rank_features(model: FittedModel, document_frequencies: Floats) -> Integers:
     """Return the features with a weight, the most important first; ties by column."""
     scorer = model.scorer
     largest = np.zeros(len(scorer.indptr) - 1)
@@ -149,13 +149,13 @@ def rank_features(model: FittedModel, document_frequencies: Floats) -> NDArray[n
     importance = largest[scorer.rows_of(np.arange(scorer.n_columns))] * np.sqrt(
         document_frequencies
     )
-    order: NDArray[np.int64] = np.argsort(-importance, kind="stable")
+    order: Integers = np.argsort(-importance, kind="stable")
     return np.asarray(order[importance[order] > 0])
 
 
 def keep_features(
     model: FittedModel,
-    features: NDArray[np.int64],
+    features: Integers,
     numbers: DocumentNumbers,
     steps: Floats | float = 0.0,
     known: DocumentCounts | None = None,
@@ -221,7 +221,7 @@ def _round(calibration: Calibration) -> Calibration:
 
 
 def _shrink(
-    original: Original, order: NDArray[np.int64], n_features: int, numbers: DocumentNumbers
+    original: Original, order: Integers, n_features: int, numbers: DocumentNumbers
 ) -> FittedModel:
     """Return a model of the first features of a ranking, whose weights are rounded to what that of
     the last matters.
@@ -239,7 +239,7 @@ def _shrink(
 
 
 def _find_number(
-    original: Original, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int
+    original: Original, order: Integers, numbers: DocumentNumbers, max_bytes: int
 ) -> int:
     """Return a number of features with which the file has at most so many bytes, and little less;
     see `_shrink`.
@@ -390,7 +390,7 @@ def _judge(
     What was fitted to their scores, and the accuracy on them of the smaller model and of the one in
     full; None if no documents were held out.
     """
-    figures: list[tuple[NDArray[Any], ...]] = []  # of the documents of each part
+    figures: list[tuple[Array, ...]] = []  # of the documents of each part
     n_right = 0
     for original, documents in held_out:
         part = original.model

@@ -39,8 +39,8 @@ from zlib import compress, crc32, decompressobj
 from zlib import error as zlib_error
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Bytes
 from nbtext.documents.streams import READ, READ_NOW, is_broken_link, similar_path, take_opened
 from nbtext.errors import ArtifactError, reason_of
 from nbtext.records import dataclass
@@ -148,7 +148,7 @@ class StoredArray:
         """The number of its bytes in the file, without the zeros that follow."""
         return self.n_bytes if self.n_packed is None else self.n_packed
 
-    def read(self) -> NDArray[Any]:
+    def read(self) -> Array:
         """Return the array, read-only; ArtifactError if its checksum does not match."""
         start = self.content.data_start + self.offset
         stored = self.content.take(start, start + _align(self.n_stored))
@@ -157,7 +157,7 @@ class StoredArray:
         stored = stored[: self.n_stored]
         if self.n_packed is not None:
             stored = _unpack(stored, self.n_bytes)
-        array: NDArray[Any] = stored.view(self.dtype).reshape(self.shape)
+        array: Array = stored.view(self.dtype).reshape(self.shape)
         if self.is_differences:
             array = np.cumsum(array, dtype=np.int64)
         array.flags.writeable = False
@@ -214,7 +214,7 @@ class Content:
         if self.n_bytes is not None and n_bytes > self.n_bytes:
             raise damaged_error(f"it should have {n_bytes:,} bytes, and has {self.n_bytes:,}")
 
-    def take(self, start: int, stop: int) -> NDArray[np.uint8]:
+    def take(self, start: int, stop: int) -> Bytes:
         """Return these bytes; ArtifactError if there are fewer."""
         self.require(stop)
         found = self.peek(start, stop)
@@ -222,7 +222,7 @@ class Content:
             raise damaged_error(f"it ends early, before byte {stop:,}")
         return found
 
-    def peek(self, start: int, stop: int) -> NDArray[np.uint8]:
+    def peek(self, start: int, stop: int) -> Bytes:
         """Return these bytes, or those of them that there are."""
         if self.n_bytes is None:
             while len(self._held) < stop and (
@@ -289,8 +289,8 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
     not accept it.
     """
     # places of arrays by dtype, shape and checksum
-    known: dict[tuple[Any, ...], list[tuple[int, NDArray[Any]]]] = {}
-    arrays: list[NDArray[Any]] = []
+    known: dict[tuple[Any, ...], list[tuple[int, Array]]] = {}
+    arrays: list[Array] = []
     n_data = 0
 
     def place(value: Any) -> Any:
@@ -337,7 +337,7 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
     return [*parts, END]
 
 
-def _pack(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
+def _pack(array: Array) -> tuple[Array, dict[str, Any]]:
     """Return the compressed bytes of an array, and what the header says of them; the array, if it
     stays as it is.
     """
@@ -355,7 +355,7 @@ def _pack(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
     return (packed, packing | {"zlib": packed.nbytes}) if is_small else (array, {})
 
 
-def _unpack(packed: NDArray[np.uint8], n_bytes: int) -> NDArray[np.uint8]:
+def _unpack(packed: Bytes, n_bytes: int) -> Bytes:
     """Return so many bytes that were compressed; ArtifactError if they are others, or more."""
     decompressor = decompressobj()
     try:
@@ -517,7 +517,7 @@ def _read_place(found: dict[str, Any], content: Content) -> StoredArray:
     return array
 
 
-def _flatten(array: NDArray[Any]) -> NDArray[np.uint8]:
+def _flatten(array: Array) -> Bytes:
     """Return the bytes of an array."""
     return array.reshape(-1).view(np.uint8)
 

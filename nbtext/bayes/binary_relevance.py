@@ -50,14 +50,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets
 from nbtext.bayes.event_model import LeftOut
 from nbtext.bayes.leave_one_out import LeftOutDocuments
 from nbtext.bayes.multinomial import compile_multinomial
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
@@ -135,7 +135,7 @@ def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
     )
 
 
-def discount(occurrences: NDArray[Any]) -> Floats:
+def discount(occurrences: Array) -> Floats:
     """Return t' of each occurrences t; see the module."""
     return np.maximum(occurrences - DISCOUNT, 0.0)
 
@@ -251,7 +251,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     counts: LabelCounts
     documents: DocumentCounts
     sets: LabelSets
-    n_hapax: NDArray[Any] | None
+    n_hapax: Array | None
     start: int = 0
 
     def drop_last_content(self) -> RelevanceLeaveOneOut:
@@ -264,7 +264,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         return self.counts.statistics
 
     @LazyProperty
-    def examples(self) -> NDArray[np.int64]:
+    def examples(self) -> Integers:
         """The first document of each content, (n_contents,)."""
         return np.unique(self.contents, return_index=True)[1]
 
@@ -313,7 +313,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         return score
 
     @LazyProperty
-    def own(self) -> tuple[NDArray[np.int64], Floats]:
+    def own(self) -> tuple[Integers, Floats]:
         """The place of each entry of the pairs among those of the statistics, and its t without the
         copies.
         """
@@ -396,7 +396,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
             self.counts.totals[part.indices] - copies[part.entry_documents] * part.counts
         )
 
-    def _subtract(self, values: NDArray[Any], lengths: Floats) -> NDArray[Any]:
+    def _subtract(self, values: Array, lengths: Floats) -> Array:
         """Return a value of each label without that of the documents that have it; see
         LeftOut.subtract.
         """

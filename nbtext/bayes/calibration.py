@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
-from nbtext.bayes.scorer import Floats, log_posterior, subtract_maxima
+from nbtext.bayes.scorer import log_posterior, subtract_maxima
 from nbtext.errors import ModelError
 from nbtext.records import dataclass
 
@@ -43,12 +42,12 @@ class TemperatureScaling:
     b: float
     noise: float = 0.0
 
-    def temperature(self, lengths: NDArray[Any]) -> Floats:
+    def temperature(self, lengths: Array) -> Floats:
         """Return T of documents with these numbers of known tokens; 0 tokens count as 1."""
         temperatures = self.a * np.maximum(lengths, 1).astype(np.float64) ** self.b
         return np.asarray(np.clip(temperatures, 1 / MAX_TEMPERATURE, MAX_TEMPERATURE))
 
-    def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
+    def log_posterior(self, scores: Floats, lengths: Array | None) -> Floats:
         """Return calibrated log-probabilities, shape (n_documents, n_classes).
 
         lengths  (n_documents,), known tokens; None is allowed if b is 0
@@ -89,7 +88,7 @@ class Calibration:
     outlier_threshold: float | None = None
     mean_posteriors: MeanPosteriors | None = None
 
-    def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
+    def log_posterior(self, scores: Floats, lengths: Array | None) -> Floats:
         """Return log-probabilities of documents with these numbers of known tokens, shape
         (n_documents, n_classes).
         """
@@ -104,7 +103,7 @@ class Calibration:
             else log_posterior(scaled + self.prior_adjustment)
         )
 
-    def decide(self, log_posterior: Floats) -> NDArray[np.int64]:
+    def decide(self, log_posterior: Floats) -> Integers:
         """Return the class to predict for each document: the most probable one after adding the
         decision offsets.
         """
@@ -118,8 +117,8 @@ class Calibration:
 
 def fit_temperature(
     scores: Floats,
-    lengths: NDArray[Any] | None,
-    classes: NDArray[np.int32],
+    lengths: Array | None,
+    classes: Integers32,
     *,
     near: TemperatureScaling | None = None,
 ) -> TemperatureScaling:
@@ -172,8 +171,8 @@ def fit_temperature(
 
 def fit_scaled_temperature(
     scores: Floats,
-    lengths: NDArray[Any] | None,
-    classes: NDArray[np.int32],
+    lengths: Array | None,
+    classes: Integers32,
     *,
     near: TemperatureScaling | None = None,
 ) -> TemperatureScaling:
@@ -191,7 +190,7 @@ def fit_scaled_temperature(
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, design: Floats, own: tuple[NDArray[Any], NDArray[Any]]
+    at: Floats, *, scores: Floats, design: Floats, own: tuple[Array, Array]
 ) -> tuple[float, Floats, Floats]:
     """Return the mean of the log-loss and the prior at (log a, b) or (log a, b, logit noise), its
     gradient and Hessian.

@@ -5,14 +5,14 @@ bound.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
-from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns, derive, log_share
+from nbtext.bayes.scorer import Csr, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
 
@@ -32,9 +32,7 @@ class Values:
     def width(self) -> int:
         return self.n_values - 1
 
-    def rows(
-        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
-    ) -> Csr:
+    def rows(self, indptr: Integers, indices: Integers32, values: Array) -> Csr:
         capped = np.minimum(values, self.width).astype(np.int32)
         return (
             indptr,
@@ -55,7 +53,7 @@ class ValueCounts(ClassStatistics):
     n_values  m; feature j has m − 1 columns from j(m − 1) on
     """
 
-    present: NDArray[np.int64]
+    present: Integers
     n_values: int
 
     @property
@@ -64,7 +62,7 @@ class ValueCounts(ClassStatistics):
         return self.n_values - 1
 
     @property
-    def document_frequencies(self) -> NDArray[np.int64]:
+    def document_frequencies(self) -> Integers:
         """The number of documents that have each feature, with any value: shape (V,)."""
         return self.feature_sums(self.present)[:: self.n_values - 1]
 
@@ -183,7 +181,7 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 
 
-def _count_present(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
+def _count_present(statistics: ClassStatistics) -> tuple[Integers, int]:
     """Return the number of documents that have each entry's feature, and the number of values of a
     feature.
     """

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes import plain
 from nbtext.documents.blocks import cut
 from nbtext.errors import ModelError, SettingsError, list_some
@@ -60,10 +60,10 @@ class Totals:
     """
 
     n_documents: int | float
-    documents: NDArray[Any]
-    occurrences: NDArray[Any]
+    documents: Array
+    occurrences: Array
 
-    def change(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Totals:
+    def change(self, function: Callable[[Array], Array]) -> Totals:
         """Return the totals with another array in place of both."""
         return Totals(self.n_documents, function(self.documents), function(self.occurrences))
 
@@ -87,11 +87,11 @@ class ClassStatistics:
                      None: each has one class, and the totals are the sums over the classes
     """
 
-    class_documents: NDArray[Any]
-    indptr: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    documents: NDArray[Any]
-    occurrences: NDArray[Any]
+    class_documents: Array
+    indptr: Integers
+    classes: Integers32
+    documents: Array
+    occurrences: Array
     totals: Totals | None = field(default=None, kw_only=True)
 
     @property
@@ -135,11 +135,11 @@ class ClassStatistics:
         return self.documents.dtype.kind == "f" or self.class_documents.dtype.kind == "f"
 
     @property
-    def entry_features(self) -> NDArray[np.int64]:
+    def entry_features(self) -> Integers:
         """The feature of each entry."""
         return entry_rows(self.indptr)
 
-    def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+    def class_sums(self, values: Array) -> Array:
         """Return the sum of the entries' values for each class, shape (K,); it is exact for whole
         numbers.
         """
@@ -149,7 +149,7 @@ class ClassStatistics:
         np.add.at(sums, self.classes, values)
         return sums
 
-    def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+    def feature_sums(self, values: Array) -> Array:
         """Return the sum of the entries' values over the classes for each feature, shape (V,)."""
         # differences of cumulative float sums would have rounding errors
         if values.dtype.kind == "f":
@@ -157,7 +157,7 @@ class ClassStatistics:
         return np.diff(running_sums(values)[self.indptr])
 
     @cached_property
-    def class_occurrences(self) -> NDArray[Any]:
+    def class_occurrences(self) -> Array:
         """Tokens of each class, T_k: shape (K,)."""
         return self.class_sums(self.occurrences)
 
@@ -167,12 +167,12 @@ class ClassStatistics:
         return bool(self.documents.any() or not self.occurrences.any())
 
     @cached_property
-    def document_frequencies(self) -> NDArray[np.int64]:
+    def document_frequencies(self) -> Integers:
         """The number of documents that have each feature, d_j: shape (V,)."""
         return self.feature_sums(self.documents) if self.totals is None else self.totals.documents
 
     @cached_property
-    def feature_occurrences(self) -> NDArray[Any]:
+    def feature_occurrences(self) -> Array:
         """The occurrences of each feature in all documents, t_j: shape (V,)."""
         if self.occurrences is self.documents:
             return self.document_frequencies
@@ -181,7 +181,7 @@ class ClassStatistics:
         )
 
     @property
-    def used_features(self) -> NDArray[np.int64]:
+    def used_features(self) -> Integers:
         """The features that a document has, ascending."""
         return np.flatnonzero(
             np.diff(self.indptr) if self.totals is None else self.totals.documents
@@ -200,7 +200,7 @@ class ClassStatistics:
         is_within = all(bool((values <= np.repeat(sums, lengths)).all()) for values, sums in pairs)
         return is_within and bool((self.class_documents <= self.n_documents).all())
 
-    def keep_classes(self, kept: NDArray[np.int64]) -> ClassStatistics:
+    def keep_classes(self, kept: Integers) -> ClassStatistics:
         """Return the statistics of some classes, ascending; the others have no documents."""
         classes = np.searchsorted(kept, self.classes).astype(np.int32)
         return replace(self, class_documents=self.class_documents[kept], classes=classes)
@@ -246,7 +246,7 @@ class ClassStatistics:
         totals = self.totals and replace(self.totals, occurrences=self.totals.documents)
         return replace(self, occurrences=self.documents, totals=totals)
 
-    def scale(self, factors: NDArray[np.float64]) -> ClassStatistics:
+    def scale(self, factors: Floats) -> ClassStatistics:
         """Return the statistics with occurrences multiplied by a factor for each feature, shape
         (V,).
         """
@@ -257,11 +257,11 @@ class ClassStatistics:
             totals=totals,
         )
 
-    def restrict(self, columns: NDArray[np.int64]) -> ClassStatistics:
+    def restrict(self, columns: Integers) -> ClassStatistics:
         """Return the statistics of these features only; `columns` is ascending."""
         return self._select(columns, *entries_of(self.indptr, columns))
 
-    def _select(self, columns: Any, indptr: NDArray[np.int64], entries: Any) -> ClassStatistics:
+    def _select(self, columns: Any, indptr: Integers, entries: Any) -> ClassStatistics:
         """Return the statistics of the features and entries that `columns` and `entries` (numbers
         or slices) select.
         """
@@ -296,7 +296,7 @@ class ClassStatistics:
         return {}
 
     def align(
-        self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
+        self, columns: Array, n_features: int, *, classes: Array, n_classes: int
     ) -> ClassStatistics:
         """Return the same counts over more features and classes.
 
@@ -308,7 +308,7 @@ class ClassStatistics:
         class_documents = np.zeros(n_classes, dtype=self.class_documents.dtype)
         class_documents[classes] = self.class_documents
 
-        def spread(counts: NDArray[Any]) -> NDArray[Any]:
+        def spread(counts: Array) -> Array:
             found = np.zeros(n_features, dtype=counts.dtype)
             found[columns] = counts
             return found
@@ -322,13 +322,13 @@ class ClassStatistics:
             totals=self.totals and self.totals.change(spread),
         )
 
-    def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
+    def locate(self, documents: DocumentCounts) -> Integers:
         """Return, for each entry of documents of this corpus, the entry of its feature and class in
         the statistics.
         """
         return documents.locate(self.indptr, self.classes)
 
-    def may_hold(self, documents: DocumentCounts) -> NDArray[np.bool_]:
+    def may_hold(self, documents: DocumentCounts) -> Mask:
         """Return whether each document, taken alone, may be in this corpus, (n_documents,)."""
         keys = (
             documents.indices.astype(np.int64) * self.n_classes
@@ -372,8 +372,8 @@ class LabelSets:
     classes  (n_entries,) int32, the classes of each set, ascending
     """
 
-    indptr: NDArray[np.int64]
-    classes: NDArray[np.int32]
+    indptr: Integers
+    classes: Integers32
 
     @classmethod
     def of(cls, sets: Sequence[Sequence[str]], labels: Sequence[str]) -> LabelSets:
@@ -391,13 +391,13 @@ class LabelSets:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def take(self, numbers: NDArray[Any]) -> LabelSets:
+    def take(self, numbers: Array) -> LabelSets:
         """Return the sets with these numbers, in this order."""
         indptr, entries = entries_of(self.indptr, numbers)
         return LabelSets(indptr, self.classes[entries])
 
     @property
-    def entry_sets(self) -> NDArray[np.int64]:
+    def entry_sets(self) -> Integers:
         """The set of each entry."""
         return entry_rows(self.indptr)
 
@@ -434,7 +434,7 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
 
 def _sum_features(
     counts: ClassStatistics, sets: LabelSets, n_labels: int, start: int, stop: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+) -> tuple[Integers, Integers32, Array, Array]:
     """Return, for the features from `start` up to `stop`, the number of entries, and the columns of
     the entries.
     """
@@ -536,7 +536,7 @@ def _total(statistics: ClassStatistics) -> int:
     return max(*sums, int(statistics.n_documents), statistics.n_occurrences if exact else 0)
 
 
-def _weigh_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
+def _weigh_prior(class_documents: Array, prior: Prior) -> Floats:
     """Return numbers in proportion to the prior probability of each class, (..., n_classes)."""
     if isinstance(prior, WeightedPrior):
         return np.asarray(class_documents * np.array(prior.weights), dtype=np.float64)
@@ -554,7 +554,7 @@ def _weigh_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.floa
     return np.broadcast_to(weights, class_documents.shape)
 
 
-def log_priors(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
+def log_priors(class_documents: Array, prior: Prior) -> Floats:
     """Return the log priors of several corpora with the same classes, (n_corpora, n_classes).
 
     class_documents  (n_corpora, n_classes); of a class without documents, the prior may be −∞
@@ -566,7 +566,7 @@ def log_priors(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float6
         return np.asarray(np.log(weights) - np.log(np.maximum(sums, SMALLEST_PRIOR)))
 
 
-def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
+def log_prior(class_documents: Array, prior: Prior) -> Floats:
     """Return the logarithm of each class's prior probability, shape (n_classes,).
 
     class_documents  (n_classes,), documents of each class

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, fit_scaled_temperature
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
@@ -25,7 +25,7 @@ from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.newton import minimize
-from nbtext.bayes.scorer import Floats, LinearScorer, log_posterior
+from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.csr import split_columns
 from nbtext.parallel import parallel_calls
 
@@ -76,9 +76,7 @@ def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
     return tuple(replace(part, weight=1 / len(found)) for part in found)
 
 
-def combine(
-    parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None
-) -> EventModel:
+def combine(parts: Sequence[Part], views: Sequence[str], bounds: Integers | None) -> EventModel:
     """Return the event model that adds up the weighted scores of parts.
 
     Its smoothing multiplies those of the parts.
@@ -98,9 +96,7 @@ def combine(
     )
 
 
-def place_parts(
-    parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None
-) -> Places:
+def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: Integers | None) -> Places:
     """Return the columns and the parts of each view; see `combine`. A view without features has no
     parts.
     """
@@ -208,7 +204,7 @@ def fit_parts(
     corpus: ScoredCorpus,
     parts: Sequence[Part],
     views: Sequence[str],
-    bounds: NDArray[np.int64] | None,
+    bounds: Integers | None,
     smoothing: float | None,
 ) -> tuple[tuple[Part, ...], ScoredCorpus]:
     """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored
@@ -264,9 +260,7 @@ class Weights(NamedTuple):
     informed: Floats
 
 
-def fit_weights(
-    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], half: int
-) -> Weights:
+def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int) -> Weights:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
     The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the
@@ -351,7 +345,7 @@ def _evaluate(
     *,
     scores: Floats,
     logs: Floats,
-    classes: NDArray[Any],
+    classes: Array,
     right: Floats,
     offsets: Floats,
     expected: Floats,

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
 from nbtext.bayes.multinomial import leave_out_counts
-from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
+from nbtext.bayes.scorer import CLIP, LinearScorer
 from nbtext.features.csr import entries_of
 
 # pairs of a document's feature and a class that are scored together, so that memory is bounded
@@ -90,7 +89,7 @@ def _score(
 
 
 def _sum_logs(
-    statistics: ClassStatistics, left_out: LeftOut, values: NDArray[Any], smoothing: float
+    statistics: ClassStatistics, left_out: LeftOut, values: Array, smoothing: float
 ) -> Floats:
     """Return Σ_j v_j · log(remaining count of j in each class's complement), (n, n_classes).
 
@@ -136,7 +135,7 @@ def _left_out_scales(
     return _inverse(statistics.n_features * log_totals - log_sums + before - after)
 
 
-def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
+def distinct_pairs(part: LeftOut) -> tuple[Integers32, Integers, Array]:
     """Return the distinct pairs of a feature and its left-out count; most words occur once, so
     there are few.
 
@@ -154,7 +153,7 @@ def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64],
     return columns.astype(np.int32), pairs >> 32, pairs & 0xFFFFFFFF
 
 
-def score_pairs(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
+def score_pairs(met: ClassStatistics, base: Floats, deltas: Floats, *rows: Array) -> Floats:
     """Return the sums of values · (base + delta) over the features of each document, shape (n,
     n_classes).
     """
@@ -163,7 +162,7 @@ def score_pairs(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArr
     return LinearScorer(zeros, zeros, met.indptr, met.classes, deltas, base, ones).scores(*rows)
 
 
-def split_pairs(left_out: LeftOut, widths: NDArray[np.int64]) -> list[LeftOut]:
+def split_pairs(left_out: LeftOut, widths: Integers) -> list[LeftOut]:
     """Return parts that need about BLOCK pairs of a feature and a class each."""
     n_pairs = left_out.documents.sum_entries(widths[left_out.documents.indices].astype(np.float64))
     _, starts = np.unique((np.cumsum(n_pairs) - n_pairs) // BLOCK, return_index=True)

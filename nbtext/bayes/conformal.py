@@ -7,12 +7,10 @@ An outlier is a document whose log p(x) per token is low among left-out training
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
+from nbtext.arrays import Array, Floats
 from nbtext.records import dataclass
 
 MAX_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
@@ -33,7 +31,7 @@ class Quantiles:
     numbers: int
 
     @classmethod
-    def of(cls, numbers: NDArray[Any]) -> Quantiles | None:
+    def of(cls, numbers: Array) -> Quantiles | None:
         """Return the distribution of finite numbers; None if there are none."""
         if len(numbers) == 0:
             return None
@@ -84,7 +82,7 @@ def nonconformity(probabilities: Floats) -> Floats:
     return result
 
 
-def own_nonconformity(probabilities: Floats, classes: NDArray[Any]) -> Floats:
+def own_nonconformity(probabilities: Floats, classes: Array) -> Floats:
     """Return the nonconformity score of each document's own label, shape (n_documents,); see
     `nonconformity`.
     """
@@ -105,7 +103,7 @@ def _log_rest(probabilities: Floats) -> Floats:
 QUANTILE = 0.01  # share of left-out training documents below the threshold
 
 
-def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
+def log_likelihood_per_token(scores: Floats, lengths: Array) -> Floats:
     """Return log p(x) / L = log Σ_k p(x, k) / L in nats, shape (n_documents,); NaN for a document
     without tokens.
 
@@ -122,7 +120,7 @@ def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
     return per_token
 
 
-def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]) -> Floats:
+def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: Array) -> Floats:
     """Return the scores plus the weight of each out-of-vocabulary token, as of a feature that no
     class has.
 

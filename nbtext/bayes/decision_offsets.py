@@ -13,14 +13,13 @@ import math
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
-from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError, number_of, suggest
@@ -63,11 +62,11 @@ class StepMetric(NamedTuple):
               runner-ups to class k; `support` is the number of documents of each class
     """
 
-    evaluate: Callable[[NDArray[Any], NDArray[Any], int], float]
-    gains: Callable[[NDArray[Any], NDArray[Any], int, NDArray[Any]], NDArray[Any]]
+    evaluate: Callable[[Array, Array, int], float]
+    gains: Callable[[Array, Array, int, Array], Array]
 
 
-def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Optimized:
+def fit_decision_offsets(log_posterior: Floats, classes: Array, metric: str) -> Optimized:
     """Return the offsets that optimize a metric on documents that the model has not seen.
 
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
@@ -85,7 +84,7 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
     return Optimized(offsets, before, after)
 
 
-def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any]) -> Optimized:
+def _maximize(metric: StepMetric, log_posterior: Floats, classes: Array) -> Optimized:
     """Maximize a metric that is a step function of the offsets.
 
     It is maximized class by class: the other offsets stay fixed, and every threshold that changes a
@@ -114,7 +113,7 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any]) 
     )
 
 
-def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric) -> Floats:
+def _ascend(log_posterior: Floats, classes: Array, metric: StepMetric) -> Floats:
     """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best
     value.
     """
@@ -129,9 +128,7 @@ def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric) ->
     return offset
 
 
-def _best_step(
-    scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: StepMetric
-) -> float:
+def _best_step(scores: Floats, classes: Array, k: int, support: Array, metric: StepMetric) -> float:
     """Return the best change of the offset of class k, or 0 if no change improves the metric.
 
     As the offset increases, one document after the other is predicted as class k. The candidates
@@ -161,18 +158,14 @@ def _best_step(
     return float(candidates[np.abs(candidates).argmin()])
 
 
-def _accuracy_gains(
-    runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]
-) -> NDArray[Any]:
+def _accuracy_gains(runner_ups: Array, truth: Array, k: int, support: Array) -> Array:
     """Return the change of the number of correct predictions after each document that changes to
     class k.
     """
     return np.cumsum((truth == k).astype(np.int64) - (truth == runner_ups))
 
 
-def _f1_gains(
-    runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]
-) -> Floats:
+def _f1_gains(runner_ups: Array, truth: Array, k: int, support: Array) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
     own = 2 * np.cumsum(truth == k) / (np.arange(1, len(truth) + 1) + support[k])
     lost = np.empty(len(truth))
@@ -186,11 +179,11 @@ def _f1_gains(
     return np.asarray(own - np.cumsum(lost))
 
 
-def _accuracy(predicted: NDArray[Any], classes: NDArray[Any], _: int) -> float:
+def _accuracy(predicted: Array, classes: Array, _: int) -> float:
     return float((predicted == classes).mean())
 
 
-def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) -> float:
+def _macro_f1(predicted: Array, classes: Array, n_classes: int) -> float:
     right = np.bincount(classes[predicted == classes], minlength=n_classes)
     whole = np.bincount(predicted[predicted >= 0], minlength=n_classes) + np.bincount(
         classes, minlength=n_classes
@@ -205,7 +198,7 @@ STEP_METRICS = {
 
 
 def adjust_prior(
-    log_posterior: Floats, classes: NDArray[Any], *, is_linear: bool = False
+    log_posterior: Floats, classes: Array, *, is_linear: bool = False
 ) -> Floats | None:
     """Return the offsets that minimize log-loss.
 
@@ -231,7 +224,7 @@ def adjust_prior(
 
 def fit_prior_adjustment(
     log_posterior: Floats,
-    classes: NDArray[Any],
+    classes: Array,
     *,
     start: Floats,
     deviation: float = PRIOR_DEVIATION,
@@ -343,7 +336,7 @@ def refuse_targets(targets: Sequence[Target]) -> None:
 
 def fit_targets(
     log_posterior: Floats,
-    classes: NDArray[Any],
+    classes: Array,
     targets: Sequence[Target],
 ) -> tuple[Floats | None, tuple[Proportion, ...]]:
     """Return the decision offsets that meet all targets, and what each target's metric is on these
@@ -387,13 +380,13 @@ def fit_targets(
     return offsets if offsets.any() else None, found
 
 
-def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target) -> Proportion:
+def measure(predicted: Array, classes: Array, target: Target) -> Proportion:
     """Return the recall or the precision of a target's label."""
     whole = (classes if target.metric == RECALL else predicted) == target.number
     return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()))
 
 
-def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
+def _find_recall_step(scores: Floats, classes: Array, target: Target) -> float:
     """Return the smallest increase of a label's offset that meets a recall.
 
     The margin of a document is the lead of the label over the best other one. The threshold of the
@@ -418,7 +411,7 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> 
     return max(0.0, MARGIN - float(margins[n_missed]))
 
 
-def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
+def _find_precision_step(scores: Floats, classes: Array, target: Target) -> float:
     """Return the smallest decrease (negative) of a label's offset that meets a precision.
 
     The predictions of the label are tested from the most certain ones to all of them. Tests in a

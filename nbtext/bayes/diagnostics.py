@@ -4,11 +4,11 @@ unlabeled documents.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array
 from nbtext.records import dataclass
 
 MAX_PAIRS = 20  # pairs of confused labels that are kept
@@ -173,7 +173,7 @@ def error_of(share: float, documents: int) -> float:
     return float(2 * (p * (1 - p) / max(1, documents)) ** 0.5)
 
 
-def count_confusions(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confusion, ...]:
+def count_confusions(classes: Array, predicted: Array) -> tuple[Confusion, ...]:
     """Return the MAX_PAIRS pairs of classes that are confused most often, in either direction; ties
     by class number.
 

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats
 from nbtext.bayes import multinomial
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.complement import distinct_pairs, score_pairs, split_pairs
 from nbtext.bayes.event_model import EventModel, LeftOut
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 
 ROUNDED = 1e-12  # share of a sum of weights below which a difference from it is a rounding error
 
@@ -123,7 +123,7 @@ def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) ->
     )
 
 
-def _count_once(occurrences: Any, gone: NDArray[Any] | float = 0.0) -> Floats:
+def _count_once(occurrences: Any, gone: Array | float = 0.0) -> Floats:
     """Return the occurrences that remain of features, or of all; 1 where none remains."""
     left = np.asarray(occurrences - gone, dtype=np.float64)
     return np.where(left > ROUNDED * occurrences, left, 1.0)

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
+from nbtext.bayes.scorer import Derivation, LinearScorer
 from nbtext.features.csr import entry_rows
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import LazyProperty, dataclass
 
-FeatureIds = NDArray[np.int64]  # the features of a generated document, each as often as it occurs
+FeatureIds = Integers  # the features of a generated document, each as often as it occurs
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +37,10 @@ class LeftOut:
     """
 
     documents: DocumentCounts
-    all_copies: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    copies: NDArray[np.int64]
+    all_copies: Integers
+    indptr: Integers
+    classes: Integers32
+    copies: Integers
     ignores_unseen: bool = False
 
     def __len__(self) -> int:
@@ -66,7 +66,7 @@ class LeftOut:
         ]
 
     @LazyProperty
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Integers:
         """The row of each pair, (n_pairs,)."""
         return entry_rows(self.indptr)
 
@@ -79,9 +79,7 @@ class LeftOut:
         is_same = np.array_equal(documents.classes, self.classes)
         return documents if is_same else replace(documents, classes=self.classes)
 
-    def subtract(
-        self, values: NDArray[Any], amounts: NDArray[Any], *, from_rest: bool = False
-    ) -> NDArray[Any]:
+    def subtract(self, values: Array, amounts: Array, *, from_rest: bool = False) -> Array:
         """Return what remains of a value of each class without the documents, (n, n_classes).
 
         A document is subtracted from each of its classes; with `from_rest`, from the rest of each
@@ -102,7 +100,7 @@ class LeftOut:
         )
         return np.asarray(found)
 
-    def count_unseen(self, frequencies: NDArray[np.int64]) -> Floats:
+    def count_unseen(self, frequencies: Integers) -> Floats:
         """Return the sum of the counts of features that no remaining document has, (n,).
 
         frequencies  (n_features,), documents of the corpus that have each feature
@@ -116,9 +114,7 @@ class LeftOut:
         return replaced
 
 
-def sum_unseen(
-    documents: DocumentCounts, copies: NDArray[np.int64], frequencies: NDArray[np.int64]
-) -> Floats:
+def sum_unseen(documents: DocumentCounts, copies: Integers, frequencies: Integers) -> Floats:
     """Return the sum of the counts (or weights) of the features of each document that no other
     document has, except for its copies, (n_documents,).
 

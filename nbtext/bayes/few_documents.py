@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Integers
 from nbtext.bayes.calibration import fit_temperature
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
 from nbtext.bayes.leave_one_out import LeaveOneOut
-from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import COMPARISON_SIZE, count_at_once, deviations
 
 # Mean differences of the accuracy that this choice makes, over 20 draws of 5, 10, 20, 30 and 50
@@ -64,7 +63,7 @@ def find_better(
     return best if deviations(own - losses[best], contents) > STANDARD_ERRORS else None
 
 
-def make_folds(corpus: LeaveOneOut) -> NDArray[np.int64]:
+def make_folds(corpus: LeaveOneOut) -> Integers:
     """Return the fold of each document; those of a class take turns, and those of a content are in
     one fold.
     """
@@ -79,8 +78,8 @@ def make_folds(corpus: LeaveOneOut) -> NDArray[np.int64]:
 
 
 def score_held_out(
-    corpus: LeaveOneOut, smoothings: Sequence[float], folds: NDArray[np.int64], size: int
-) -> tuple[list[Floats], NDArray[np.int64]]:
+    corpus: LeaveOneOut, smoothings: Sequence[float], folds: Integers, size: int
+) -> tuple[list[Floats], Integers]:
     """Return calibrated −log P of the labels of documents, by models of the other folds, for each
     smoothing.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut
-from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns
+from nbtext.bayes.scorer import Csr, LinearScorer, check_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
@@ -35,9 +35,7 @@ class Powers:
     width: ClassVar[int] = 2
     height: ClassVar[int] = 2
 
-    def rows(
-        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
-    ) -> Csr:
+    def rows(self, indptr: Integers, indices: Integers32, values: Array) -> Csr:
         weights = values.astype(np.float64)
         columns = np.stack((2 * indices, 2 * indices + 1), axis=1).reshape(-1)
         return 2 * indptr, columns, np.stack((weights, weights * weights), axis=1).reshape(-1)
@@ -96,7 +94,7 @@ def compute_moments(
     )
 
 
-def _sums(places: NDArray[Any], values: Floats, n_places: int) -> Floats:
+def _sums(places: Array, values: Floats, n_places: int) -> Floats:
     """Return, for each place, the sum of its values."""
     return np.bincount(places, weights=values, minlength=n_places).astype(np.float64)
 
@@ -204,9 +202,7 @@ def leave_out(
     return left_out.replace_own(scores, own)
 
 
-def _remaining_moments(
-    documents: NDArray[np.int64], sums: Floats, squares: Floats
-) -> tuple[Floats, Floats]:
+def _remaining_moments(documents: Integers, sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
     """Return the variances and means of the remaining documents; they are exact for whole
     numbers.
     """
@@ -225,7 +221,7 @@ def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Float
     return light, np.where(scatters, 0, squares)
 
 
-def _scatters(variances: Floats, floor: float) -> NDArray[np.bool_]:
+def _scatters(variances: Floats, floor: float) -> Mask:
     """Return, for each variance, whether it is not negligible."""
     return np.asarray(variances > NEGLIGIBLE * floor)
 

@@ -40,8 +40,8 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Mask
 from nbtext.bayes.binary_relevance import (
     RelevanceLeaveOneOut,
     RelevanceScores,
@@ -50,7 +50,6 @@ from nbtext.bayes.binary_relevance import (
 from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.newton import dot, minimize
 from nbtext.bayes.prevalence import LabelPosteriors
-from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import count_repeated
@@ -133,7 +132,7 @@ class Combination:
         """The means and the standard deviations of the priors of `common`, (2, n_common)."""
         return np.array((*WEIGHT_PRIORS[: len(self.weights)], *OTHER_PRIORS)).T
 
-    def factors(self, lengths: NDArray[Any]) -> Factors:
+    def factors(self, lengths: Array) -> Factors:
         """Return the factors of documents with these numbers of known tokens."""
         powers = np.asarray(lengths, dtype=np.float64) ** self.exponent
         scales = 1 / (powers + sum(self.weights))
@@ -191,7 +190,7 @@ class ScoreScaling:
         """The weight of each score of the scorer."""
         return (self.scale,)
 
-    def factors(self, lengths: NDArray[Any]) -> Factors:
+    def factors(self, lengths: Array) -> Factors:
         """Return the factors of documents; they do not depend on the length."""
         ones = np.ones(len(lengths))
         return Factors(self.scale * ones, 0 * ones, ones, 0 * ones)
@@ -207,7 +206,7 @@ LabelCalibration = Combination | ScoreScaling
 AnyCalibration = TypeVar("AnyCalibration", bound=Combination | ScoreScaling)
 
 
-def log_lengths(lengths: NDArray[Any]) -> Floats:
+def log_lengths(lengths: Array) -> Floats:
     """Return log L; 0 for a text without tokens."""
     return np.asarray(np.log(np.maximum(lengths, 1.0)))
 
@@ -236,7 +235,7 @@ def weigh(
     return log_odds, baseline
 
 
-def log_odds_of(fit: LabelCalibration, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
+def log_odds_of(fit: LabelCalibration, scores: RelevanceScores, lengths: Array) -> Floats:
     """Return the log-odds of each label, (n_documents, n_labels).
 
     lengths  (n_documents,), known tokens
@@ -267,14 +266,14 @@ class Cells:
     n_duplicates     of the documents of the corpus, those that repeat another one
     """
 
-    contents: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    contents: Integers
+    labels: Integers
     positives: Floats
     documents: Floats
     scores: tuple[Floats, ...]
     priors: Floats
     lengths: Floats
-    class_documents: NDArray[Any]
+    class_documents: Array
     n_documents: int
     n_duplicates: int = 0
 
@@ -327,8 +326,8 @@ class Cells:
 
 
 def keep_cells(
-    scores: Floats, is_own: NDArray[np.bool_], first: int, minimum: float = -np.inf
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    scores: Floats, is_own: Mask, first: int, minimum: float = -np.inf
+) -> tuple[Integers, Integers, Floats]:
     """Return the pairs to keep: the own labels of each row, those with high scores, and a sample of
     the others.
 
@@ -372,7 +371,7 @@ def collect_cells(
     jobs        number of threads; the result does not depend on it
     """
 
-    def collect(block: RelevanceLeaveOneOut) -> tuple[NDArray[Any], ...]:
+    def collect(block: RelevanceLeaveOneOut) -> tuple[Array, ...]:
         scores = score(block)
         positives = block.positives
         log_odds = log_odds_of(fit, scores, block.lengths)
@@ -579,7 +578,7 @@ def select_multilabel(
     estimate = fit.estimate
     assert estimate is not None  # for the types
 
-    def measure_alone(_: NDArray[np.int64]) -> float:
+    def measure_alone(_: Integers) -> float:
         alone = corpus.alone
         scored = collect_cells(alone, alone.scores_of(smoothing), combination, jobs=jobs)
         probabilities = scored.left_out_probabilities(combination)

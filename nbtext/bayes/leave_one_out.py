@@ -15,12 +15,11 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
 from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.event_model import EventModel, LeftOut, sum_unseen
-from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import entries_of, run_starts
 from nbtext.features.document_counts import (
     EMPTY_HASH,
@@ -51,24 +50,24 @@ class LeftOutDocuments:
 
     statistics: ClassStatistics
     documents: DocumentCounts
-    n_hapax: NDArray[Any] | None
-    is_new: NDArray[np.bool_] | None = None
+    n_hapax: Array | None
+    is_new: Mask | None = None
 
     @property
-    def is_old(self) -> NDArray[np.bool_]:
+    def is_old(self) -> Mask:
         """Whether each document is part of the corpus, (n_documents,)."""
         return np.ones(len(self.documents), dtype=bool) if self.is_new is None else ~self.is_new
 
     @LazyProperty
-    def contents(self) -> NDArray[np.int64]:
+    def contents(self) -> Integers:
         """A number for the content of each document, (n_documents,)."""
         return number_contents(self.documents)
 
     def leave_out(
         self,
         documents: DocumentCounts,
-        contents: NDArray[np.int64],
-        members: tuple[NDArray[np.int64], NDArray[np.int32]],
+        contents: Integers,
+        members: tuple[Integers, Integers32],
     ) -> LeftOut:
         """Return what is left out with each of some documents.
 
@@ -92,7 +91,7 @@ class LeftOutDocuments:
         return LeftOut(documents, all_copies, indptr, own_classes, copies[pairs], ignores_unseen)
 
     @LazyProperty
-    def copies(self) -> NDArray[np.int64]:
+    def copies(self) -> Integers:
         """The number of documents of the corpus with the content of each document, (n_documents,);
         0 for a new one.
         """
@@ -112,9 +111,7 @@ class LeftOutDocuments:
             replace(self.documents, hashes=hashes), lambda column: column * is_single
         )
 
-    def estimate_other(
-        self, share: float, measure: Callable[[NDArray[np.int64]], float]
-    ) -> float | None:
+    def estimate_other(self, share: float, measure: Callable[[Integers], float]) -> float | None:
         """Return an estimate for which each document is left out without its duplicates; None if it
         differs from the one without all of them by no more than its error.
 
@@ -128,7 +125,7 @@ class LeftOutDocuments:
         other = measure(repeated)
         return other if abs(other - share) > error else None
 
-    def take(self, documents: NDArray[np.int64]) -> Self:
+    def take(self, documents: Integers) -> Self:
         """Return only these documents; they must include all duplicates of each."""
         return self._change(self.documents.take(documents), lambda column: column[documents])
 
@@ -138,9 +135,7 @@ class LeftOutDocuments:
         """
         return self._change(self.documents.slice(start, stop), lambda column: column[start:stop])
 
-    def _change(
-        self, documents: DocumentCounts, change: Callable[[NDArray[Any]], NDArray[Any]]
-    ) -> Self:
+    def _change(self, documents: DocumentCounts, change: Callable[[Array], Array]) -> Self:
         """Return other documents, with another array in place of each of COLUMNS."""
         columns = {name: getattr(self, name) for name in self.COLUMNS}
         changed = {
@@ -190,12 +185,12 @@ class LeaveOneOut(LeftOutDocuments):
 
     statistics: ClassStatistics
     documents: DocumentCounts
-    n_hapax: NDArray[Any] | None
+    n_hapax: Array | None
     model: EventModel
     prior: Prior
     jobs: int = 1
-    is_new: NDArray[np.bool_] | None = None
-    empty: NDArray[Any] | None = None
+    is_new: Mask | None = None
+    empty: Array | None = None
 
     @LazyProperty
     def left_out(self) -> LeftOut:
@@ -276,14 +271,14 @@ class LeaveOneOut(LeftOutDocuments):
         return np.concatenate(parallel_calls(calls, jobs=self.jobs))
 
     @property
-    def n_known(self) -> NDArray[Any]:
+    def n_known(self) -> Array:
         """The number of tokens of each document that are in the vocabulary of the others, shape
         (n_documents,).
         """
         return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self.n_hapax))
 
     @property
-    def lengths(self) -> NDArray[Any] | None:
+    def lengths(self) -> Array | None:
         """The same; None if lengths are not known, as in a matrix of weights."""
         return self.n_known if self.documents.has_lengths else None
 
@@ -317,7 +312,7 @@ class LeaveOneOut(LeftOutDocuments):
         return known
 
     @LazyProperty
-    def _hapax_counts(self) -> NDArray[Any]:
+    def _hapax_counts(self) -> Array:
         """What the features that `n_hapax` counts amount to in the counts or weights of each
         document.
         """
@@ -331,7 +326,7 @@ class LeaveOneOut(LeftOutDocuments):
 
 
 def count_hapaxes(
-    statistics: ClassStatistics, documents: DocumentCounts, is_new: NDArray[np.bool_] | None = None
+    statistics: ClassStatistics, documents: DocumentCounts, is_new: Mask | None = None
 ) -> Floats:
     """Return the sum of the counts (or weights) of the features that occur only in each document
     and its duplicates, (n_documents,).

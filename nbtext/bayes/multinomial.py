@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nbtext.arrays import Floats
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
-from nbtext.bayes.scorer import Floats, LinearScorer, log_share
+from nbtext.bayes.scorer import LinearScorer, log_share
 from nbtext.kernel import choose_version
 
 left_out_sums = choose_version(plain.left_out_sums)

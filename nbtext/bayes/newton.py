@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats
 from nbtext.errors import ModelError
-from nbtext.features.csr import Floats
 
 # the loss at a point, its gradient, and its Hessian or another array that `solve` makes the step of
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
@@ -22,7 +20,7 @@ ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
 MIN_EIGENVALUE = 1e-12  # of a Hessian that is used without a shift
 
 
-def dot(one: NDArray[Any], other: NDArray[Any]) -> float:
+def dot(one: Array, other: Array) -> float:
     """Return the sum of products of two vectors, which BLAS would add up in another order with more
     threads.
     """

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.features.csr import (
-    Floats,
-    Indices,
-    Integers,
-    entries_of,
-    entry_rows,
-)
+from nbtext.arrays import Array, Floats, Integers, Integers32
+from nbtext.features.csr import entries_of, entry_rows
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
-Entries = tuple[Integers, Indices, Integers, NDArray[Any]]
-Counted = tuple[Integers, Indices, Indices]  # rows of documents: indptr, indices, counts
+Entries = tuple[Integers, Integers32, Integers, Array]
+Counted = tuple[Integers, Integers32, Integers32]  # rows of documents: indptr, indices, counts
 Own = tuple[Integers, Integers, Floats, Floats]  # see left_out_products
-Shares = tuple[Integers, Indices, Floats]
+Shares = tuple[Integers, Integers32, Floats]
 
 
 def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
@@ -33,7 +26,7 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
     keys = [entry_rows(each[0]) * n_classes + each[1] for each in (a, b)]
     found, places = np.unique(np.concatenate(keys), return_inverse=True)
 
-    def add_up(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    def add_up(own: Array, others: Array) -> Array:
         sums = np.zeros(len(found), dtype=np.promote_types(own.dtype, others.dtype))
         np.add.at(sums, places, np.concatenate((own, others)))
         return sums
@@ -51,9 +44,9 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
 
 def sum_classes(
     indptr: Integers,
-    indices: Indices,
-    counts: NDArray[Any],
-    classes: Indices,
+    indices: Integers32,
+    counts: Array,
+    classes: Integers32,
     n_features: int,
     n_classes: int,
 ) -> Entries:
@@ -78,7 +71,7 @@ def sum_classes(
 
 def left_out_sums(
     rows: Counted,
-    own: tuple[Integers, Indices, Integers],
+    own: tuple[Integers, Integers32, Integers],
     all_copies: Integers,
     corpus: Entries,
     everywhere: Integers | None,
@@ -146,9 +139,7 @@ def left_out_sums(
     return sums
 
 
-def _log_ratios(
-    counts: NDArray[np.int64], smoothing: float, log_smoothing: float, table: Floats
-) -> Floats:
+def _log_ratios(counts: Integers, smoothing: float, log_smoothing: float, table: Floats) -> Floats:
     """Return log(1 + count / smoothing) of each count."""
     logs: Floats = table[np.minimum(counts, len(table) - 1)]
     for entry in np.flatnonzero(counts >= len(table)):  # by C's logarithm, as in the kernel

@@ -6,13 +6,12 @@ The application `prevalence` estimates it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
-from nbtext.bayes.scorer import Floats
 from nbtext.records import dataclass
 
 # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
@@ -34,12 +33,12 @@ class MeanPosteriors:
     """
 
     means: Floats
-    documents: NDArray[np.int64]
+    documents: Integers
     spreads: Floats
     prior: Floats
 
 
-def fit_mean_posteriors(log_posterior: Floats, classes: NDArray[Any]) -> MeanPosteriors | None:
+def fit_mean_posteriors(log_posterior: Floats, classes: Array) -> MeanPosteriors | None:
     """Return the mean posteriors of documents that the model has not seen; None with one class or
     too many classes.
 
@@ -111,7 +110,7 @@ class Prevalence:
     labels: tuple[str, ...]
     n_documents: int
     estimate: ShareEstimate
-    predicted: NDArray[np.int64]
+    predicted: Integers
     naive_shares: Floats
     unmeasured: tuple[str, ...]
     drift: float | None = None

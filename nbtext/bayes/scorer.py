@@ -5,11 +5,12 @@ scores.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
 from nbtext.features.csr import (
@@ -24,8 +25,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import mix64
 from nbtext.records import dataclass
 
-Floats = NDArray[np.float64]
-Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices, values
+Csr = tuple[Integers, Integers32, Array]  # indptr, indices, values
 ALL = slice(None)
 # without smoothing, probabilities stay within [CLIP, 1 - CLIP], so that each has a finite logarithm
 CLIP = 1e-14
@@ -48,9 +48,7 @@ class Derivation(Protocol):
         class k.
         """
 
-    def rows(
-        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
-    ) -> Csr:
+    def rows(self, indptr: Integers, indices: Integers32, values: Array) -> Csr:
         """Return the rows over the derived columns; they are ascending if the given ones are."""
 
 
@@ -120,7 +118,7 @@ class LinearScorer(SparseWeights):
         assert self.scales is not None  # of a quantized scorer
         return np.rint(self.deltas / self.scales[self.classes]).astype(np.int8)
 
-    def restrict(self, columns: NDArray[np.int64]) -> LinearScorer:
+    def restrict(self, columns: Integers) -> LinearScorer:
         """Return the scorer of these features only; not with a derivation."""
         bounds, entries = entries_of(self.indptr, self.rows_of(columns))
         return replace(
@@ -174,9 +172,7 @@ class LinearScorer(SparseWeights):
                 return self
         return shared
 
-    def scores(
-        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
-    ) -> Floats:
+    def scores(self, indptr: Integers, indices: Integers32, values: Array) -> Floats:
         """Return the scores of documents in compressed sparse rows of features, shape (n_documents,
         n_classes).
         """
@@ -203,7 +199,7 @@ class LinearScorer(SparseWeights):
         """Return the score of class k for a document without features."""
         return float(sum(self.bias[row] for row in self.rows_of_class(k)))
 
-    def contributions(self, indices: NDArray[np.int32], values: NDArray[Any], k: int) -> Floats:
+    def contributions(self, indices: Integers32, values: Array, k: int) -> Floats:
         """Return what each feature of one document adds to the score of class k, shape
         (n_entries,).
 
@@ -279,7 +275,7 @@ class ClassWeights:
         total = sum((weights[columns] * values for weights in rows), np.zeros(len(columns)))
         return np.add.reduceat(total, indptr[:-1]) if n_features else total
 
-    def at(self, k: int, columns: NDArray[np.int64]) -> Floats:
+    def at(self, k: int, columns: Integers) -> Floats:
         """Return the weights of some features in class k, shape (n,)."""
         return (
             self._scorer.column_weights(columns, k)
@@ -287,7 +283,7 @@ class ClassWeights:
             else self.of(k)[columns]
         )
 
-    def _own(self, k: int) -> tuple[NDArray[np.int64], Floats]:
+    def _own(self, k: int) -> tuple[Integers, Floats]:
         """Return the features, ascending, for which a partial score stores a weight, and what it
         adds.
         """
@@ -364,9 +360,7 @@ def subtract_maxima(scores: Floats) -> Floats:
     return np.asarray(scores - largest[:, None])
 
 
-def log_share(
-    counts: NDArray[Any], totals: NDArray[Any], smoothing: float, *, of: NDArray[Any] | slice = ALL
-) -> Floats:
+def log_share(counts: Array, totals: Array, smoothing: float, *, of: Array | slice = ALL) -> Floats:
     """Return log((counts + smoothing) / totals[of]), element by element; the totals include their
     smoothing.
 

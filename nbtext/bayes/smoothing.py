@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Mask
 from nbtext.bayes import conformal
 from nbtext.bayes.calibration import (
     Calibration,
@@ -35,7 +35,6 @@ from nbtext.bayes.diagnostics import (
 )
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.prevalence import fit_mean_posteriors
-from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import DECISION_METRICS
 from nbtext.parallel import parallel_calls
 
@@ -74,8 +73,8 @@ class Selection(NamedTuple):
 
 
 # which documents are predicted correctly, and the smoothing
-Answer = tuple[NDArray[np.bool_], float]
-Together = NDArray[np.int64]  # (n_documents,), equal for documents that are left out together
+Answer = tuple[Mask, float]
+Together = Integers  # (n_documents,), equal for documents that are left out together
 
 
 class Scored(NamedTuple):
@@ -87,8 +86,8 @@ class Scored(NamedTuple):
     """
 
     scores: Floats
-    lengths: NDArray[Any] | None
-    classes: NDArray[Any]
+    lengths: Array | None
+    classes: Array
 
 
 def judge(
@@ -96,7 +95,7 @@ def judge(
     first: Scored,
     *,
     n_unjudged: int = 0,
-    contents: NDArray[Any] | None = None,
+    contents: Array | None = None,
     goals: Goals = NO_GOALS,
     others: Iterable[Scored] = (),
 ) -> Selection:
@@ -144,7 +143,7 @@ def judge(
         offsets, proportions = fit_targets(log_posterior[rows], classes[rows], goals.targets)
         calibration = replace(calibration, decision_offsets=offsets)
     mean_posteriors = fit_mean_posteriors(log_posterior, classes)
-    figures: list[tuple[NDArray[Any], ...]] = []
+    figures: list[tuple[Array, ...]] = []
     later = (
         (calibration.log_posterior(other.scores, other.lengths), other.classes) for other in others
     )
@@ -355,7 +354,7 @@ def _estimate_other(
     calibration = selection.calibration
     smoothing = selection.hyperparameters.smoothing
 
-    def measure(repeated: NDArray[np.int64]) -> float:
+    def measure(repeated: Integers) -> float:
         change = 0
         for block in corpus.take(repeated).split(count_at_once(corpus)):
             for each, sign in ((block, -1), (block.alone, 1)):

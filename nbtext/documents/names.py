@@ -8,19 +8,16 @@ from bisect import bisect_left
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Bytes, Integers
 from nbtext.kernel import choose_version
-
-Bytes = NDArray[np.uint8]
 
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 
 
-def pack_names(names: Iterable[str]) -> tuple[Bytes, NDArray[np.int64]]:
+def pack_names(names: Iterable[str]) -> tuple[Bytes, Integers]:
     """Return names as UTF-8 bytes one after the other, and the offset of each; lone surrogates are
     kept.
 
@@ -36,7 +33,7 @@ def pack_names(names: Iterable[str]) -> tuple[Bytes, NDArray[np.int64]]:
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
-def unpack_names(blob: Bytes, offsets: NDArray[np.int64]) -> list[str]:
+def unpack_names(blob: Bytes, offsets: Integers) -> list[str]:
     """Return the names that `pack_names` packed.
 
     Raises
@@ -49,14 +46,14 @@ def unpack_names(blob: Bytes, offsets: NDArray[np.int64]) -> list[str]:
     return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]
 
 
-def are_offsets(offsets: NDArray[np.int64], n_bytes: int) -> bool:
+def are_offsets(offsets: Integers, n_bytes: int) -> bool:
     """Return whether offsets begin with 0, do not decrease, and end with `n_bytes`."""
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != n_bytes:
         return False
     return bool((offsets[1:] >= offsets[:-1]).all())
 
 
-def find_row_error(indptr: NDArray[Any], columns: NDArray[Any], n_columns: int) -> str | None:
+def find_row_error(indptr: Array, columns: Array, n_columns: int) -> str | None:
     """Return what is wrong with the rows of a CSR array; None if columns[indptr[i]:indptr[i + 1]]
     ascend in each row i.
 
@@ -78,7 +75,7 @@ def find_row_error(indptr: NDArray[Any], columns: NDArray[Any], n_columns: int) 
     return None
 
 
-def are_utf8(blob: Bytes, offsets: NDArray[np.int64]) -> bool:
+def are_utf8(blob: Bytes, offsets: Integers) -> bool:
     """Return whether each name is valid UTF-8, lone surrogates included; the offsets are valid."""
     starts = offsets[:-1][offsets[:-1] < len(blob)]
     if ((blob[starts] & 0xC0) == 0x80).any():  # a name begins within a character
@@ -93,7 +90,7 @@ def are_utf8(blob: Bytes, offsets: NDArray[np.int64]) -> bool:
     return True
 
 
-def are_ascending(blob: Bytes, offsets: NDArray[np.int64]) -> bool:
+def are_ascending(blob: Bytes, offsets: Integers) -> bool:
     """Return whether each name is greater than the one before it; the offsets are valid."""
     data = blob.tobytes()
     names = [data[start:stop] for start, stop in pairwise(offsets.tolist())]
@@ -101,8 +98,8 @@ def are_ascending(blob: Bytes, offsets: NDArray[np.int64]) -> bool:
 
 
 def find_terms(
-    blob: Bytes, offsets: NDArray[np.int64], wanted_blob: Bytes, wanted_offsets: NDArray[np.int64]
-) -> NDArray[np.int64]:
+    blob: Bytes, offsets: Integers, wanted_blob: Bytes, wanted_offsets: Integers
+) -> Integers:
     """Return the place of each wanted name among sorted names; −1 if it is not there."""
 
     def name_at(place: int) -> bytes:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
+from nbtext.arrays import Floats, Integers
 from nbtext.evaluation.metrics import Metric, T, compute_metrics
 
 LEVEL = 0.95
@@ -16,7 +15,7 @@ N_RESAMPLES = 1000
 # documents of one resample; larger evaluations use an m-out-of-n bootstrap
 MAX_RESAMPLE_SIZE = 50_000
 
-Statistic = Callable[[NDArray[np.int64]], list[float]]
+Statistic = Callable[[Integers], list[float]]
 
 
 class Estimate(NamedTuple):
@@ -29,7 +28,7 @@ class Estimate(NamedTuple):
 
 def compute_intervals(
     metrics: Mapping[str, Metric[T]],
-    totals_of: Callable[[NDArray[np.int64]], T],
+    totals_of: Callable[[Integers], T],
     n_documents: int,
     seed: int = 1,
 ) -> dict[str, Estimate]:
@@ -39,7 +38,7 @@ def compute_intervals(
     """
     values = compute_metrics(totals_of(np.arange(n_documents)), metrics)
 
-    def statistic(documents: NDArray[np.int64]) -> list[float]:
+    def statistic(documents: Integers) -> list[float]:
         found = compute_metrics(totals_of(documents), metrics)
         return [found.get(name, np.nan) for name in values]
 

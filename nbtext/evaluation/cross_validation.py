@@ -13,11 +13,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Integers, Mask
 from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.errors import SettingsError
@@ -61,7 +61,7 @@ OTHER_DATE = (  # whose order as texts is not that of time
 
 def cross_validate(
     corpus: CorpusCounts,
-    folds: NDArray[np.int64],
+    folds: Integers,
     *,
     features: FeatureSettings,
     model_settings: ModelSettings,
@@ -100,7 +100,7 @@ def cross_validate(
     if size is not None and not needs_all:
         size = min(size, N_CALIBRATED)
 
-    def predict_fold(split: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Iterator[Predictions]:
+    def predict_fold(split: tuple[Mask, Mask]) -> Iterator[Predictions]:
         is_training, is_held_out = split
         training = everything.without(~is_training, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
@@ -204,7 +204,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     else:
         corpus = count(features, on_batch)
     EVALUATORS[corpus.task].task.check(decisions, corpus.labels)
-    marks: NDArray[Any] | None = None
+    marks: Array | None = None
     if has_ids:
         marks, groups = places.split(corpus.sample)
         corpus = replace(corpus, sample=replace(corpus.sample, groups=groups))
@@ -318,7 +318,7 @@ class _Places:
             batch, groups=[f"{group}\0{number:09d}.{row:09d}" for row, group in enumerate(groups)]
         )
 
-    def split(self, documents: DocumentCounts) -> tuple[NDArray[Any], NDArray[Any]]:
+    def split(self, documents: DocumentCounts) -> tuple[Array, Array]:
         """Return the places of documents, and their groups."""
         marked = documents.groups.tolist() if documents.groups is not None else []
         parts = [text.rpartition("\0") for text in marked]
@@ -342,7 +342,7 @@ def _check_folds(batch: Batch) -> Batch:
     return batch
 
 
-def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
+def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> Integers:
     """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only
     trained on.
 
@@ -381,9 +381,7 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
     return folds
 
 
-def split_folds(
-    folds: NDArray[np.int64], *, is_forward: bool
-) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+def split_folds(folds: Integers, *, is_forward: bool) -> Iterator[tuple[Mask, Mask]]:
     """Yield for each fold which documents a model is trained on, and which it predicts; both
     (n_documents,).
 
@@ -395,7 +393,7 @@ def split_folds(
         yield folds < fold if is_forward else ~is_held_out, is_held_out
 
 
-def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> NDArray[np.int64]:
+def grouped_folds(groups: Array, n_folds: int | None, *, seed: int) -> Integers:
     """Split into folds without splitting a group: a fold for each group, or n_folds of about the
     same size.
     """
@@ -419,7 +417,7 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
     return np.asarray(folds[numbers])
 
 
-def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
+def time_series_folds(times: Array, n_steps: int) -> Integers:
     """Split into n_steps + 1 consecutive parts of about the same size; equal timestamps stay
     together.
     """
@@ -437,7 +435,7 @@ def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
     return np.asarray(steps, dtype=np.int64)
 
 
-def sort_keys(times: list[str]) -> NDArray[Any]:
+def sort_keys(times: list[str]) -> Array:
     """Return the sort keys of timestamps: numbers if all are numbers, else dates, else text.
 
     Raises

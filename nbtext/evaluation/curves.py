@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Integers, Mask
 from nbtext.evaluation.outcomes import Outcomes
-from nbtext.features.csr import Floats, Integers
 
 N_POINTS = 60  # of a curve that is drawn
 N_BINS = 15  # of equal width, as in Guo et al. 2017
@@ -34,7 +33,7 @@ class Ranking:
     false_positives: Integers
 
     @classmethod
-    def of(cls, scores: Floats, is_positive: NDArray[np.bool_]) -> Ranking:
+    def of(cls, scores: Floats, is_positive: Mask) -> Ranking:
         """Rank documents by score."""
         order = np.argsort(-scores, kind="stable")
         ranked = scores[order]
@@ -103,7 +102,7 @@ class LabelCurve(NamedTuple):
     auroc: float | None
 
 
-def compute_label_curve(label: str, probabilities: Floats, is_own: NDArray[np.bool_]) -> LabelCurve:
+def compute_label_curve(label: str, probabilities: Floats, is_own: Mask) -> LabelCurve:
     """Compute the curves of a label from its probability for each document and whether the document
     has it.
     """
@@ -137,7 +136,7 @@ class ReliabilityBin:
     accuracy: float
 
 
-def sum_bins(probabilities: Floats, is_right: NDArray[np.bool_]) -> Floats:
+def sum_bins(probabilities: Floats, is_right: Mask) -> Floats:
     """Return the number of documents, of right ones, and the sum of the probabilities in each bin,
     shape (3, n_columns, N_BINS); both arguments have the shape (n_documents, n_columns).
     """
@@ -155,7 +154,7 @@ class Reliability:
     def __init__(self) -> None:
         self._bins = np.zeros((3, N_BINS))  # documents, correct ones, sum of probabilities
 
-    def add(self, best: Floats, is_correct: NDArray[np.bool_]) -> None:
+    def add(self, best: Floats, is_correct: Mask) -> None:
         """Add predictions with these probabilities."""
         self._bins += sum_bins(best[:, None], is_correct)[:, 0]
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.bayes.scorer import Floats, log_posterior
+from nbtext.arrays import Floats
+from nbtext.bayes.scorer import log_posterior
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.bootstrap import Estimate, compute_intervals
 from nbtext.evaluation.curves import (

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtext.arrays import Integers
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
@@ -47,7 +48,6 @@ from nbtext.evaluation.outcomes import (
     measure_sets,
     true_sets,
 )
-from nbtext.features.csr import Integers
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings

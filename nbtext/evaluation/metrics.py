@@ -14,9 +14,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from nbtext.arrays import Floats, Integers
 from nbtext.evaluation.curves import Reliability
 from nbtext.evaluation.outcomes import RANKS, UNANSWERED, MultilabelOutcomes, Outcomes
-from nbtext.features.csr import Floats, Integers
 
 T = TypeVar("T")
 

@@ -8,9 +8,8 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.features.csr import Floats, Integers
+from nbtext.arrays import Floats, Integers, Integers32, Mask
 from nbtext.model.predictions import Predictions
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
@@ -44,23 +43,23 @@ class Outcomes:
                      `LabelNumbers`.
     """
 
-    true: NDArray[np.int32]
-    predicted: NDArray[np.int32]
+    true: Integers32
+    predicted: Integers32
     best: Floats
-    is_known: NDArray[np.bool_]
+    is_known: Mask
     of_true: Floats
     squared_errors: Floats
-    is_chosen_right: NDArray[np.bool_]
-    is_answerable: NDArray[np.bool_]
+    is_chosen_right: Mask
+    is_answerable: Mask
     typicality: Floats
-    is_outlier: NDArray[np.bool_]
+    is_outlier: Mask
     labels: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.true)
 
     @property
-    def is_correct(self) -> NDArray[np.bool_]:
+    def is_correct(self) -> Mask:
         """Whether the predicted label is the true one; False for a document without a predicted
         label.
         """
@@ -89,7 +88,7 @@ class MultilabelOutcomes:
     n_true: Integers
     n_predicted: Integers
     n_correct: Integers
-    is_known: NDArray[np.bool_]
+    is_known: Mask
     hits: Integers
     ranking: Floats
 
@@ -97,7 +96,7 @@ class MultilabelOutcomes:
         return len(self.n_true)
 
     @property
-    def is_correct(self) -> NDArray[np.bool_]:
+    def is_correct(self) -> Mask:
         """Whether the predicted labels are exactly the true ones."""
         return np.asarray((self.n_true == self.n_correct) & (self.n_predicted == self.n_correct))
 
@@ -128,7 +127,7 @@ class LabelNumbers:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, labels: Iterable[str]) -> NDArray[np.int64]:
+    def add(self, labels: Iterable[str]) -> Integers:
         """Return the number of each label; new labels get the next numbers."""
         return np.array(
             [self._numbers.setdefault(label, len(self._numbers)) for label in labels],
@@ -139,7 +138,7 @@ class LabelNumbers:
         """Return all labels, sorted."""
         return tuple(sorted(self._numbers))
 
-    def positions(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
+    def positions(self, labels: tuple[str, ...]) -> Integers:
         """Return, for each number, the position of its label in `labels`."""
         places = {label: place for place, label in enumerate(labels)}
         return np.array([places[label] for label in self._numbers], dtype=np.int64)
@@ -264,7 +263,7 @@ def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
     return cast("list[tuple[str, ...]]", predictions.true_labels)
 
 
-def mark_true(predictions: Predictions) -> NDArray[np.bool_]:
+def mark_true(predictions: Predictions) -> Mask:
     """Return whether each label of the model is a true one of each document, (n_documents,
     n_classes).
     """

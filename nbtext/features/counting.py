@@ -19,6 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Bytes, Floats, Hashes, Integers, Integers32
 from nbtext.features.analyzer import (
     ACCENTS,
     MARKS_PATTERN,
@@ -28,7 +29,6 @@ from nbtext.features.analyzer import (
     regex_timeout,
 )
 from nbtext.features.csr import (
-    Floats,
     SparseWeights,
     join_bounds,
     join_columns,
@@ -38,7 +38,6 @@ from nbtext.features.csr import (
 )
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.hashing import (
-    Hashes,
     bucket_hashes,
     buckets,
     document_hashes,
@@ -93,7 +92,7 @@ class Counter:
     def count(
         self,
         columns: Columns,
-        classes: NDArray[np.int32],
+        classes: Integers32,
         keep_below: int,
         groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
@@ -122,7 +121,7 @@ class Counter:
             rows, classes=classes[labeled], hashes=hashes, groups=groups, n_tokens=None
         ).take(kept)
 
-    def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
+    def vocabulary(self) -> tuple[Vocabulary, Integers32]:
         """Return the features so far, sorted, and the final column of each provisional one (-1 if
         it is removed).
 
@@ -156,7 +155,7 @@ class Counter:
 
     def scores(
         self, columns: Columns, weighting: Weighting, scorer: SparseWeights
-    ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    ) -> tuple[Floats, Integers, Integers]:
         """Weight and score each document, for a fixed or hashed counter and a compiled weighting.
 
         returns  scores (n_documents, n_classes); tokens of each document; known tokens of each
@@ -242,7 +241,7 @@ class ViewCounter:
     def count(
         self,
         columns: Columns,
-        classes: NDArray[np.int32],
+        classes: Integers32,
         keep_below: int,
         groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
@@ -259,13 +258,13 @@ class ViewCounter:
         )
         return rows.filter(hashes <= np.uint64(keep_below - 1)) if keep_below else rows
 
-    def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
+    def vocabulary(self) -> tuple[Vocabulary, Integers32]:
         """See Counter. It ends the counting: the memory of a view's counter is free before the next
         one is listed.
         """
         if self._vocabulary is not None:
             return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
-        listed: list[tuple[Vocabulary, NDArray[np.int32]]] = []
+        listed: list[tuple[Vocabulary, Integers32]] = []
         while self._counters:
             own = self._counters.pop(0)
             listed.append(own.vocabulary())
@@ -295,7 +294,7 @@ class ViewCounter:
 
     def scores(
         self, columns: Columns, weighting: Weighting, scorer: SparseWeights
-    ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    ) -> tuple[Floats, Integers, Integers]:
         """See Counter."""
         prepared = self._prepared
         bounds = self._bounds
@@ -371,10 +370,10 @@ class ClassCounter:
         self._keys = np.empty(0, dtype=np.int64)  # ascending
         self._documents = np.empty(0, dtype=np.int64)
         self._occurrences = np.empty(0, dtype=np.int64)
-        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
+        self._waiting: list[tuple[Integers, Integers32]] = []
         self._n_waiting = 0
 
-    def add(self, rows: DocumentCounts, classes: NDArray[np.int32]) -> None:
+    def add(self, rows: DocumentCounts, classes: Integers32) -> None:
         """Add each row to its class; classes (n_documents,) are >= 0."""
         entry_classes = np.repeat(classes, np.diff(rows.indptr))
         self._waiting.append(
@@ -384,7 +383,7 @@ class ClassCounter:
         if self._n_waiting > max(BLOCK, len(self._keys)):  # so that the total time stays linear
             self._fold()
 
-    def class_counts(self, n_features: int, rank: NDArray[np.int32] | None = None) -> ClassCounts:
+    def class_counts(self, n_features: int, rank: Integers32 | None = None) -> ClassCounts:
         """Return the sums so far; with a rank, feature j becomes column rank[j]."""
         self._fold()
         features = self._keys >> CLASS_BITS
@@ -419,18 +418,18 @@ class ClassCounter:
         self._keys = keys[starts]
 
 
-def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sums(values: Array, starts: Integers) -> Integers:
     """Return the sum of each run of values; `starts` are the starts of the runs."""
-    sums: NDArray[np.int64] = np.add.reduceat(values, starts) if len(starts) else values
+    sums: Integers = np.add.reduceat(values, starts) if len(starts) else values
     return sums
 
 
 def merge_sorted(
-    blob_a: NDArray[np.uint8],
-    offsets_a: NDArray[np.int64],
-    blob_b: NDArray[np.uint8],
-    offsets_b: NDArray[np.int64],
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    blob_a: Bytes,
+    offsets_a: Integers,
+    blob_b: Bytes,
+    offsets_b: Integers,
+) -> tuple[Bytes, Integers, Integers32, Integers32]:
     """Return the union of two sorted vocabularies (blob, offsets), and the column in it of each
     feature of either.
     """
@@ -441,9 +440,9 @@ def merge_sorted(
 
 
 def score_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[np.float64] | NDArray[np.int32],
+    indptr: Integers,
+    indices: Integers32,
+    values: Floats | Integers32,
     scorer: SparseWeights,
 ) -> Floats:
     """Return scores (n_documents, n_classes) of rows by a sparse linear scorer."""
@@ -470,7 +469,7 @@ merge_sorted = choose_version(merge_sorted)
 score_rows = choose_version(score_rows)
 
 
-def find_columns(vocabulary: Vocabulary, known: Vocabulary) -> NDArray[np.int32]:
+def find_columns(vocabulary: Vocabulary, known: Vocabulary) -> Integers32:
     """Return the column in `known` of each feature of a vocabulary, (n_features,); -1: there is
     none.
     """

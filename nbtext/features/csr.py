@@ -7,33 +7,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Indices = NDArray[np.int32]  # of features and classes
 AT_ONCE = 512  # rows whose entries are copied or sorted together, so that they stay in the cache
 
 
-def running_sums(values: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
+def running_sums(values: Array | Sequence[int]) -> Integers:
     """Return cumulative sums that begin with 0, shape (n + 1,)."""
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
 
 
-def entry_rows(indptr: NDArray[Any]) -> NDArray[np.int64]:
+def entry_rows(indptr: Array) -> Integers:
     """Return the row of each entry, (n_entries,)."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
-def row_sums(indptr: NDArray[Any], values: NDArray[Any]) -> Floats:
+def row_sums(indptr: Array, values: Array) -> Floats:
     """Return the sum of each row's values, (n_rows,); it does not depend on the other rows.
 
     values  (n_entries,); sums of whole numbers below 2**53 are exact
@@ -41,9 +39,7 @@ def row_sums(indptr: NDArray[Any], values: NDArray[Any]) -> Floats:
     return np.bincount(entry_rows(indptr), values, len(indptr) - 1).astype(np.float64, copy=False)
 
 
-def entries_of(
-    indptr: NDArray[Any], rows: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def entries_of(indptr: Array, rows: Array) -> tuple[Integers, Integers]:
     """Return the bounds of selected rows, concatenated, and the positions of their entries among
     all entries.
     """
@@ -55,26 +51,24 @@ def entries_of(
     return bounds, positions
 
 
-def join_bounds(bounds: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
+def join_bounds(bounds: Iterable[Array]) -> Integers:
     """Return the bounds of all rows of several parts, one part after the other."""
     return running_sums(np.concatenate([np.zeros(0, dtype=np.int64), *map(np.diff, bounds)]))
 
 
-def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
+def run_starts(keys: Array) -> Integers:
     """Return the start of each run of equal keys."""
     return np.flatnonzero(
         np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]))
     )
 
 
-def row_keys(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int64]:
+def row_keys(indptr: Integers, indices: Integers32) -> Integers:
     """Return a number for each entry: its row, and its column in the low 32 bits."""
     return np.repeat(np.arange(len(indptr) - 1) << 32, np.diff(indptr)) | indices
 
 
-def take_rows(
-    indptr: NDArray[Any], values: Sequence[NDArray[Any]], rows: NDArray[Any]
-) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
+def take_rows(indptr: Array, values: Sequence[Array], rows: Array) -> tuple[Integers, list[Array]]:
     """Return the bounds of selected rows, in this order, and the values of their entries.
 
     values  arrays (n_entries,)
@@ -89,8 +83,8 @@ def take_rows(
 
 
 def join_columns(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    parts: Sequence[tuple[Integers, Integers32, Array]],
+) -> tuple[Integers, Integers32, Array]:
     """Return rows that hold the entries of the same row of each part, part by part: (indptr,
     indices, counts).
     """
@@ -109,8 +103,8 @@ def join_columns(
 
 
 def split_columns(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], bounds: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
+    indptr: Integers, indices: Integers32, bounds: Integers
+) -> Iterator[tuple[Integers, Integers, Integers32]]:
     """Yield the entries of rows in each range of columns bounds[i]:bounds[i + 1]: their places,
     indptr and indices.
     """
@@ -120,12 +114,12 @@ def split_columns(
 
 
 def select_class(
-    indptr: NDArray[np.int64],
-    classes: NDArray[np.int32],
-    values: NDArray[Any],
-    features: NDArray[Any],
+    indptr: Integers,
+    classes: Integers32,
+    values: Array,
+    features: Array,
     k: int,
-) -> NDArray[Any]:
+) -> Array:
     """Return the values of some features in a class, from a feature-major list of entries; 0 where
     there is none.
     """
@@ -137,8 +131,12 @@ def select_class(
 
 
 def entry_positions(
-    indptr: Integers, indices: Indices, row_classes: Indices, w_indptr: Integers, w_classes: Indices
-) -> NDArray[np.int64]:
+    indptr: Integers,
+    indices: Integers32,
+    row_classes: Integers32,
+    w_indptr: Integers,
+    w_classes: Integers32,
+) -> Integers:
     """Return, for each entry of the rows, the index of (feature, class of the row) in a
     feature-major list of entries.
 
@@ -147,7 +145,7 @@ def entry_positions(
     n_classes = max(row_classes.max(initial=0), w_classes.max(initial=0)) + 1
     listed = entry_rows(w_indptr) * n_classes + w_classes
     wanted = indices.astype(np.int64) * n_classes + np.repeat(row_classes, np.diff(indptr))
-    positions: NDArray[np.int64] = np.searchsorted(listed, wanted)
+    positions: Integers = np.searchsorted(listed, wanted)
     if not np.array_equal(np.append(listed, -1)[positions], wanted):
         raise ValueError("the list of entries lacks an entry of the rows")
     return positions
@@ -179,23 +177,23 @@ class SparseWeights:
 
     bias: Floats
     default: Floats
-    indptr: NDArray[np.int64]
-    classes: NDArray[np.int32]
+    indptr: Integers
+    classes: Integers32
     deltas: Floats
     base: Floats | None = None
     base_scale: Floats | None = None
-    bounds: NDArray[np.int64] | None = None
-    rows: NDArray[np.int32] | None = None
+    bounds: Integers | None = None
+    rows: Integers32 | None = None
 
     @property
     def n_columns(self) -> int:
         return len(self.indptr) - 1 if self.rows is None else len(self.rows)
 
-    def rows_of(self, columns: NDArray[Any]) -> NDArray[Any]:
+    def rows_of(self, columns: Array) -> Array:
         """Return the row that has the entries of each of these features."""
         return columns if self.rows is None else self.rows[columns]
 
-    def split(self, bounds: NDArray[np.int64]) -> tuple[Self, ...]:
+    def split(self, bounds: Integers) -> tuple[Self, ...]:
         """Return the weights of the columns bounds[i]:bounds[i + 1] for each view i; the bias is in
         the first one.
         """

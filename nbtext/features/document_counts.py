@@ -7,11 +7,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Hashes, Integers, Integers32, Mask
 from nbtext.errors import ModelError
 from nbtext.features import csr
-from nbtext.features.csr import Floats, Indices, Integers
 from nbtext.records import LazyProperty, dataclass
 
 if TYPE_CHECKING:
@@ -29,10 +28,10 @@ class ClassCounts(NamedTuple):
     ascending.
     """
 
-    indptr: NDArray[np.int64]  # (n_features + 1,)
-    classes: NDArray[np.int32]  # (n_entries,)
-    documents: NDArray[np.int64]  # (n_entries,), documents of the class that have the feature: d_kj
-    occurrences: NDArray[np.int64]  # (n_entries,), occurrences of the feature in the class: t_kj
+    indptr: Integers  # (n_features + 1,)
+    classes: Integers32  # (n_entries,)
+    documents: Integers  # (n_entries,), documents of the class that have the feature: d_kj
+    occurrences: Integers  # (n_entries,), occurrences of the feature in the class: t_kj
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +55,15 @@ class DocumentCounts:
                    its text was counted
     """
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    counts: NDArray[Any]
-    classes: NDArray[np.int32]
-    hashes: NDArray[np.uint64]
-    groups: NDArray[Any] | None = None
+    indptr: Integers
+    indices: Integers32
+    counts: Array
+    classes: Integers32
+    hashes: Hashes
+    groups: Array | None = None
     token_lengths: Floats | None = None
-    n_tokens: NDArray[np.int64] | None = None
-    _located: tuple[NDArray[Any], NDArray[np.int64]] | None = field(
-        default=None, init=False, repr=False
-    )
+    n_tokens: Integers | None = None
+    _located: tuple[Array, Integers] | None = field(default=None, init=False, repr=False)
     _transposed: Any = field(default=None, init=False, repr=False)  # a csr_array
 
     def __len__(self) -> int:
@@ -74,7 +71,7 @@ class DocumentCounts:
 
     @classmethod
     def from_texts(
-        cls, indptr: Integers, indices: Indices, counts: Indices, n_tokens: Integers
+        cls, indptr: Integers, indices: Integers32, counts: Integers32, n_tokens: Integers
     ) -> DocumentCounts:
         """Return the counts of texts, without labels and hashes."""
         n = len(n_tokens)
@@ -89,7 +86,7 @@ class DocumentCounts:
         return bool(self.counts.dtype.kind == "i")
 
     @LazyProperty
-    def entry_documents(self) -> NDArray[np.int64]:
+    def entry_documents(self) -> Integers:
         """The document of each entry."""
         return csr.entry_rows(self.indptr)
 
@@ -133,7 +130,7 @@ class DocumentCounts:
             sums[start : start + SUMMED] = csr.row_sums(ends, values[ends[0] : ends[-1]])
         return sums
 
-    def sum_features(self, features: NDArray[np.bool_]) -> Floats:
+    def sum_features(self, features: Mask) -> Floats:
         """Return the sum of the counts of some features in each document, shape (n_documents,).
 
         features  (n_features,), whether each feature is summed
@@ -141,7 +138,7 @@ class DocumentCounts:
         entries = np.flatnonzero(features[self.indices])
         return csr.row_sums(np.searchsorted(entries, self.indptr), self.counts[entries])
 
-    def weigh(self, weights: NDArray[Any]) -> DocumentCounts:
+    def weigh(self, weights: Array) -> DocumentCounts:
         """Return the same documents with other values for their entries; their lengths stay."""
         return replace(
             self, counts=weights, token_lengths=self.lengths if self.has_lengths else None
@@ -159,13 +156,13 @@ class DocumentCounts:
             return self
         return self.slice(0, int(np.searchsorted(self.hashes, self.hashes[size - 1], side="right")))
 
-    def restrict(self, columns: NDArray[np.int64], n_features: int) -> DocumentCounts:
+    def restrict(self, columns: Integers, n_features: int) -> DocumentCounts:
         """Return the same documents over some features only; `columns` is ascending."""
         renumbered = np.full(n_features, -1, dtype=np.int32)
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
         return self.map_features(renumbered)
 
-    def map_features(self, columns: NDArray[np.int32]) -> DocumentCounts:
+    def map_features(self, columns: Integers32) -> DocumentCounts:
         """Return the same documents with feature j in column columns[j], in the same order; a
         column below 0 removes the feature.
         """
@@ -173,7 +170,7 @@ class DocumentCounts:
         # token lengths include the removed features; lengths of counts are computed from counts
         return replace(self, indices=indices, token_lengths=None).filter_entries(indices >= 0)
 
-    def filter_entries(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
+    def filter_entries(self, is_kept: Mask) -> DocumentCounts:
         """Return the same documents with some of their entries only; `is_kept` has shape
         (n_entries,).
         """
@@ -184,7 +181,7 @@ class DocumentCounts:
             self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept]
         )
 
-    def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> DocumentCounts:
+    def renumber(self, columns: Integers32, classes: Integers32) -> DocumentCounts:
         """Return the same documents with other numbers for features (in the same order) and
         classes.
         """
@@ -201,7 +198,7 @@ class DocumentCounts:
             else self
         )
 
-    def arrange(self, columns: NDArray[np.int32]) -> DocumentCounts:
+    def arrange(self, columns: Integers32) -> DocumentCounts:
         """Return the same documents with feature j in column columns[j], sorted; a column below 0
         removes the feature.
 
@@ -229,14 +226,14 @@ class DocumentCounts:
                 counts[own] = self.counts[own][order]
         return replace(self, indices=indices, counts=counts)
 
-    def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
+    def take(self, documents: Integers) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
         if np.array_equal(documents, np.arange(len(self))):
             return self
         indptr, entries = csr.take_rows(self.indptr, (self.indices, self.counts), documents)
         return self._select(documents, indptr, *entries)
 
-    def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
+    def filter(self, is_kept: Mask) -> DocumentCounts:
         """Return the documents for which `is_kept`, (n_documents,), is true."""
         return self if is_kept.all() else self.take(np.flatnonzero(is_kept))
 
@@ -246,9 +243,7 @@ class DocumentCounts:
         indptr = self.indptr[start : stop + 1] - self.indptr[start]
         return self._select(slice(start, stop), indptr, self.indices[entries], self.counts[entries])
 
-    def _select(
-        self, rows: Any, indptr: NDArray[Any], indices: NDArray[Any], counts: NDArray[Any]
-    ) -> DocumentCounts:
+    def _select(self, rows: Any, indptr: Array, indices: Array, counts: Array) -> DocumentCounts:
         """Return the documents that `rows` (numbers or a slice) selects, with these entries."""
         optional: list[Any] = [
             None if column is None else column[rows]
@@ -279,7 +274,7 @@ class DocumentCounts:
             object.__setattr__(self, "_transposed", self.matrix(n_features).T.tocsr())
         return self._transposed
 
-    def locate(self, indptr: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int64]:
+    def locate(self, indptr: Integers, classes: Integers32) -> Integers:
         """Return, for each entry, the position of (its feature, its document's class) in class
         statistics.
 
@@ -300,7 +295,7 @@ class DocumentCounts:
         """
         return self.take(self.order(self.classes)[:size])
 
-    def order(self, classes: NDArray[np.int32]) -> NDArray[np.int64]:
+    def order(self, classes: Integers32) -> Integers:
         """Return the order of the documents by hash, then by these classes, then by group."""
         if self.groups is None:
             return np.lexsort((classes, self.hashes))
@@ -337,7 +332,7 @@ class DocumentCounts:
         return self.take(np.flatnonzero(copies >= n_taken[mine]))
 
 
-def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
+def number_contents(documents: DocumentCounts) -> Integers:
     """Return a number for each document's content: equal for duplicates, ascending with the hashes,
     (n_documents,).
 
@@ -386,8 +381,8 @@ def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
 
 
 def _join_optional(
-    columns: Sequence[NDArray[Any] | None], parts: Sequence[DocumentCounts]
-) -> NDArray[Any] | None:
+    columns: Sequence[Array | None], parts: Sequence[DocumentCounts]
+) -> Array | None:
     """Return a column that the documents of all parts have, or those of none."""
     present = [column for column in columns if column is not None]
     n_needed = sum(
@@ -402,8 +397,8 @@ def take_smallest(
     parts: Sequence[DocumentCounts],
     size: int | None,
     *,
-    places: Indices | None = None,
-    columns: Sequence[Indices] = (),
+    places: Integers32 | None = None,
+    columns: Sequence[Integers32] = (),
 ) -> DocumentCounts:
     """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by
     hash and class.

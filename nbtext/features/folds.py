@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.arrays import Integers, Integers32
+
 NEVER_HELD_OUT = -1  # the fold of a document on which every model is trained
 
 
 def stratified_folds(
-    classes: NDArray[np.int32],
+    classes: Integers32,
     n_folds: int,
     *,
     seed: int | None,
     contents: NDArray[np.integer] | None = None,
     class_documents: NDArray[np.integer] | None = None,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Return the fold of each document, 0 to n_folds - 1; each class is spread evenly.
 
     Parameters

@@ -6,12 +6,10 @@ import struct
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Hashes, Integers32
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.vocabulary import Vocabulary
-
-Hashes = NDArray[np.uint64]
 
 FNV_START = 0xCBF29CE484222325
 FNV_PRIME = 0x100000001B3
@@ -68,7 +66,7 @@ def vocabulary_hashes(vocabulary: Vocabulary) -> Hashes:
     return found
 
 
-def bucket_hashes(buckets: NDArray[np.int32]) -> Hashes:
+def bucket_hashes(buckets: Integers32) -> Hashes:
     """Return the hash of each hashed feature, from its bucket."""
     return mix64(buckets.astype(np.uint64) + np.uint64(1))
 
@@ -96,7 +94,7 @@ def join_hashes(names: Sequence[str], hashes: Sequence[Hashes]) -> Hashes:
     return mix64(sums.astype(np.uint64))
 
 
-def buckets(terms: Iterable[str], bits: int) -> NDArray[np.int32]:
+def buckets(terms: Iterable[str], bits: int) -> Integers32:
     """Return the column of each term, from 0 to 2**bits - 1.
 
     It is the absolute value of the signed hash, modulo the number of columns.

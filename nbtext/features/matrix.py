@@ -25,8 +25,8 @@ from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Bytes, Integers
 from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
 from nbtext.documents.fields import Label, name_of
@@ -87,7 +87,7 @@ MEMBERS = {  # the allowed kinds of numbers of each member
     "idf": ("<f8",),
 }
 NO_NAMES = Vocabulary(np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64))
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +246,7 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         "input": asdict(matrix.input),
     }
     names = columns.vocabulary or NO_NAMES
-    members: dict[str, NDArray[Any]] = {
+    members: dict[str, Array] = {
         "indices": weights.indices,
         "indptr": weights.indptr,
         "format": np.array(b"csr"),
@@ -425,7 +425,7 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     )
 
 
-def _documents(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) -> DocumentCounts:
+def _documents(indptr: Array, indices: Array, data: Array) -> DocumentCounts:
     """Return the rows of a matrix."""
     indptr = indptr.astype(np.int64, copy=False)
     indices = indices.astype(np.int32, copy=False)
@@ -482,7 +482,7 @@ def _read_record(defaults: Any, given: Any) -> Any:
         raise _UnfitError(f"its settings are not valid: {error}") from None
 
 
-def _read_vocabulary(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
+def _read_vocabulary(blob: Bytes, offsets: Integers) -> Vocabulary:
     if (
         not are_offsets(offsets, len(blob))
         or not are_utf8(blob, offsets)

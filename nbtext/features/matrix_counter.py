@@ -9,17 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.arrays import Hashes, Integers, Integers32
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import ClassCounter, find_columns, merge_sorted
 from nbtext.features.csr import split_columns
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
-from nbtext.features.hashing import (
-    Hashes,
-    bucket_hashes,
-    document_hashes,
-    join_hashes,
-    vocabulary_hashes,
-)
+from nbtext.features.hashing import bucket_hashes, document_hashes, join_hashes, vocabulary_hashes
 from nbtext.features.matrix import Matrix
 from nbtext.features.settings import ANALYSIS, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
@@ -53,7 +48,7 @@ class MatrixCounter:
         self._numbers = np.zeros(0, dtype=np.int32)  # the provisional column of each of these names
         self._sums = ClassCounter()
         # by the number of the object that all blocks of a matrix share, which is kept alive
-        self._columns: dict[int, tuple[Any, NDArray[np.int32], Hashes]] = {}
+        self._columns: dict[int, tuple[Any, Integers32, Hashes]] = {}
         self.has_weights = False  # instead of counts
         self.is_numbered = False
 
@@ -66,7 +61,7 @@ class MatrixCounter:
     def count(
         self,
         matrix: Matrix,
-        classes: NDArray[np.int32],
+        classes: Integers32,
         keep_below: int,
         groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
@@ -84,7 +79,7 @@ class MatrixCounter:
             return rows.slice(0, 0)
         return rows.filter(rows.hashes <= np.uint64(keep_below - 1))
 
-    def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
+    def vocabulary(self) -> tuple[Vocabulary, Integers32]:
         """See Counter."""
         if self._settings.hash_bits is not None:
             return self._names, np.arange(1 << self._settings.hash_bits, dtype=np.int32)
@@ -102,8 +97,8 @@ class MatrixCounter:
         return 0
 
     def _find(
-        self, matrix: Matrix, find: Callable[[Matrix], NDArray[np.int32]]
-    ) -> tuple[NDArray[np.int32], Hashes]:
+        self, matrix: Matrix, find: Callable[[Matrix], Integers32]
+    ) -> tuple[Integers32, Hashes]:
         """Return the columns that the features of a matrix become, from the first block on, and the
         hashes of the features.
         """
@@ -114,7 +109,7 @@ class MatrixCounter:
             self._columns[id(owner)] = owner, find(matrix), hashes
         return self._columns[id(owner)][1:]
 
-    def _find_known(self, matrix: Matrix) -> NDArray[np.int32]:
+    def _find_known(self, matrix: Matrix) -> Integers32:
         """Return the column of the model for each feature of a matrix; -1: there is none."""
         known = self._vocabulary
         if not matrix.is_numbered and matrix.names is not None and known is not None:
@@ -128,7 +123,7 @@ class MatrixCounter:
         columns[list(map(int, known.terms))] = np.arange(len(known), dtype=np.int32)
         return columns
 
-    def _add_names(self, matrix: Matrix) -> NDArray[np.int32]:
+    def _add_names(self, matrix: Matrix) -> Integers32:
         """Return the provisional column of each feature of a matrix; those of new names follow the
         others.
         """
@@ -203,7 +198,7 @@ def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> None:
         raise InputError(f"the matrix and the model, or another SOURCE, {found}", hint=LIKE_HINT)
 
 
-def known_tokens(rows: DocumentCounts) -> NDArray[np.int64]:
+def known_tokens(rows: DocumentCounts) -> Integers:
     """Return the number of known tokens of each document, (n_documents,): 1 where the length is not
     known.
     """

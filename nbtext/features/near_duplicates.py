@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.features.csr import Floats, Integers, entries_of, entry_rows
+from nbtext.arrays import Floats, Hashes, Integers, Integers32
+from nbtext.features.csr import entries_of, entry_rows
 from nbtext.features.document_counts import DocumentCounts, number_contents
 
 # minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
@@ -112,7 +112,7 @@ def link_buckets(documents: DocumentCounts, sizes: Integers, n_bands: int) -> It
             yield keep_similar_sizes(np.minimum(one, other), np.maximum(one, other), sizes)
 
 
-def _hash(features: NDArray[np.int32], seed: int) -> NDArray[np.uint64]:
+def _hash(features: Integers32, seed: int) -> Hashes:
     """Return a hash of each feature's number: the finalizer of SplitMix64 (Steele, Lea, Flood,
     2014).
     """

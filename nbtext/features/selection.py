@@ -5,13 +5,12 @@ the label.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.errors import ModelError, SettingsError, number_of
-from nbtext.features.csr import Floats, Integers, row_sums
+from nbtext.features.csr import row_sums
 from nbtext.features.document_counts import ClassCounts
 from nbtext.features.settings import FeatureSettings
 
@@ -97,7 +96,7 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
 
 
 def _score_features(
-    counts: ClassCounts, occurrences: NDArray[Any], class_documents: Integers, criterion: str
+    counts: ClassCounts, occurrences: Array, class_documents: Integers, criterion: str
 ) -> Floats:
     """Return the association of each feature with the label, shape (n_features,)."""
     if len(class_documents) < 2:
@@ -145,9 +144,7 @@ def mutual_information(counts: ClassCounts, class_documents: Integers) -> Floats
     return np.maximum(row_sums(counts.indptr, entries) + others, 0.0)
 
 
-def _share_of_information(
-    both: NDArray[Any], one: Floats, other: Floats, n_documents: float
-) -> Floats:
+def _share_of_information(both: Array, one: Floats, other: Floats, n_documents: float) -> Floats:
     """Return P(a, b) ln(P(a, b) / (P(a) P(b))) from numbers of documents; 0 for no documents."""
     share = np.zeros(len(both))
     some = both > 0
@@ -159,9 +156,7 @@ def _share_of_information(
     return share
 
 
-def chi_squared(
-    counts: ClassCounts, occurrences: NDArray[Any], class_documents: Integers
-) -> Floats:
+def chi_squared(counts: ClassCounts, occurrences: Array, class_documents: Integers) -> Floats:
     """Return the chi-squared statistic of each feature's occurrences and the label.
 
     χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the

@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Hashes, Integers, Integers32, Mask
 from nbtext.errors import OutputError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts, concatenate, take_smallest
@@ -66,7 +66,7 @@ class ArrayFile:
         with convert_errors(self._where):
             self._file = _open_file(folder)
 
-    def append(self, array: NDArray[Any]) -> Place:
+    def append(self, array: Array) -> Place:
         """Write an array at the end."""
         with self._lock, convert_errors(self._where):
             place = Place(self._size, array.dtype, len(array))
@@ -76,7 +76,7 @@ class ArrayFile:
             self._size += array.nbytes
         return place
 
-    def read(self, place: Place) -> NDArray[Any]:
+    def read(self, place: Place) -> Array:
         """Return the array at a place."""
         array = np.empty(place.size, dtype=place.dtype)
         with self._lock, convert_errors(self._where):
@@ -153,9 +153,9 @@ class Run(NamedTuple):
 
     indices: Place
     counts: Place
-    sizes: NDArray[np.int32]
-    classes: NDArray[np.int32]
-    hashes: NDArray[np.uint64]
+    sizes: Integers32
+    classes: Integers32
+    hashes: Hashes
 
 
 class Spill:
@@ -245,7 +245,7 @@ class Spill:
             indptr, indices, counts, run.classes[first:last], run.hashes[first:last]
         )
 
-    def load_features(self, run: Run) -> NDArray[np.int32]:
+    def load_features(self, run: Run) -> Integers32:
         """Return the features of all documents of a run, (n_entries,), one document after the
         other.
         """
@@ -263,8 +263,8 @@ class CounterRuns(NamedTuple):
     """
 
     runs: tuple[Run, ...]
-    columns: NDArray[np.int32]
-    classes: NDArray[np.int32]
+    columns: Integers32
+    classes: Integers32
 
 
 class StoredDocuments:
@@ -290,7 +290,7 @@ class StoredDocuments:
     def __add__(self, other: StoredDocuments) -> StoredDocuments:
         return StoredDocuments(self.spill, self._parts + other._parts)
 
-    def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> StoredDocuments:
+    def renumber(self, columns: Integers32, classes: Integers32) -> StoredDocuments:
         """Return the same documents with other numbers for features (below 0: removed) and
         classes.
         """
@@ -303,7 +303,7 @@ class StoredDocuments:
             ],
         )
 
-    def restrict(self, columns: NDArray[np.int64], n_features: int) -> StoredDocuments:
+    def restrict(self, columns: Integers, n_features: int) -> StoredDocuments:
         """Return the same documents over some features only; `columns` is ascending."""
         renumbered = np.full(n_features, -1, dtype=np.int32)
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
@@ -347,11 +347,11 @@ class Blocks:
         self,
         spill: Spill,
         runs: list[tuple[Run, CounterRuns]],
-        hashes: NDArray[np.uint64],
-        classes: NDArray[np.int32],
-        owners: NDArray[np.int32],
+        hashes: Hashes,
+        classes: Integers32,
+        owners: Integers32,
         bounds: list[int],
-        taken: NDArray[np.int64],
+        taken: Integers,
     ) -> None:
         self.spill = spill
         self.hashes = hashes
@@ -381,7 +381,7 @@ class Blocks:
                 )
         return take_smallest(found, None)
 
-    def count(self, is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def count(self, is_counted: Mask) -> Integers:
         """Return how many of some features each document holds, (n_documents,); `is_counted` is
         (n_features,).
         """

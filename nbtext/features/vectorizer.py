@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.arrays import Integers32
 from nbtext.errors import InputError, ModelError, number_of
 from nbtext.features.counting import ClassCounter, Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -156,7 +157,7 @@ class Vectorizer:
         none = np.zeros(len(self.features_ or ()), dtype=np.int64)
         self.weighting_ = Weighting.fitted(self.settings, self.features_, none, n_documents=0)
 
-    def _classes(self, y: Sequence[Any] | None, n_documents: int) -> NDArray[np.int32]:
+    def _classes(self, y: Sequence[Any] | None, n_documents: int) -> Integers32:
         """Return the class of each document; 0 for all of them if no feature is selected by
         class.
         """
@@ -174,9 +175,9 @@ class Vectorizer:
     def _select_features(
         self,
         rows: DocumentCounts,
-        classes: NDArray[np.int32],
+        classes: Integers32,
         vocabulary: Vocabulary,
-        rank: NDArray[np.int32],
+        rank: Integers32,
     ) -> tuple[Vocabulary, DocumentCounts]:
         """Return the selected features, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from unicodedata import category, normalize
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Bytes, Integers, Integers32, Mask
 from nbtext.documents.names import pack_names, unpack_names
 from nbtext.errors import ModelError
 from nbtext.features.csr import entries_of
@@ -48,7 +48,7 @@ class Vocabulary:
 
     __slots__ = ("__dict__", "blob", "offsets")
 
-    def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    def __init__(self, blob: Bytes, offsets: Integers) -> None:
         self.blob = blob
         self.offsets = offsets
 
@@ -104,17 +104,17 @@ class Vocabulary:
         """The column of each term."""
         return {term: column for column, term in enumerate(self.terms)}
 
-    def columns_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
+    def columns_of(self, terms: Sequence[str]) -> Integers32:
         """Return the column of each of these terms, which must all be in the vocabulary."""
         return np.fromiter(map(self.columns.__getitem__, terms), dtype=np.int32, count=len(terms))
 
-    def restrict(self, columns: NDArray[np.int64]) -> Vocabulary:
+    def restrict(self, columns: Integers) -> Vocabulary:
         """Return the vocabulary of these columns only; `columns` is ascending."""
         offsets, positions = entries_of(self.offsets, columns)
         return Vocabulary(self.blob[positions], offsets)
 
 
-def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> NDArray[np.int64]:
+def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> Integers:
     """Return the bounds of the columns of each view, (n_views + 1,); view i has the columns
     bounds[i]:bounds[i + 1].
 
@@ -187,7 +187,7 @@ def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     return Vocabulary(blob, offsets)
 
 
-def _mark_starts(starts: NDArray[np.int64], size: int, n_letters: int) -> NDArray[np.bool_]:
+def _mark_starts(starts: Integers, size: int, n_letters: int) -> Mask:
     """Return which letters are among the first `size` ones after a start."""
     marks = np.zeros(n_letters, dtype=np.bool_)
     for place in range(size):
@@ -195,9 +195,7 @@ def _mark_starts(starts: NDArray[np.int64], size: int, n_letters: int) -> NDArra
     return marks
 
 
-def find_first_words(
-    vocabulary: Vocabulary, fields: tuple[str, ...]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[Integers, Integers]:
     """Return where the first word of each feature begins, after the name of its field, and how many
     words follow it.
     """
@@ -215,7 +213,7 @@ def find_first_words(
 
 
 def compute_unspaced_share(
-    vocabulary: Vocabulary, counts: NDArray[np.int64], fields: tuple[str, ...]
+    vocabulary: Vocabulary, counts: Integers, fields: tuple[str, ...]
 ) -> float:
     """Return the share of the words that are runs of a script without spaces, such as Chinese,
     Japanese and Thai.
@@ -240,9 +238,7 @@ def compute_mark_share(text: str) -> float:
     return kinds["M"] / max(1, kinds["L"] + kinds["M"])
 
 
-def find_words(
-    vocabulary: Vocabulary | None, settings: FeatureSettings
-) -> NDArray[np.int64] | None:
+def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> Integers | None:
     """Return the features that are single words, in all views; None if there are none, or features
     are hashed.
     """

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.features.csr import Floats, row_sums, split_columns
+from nbtext.arrays import Array, Floats, Integers, Integers32
+from nbtext.features.csr import row_sums, split_columns
 from nbtext.features.formulas import (
     INVERSE_DOCUMENT_FREQUENCIES,
     TERM_FREQUENCIES,
@@ -46,7 +46,7 @@ class Weighting:
         cls,
         settings: FeatureSettings,
         vocabulary: Vocabulary | None,
-        frequencies: NDArray[np.int64],
+        frequencies: Integers,
         *,
         n_documents: int,
     ) -> Weighting:
@@ -81,7 +81,7 @@ class Weighting:
         )
         return views[0] if is_one else WeightingOfViews(views=tuple(views), bounds=np.array(bounds))
 
-    def split(self, bounds: NDArray[np.int64]) -> tuple[Weighting, ...]:
+    def split(self, bounds: Integers) -> tuple[Weighting, ...]:
         """Return the weighting of the columns bounds[i]:bounds[i + 1] for each view i."""
         return tuple(
             self.restrict(np.arange(start, stop)) for start, stop in pairwise(bounds.tolist())
@@ -109,9 +109,7 @@ class Weighting:
         """
         return self.term_frequency.is_linear and self.norm == "none"
 
-    def weights(
-        self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]
-    ) -> NDArray[Any]:
+    def weights(self, indptr: Array, indices: Integers32, counts: Array) -> Array:
         """Return the weight of each entry of compressed sparse rows, in the type of `counts` if
         they stay whole.
         """
@@ -126,7 +124,7 @@ class Weighting:
         """Return the inverse document frequencies, (n_features,); 1 without them."""
         return np.ones(n_features) if self.idf is None else self.idf
 
-    def restrict(self, columns: NDArray[np.int64]) -> Weighting:
+    def restrict(self, columns: Integers) -> Weighting:
         """Return the weighting of these columns only."""
         return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns])
 
@@ -145,9 +143,9 @@ class WeightingOfViews(Weighting):
     """
 
     views: tuple[Weighting, ...] = ()
-    bounds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    bounds: Integers = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
-    def split(self, bounds: NDArray[np.int64]) -> tuple[Weighting, ...]:
+    def split(self, bounds: Integers) -> tuple[Weighting, ...]:
         """See Weighting."""
         return self.views
 
@@ -166,9 +164,7 @@ class WeightingOfViews(Weighting):
         """See Weighting."""
         return all(each.is_linear for each in self.views)
 
-    def weights(
-        self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]
-    ) -> NDArray[Any]:
+    def weights(self, indptr: Array, indices: Integers32, counts: Array) -> Array:
         """See Weighting."""
         values = np.empty(len(counts), dtype=counts.dtype if self.is_counting else np.float64)
         for each, (places, ends, own) in zip(
@@ -183,7 +179,7 @@ class WeightingOfViews(Weighting):
             [each.list_idf(n) for each, n in zip(self.views, np.diff(self.bounds), strict=True)]
         )
 
-    def restrict(self, columns: NDArray[np.int64]) -> Weighting:
+    def restrict(self, columns: Integers) -> Weighting:
         """See Weighting."""
         places = np.searchsorted(columns, self.bounds)
         starts = self.bounds.tolist()
@@ -194,14 +190,14 @@ class WeightingOfViews(Weighting):
         )
 
 
-def document_frequencies(indices: NDArray[np.int32], *, n_features: int) -> NDArray[np.int64]:
+def document_frequencies(indices: Integers32, *, n_features: int) -> Integers:
     """Return the number of documents that have each feature, (n_features,); a row must not repeat a
     feature.
     """
     return np.bincount(indices, minlength=n_features).astype(np.int64)
 
 
-def term_frequencies(indptr: NDArray[Any], counts: NDArray[Any], *, tf: str) -> Floats:
+def term_frequencies(indptr: Array, counts: Array, *, tf: str) -> Floats:
     """Return the term frequency of each entry, (n_entries,) float64."""
     formula = TERM_FREQUENCIES[tf].formula
     values = counts.astype(np.float64)
@@ -212,7 +208,7 @@ def term_frequencies(indptr: NDArray[Any], counts: NDArray[Any], *, tf: str) -> 
 
 
 def inverse_document_frequencies(
-    document_frequencies: NDArray[np.int64], *, n_documents: int, idf: str
+    document_frequencies: Integers, *, n_documents: int, idf: str
 ) -> Floats:
     """Return the inverse document frequency of each feature, (n_features,) float64.
 
@@ -233,7 +229,7 @@ def _evaluate(formula: str, variables: Mapping[str, Any], size: int) -> Floats:
     return np.array(np.broadcast_to(value, size), dtype=np.float64)
 
 
-def normalize(indptr: NDArray[Any], weights: Floats, *, norm: str) -> Floats:
+def normalize(indptr: Array, weights: Floats, *, norm: str) -> Floats:
     """Return weights divided by the norm of their row; a row of zeros does not change."""
     if norm == "none":
         return weights

@@ -21,21 +21,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Bytes, Floats, Floats32, Integers, Integers32, Mask
 from nbtext.bayes.newton import dot
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.features.weighting import Weighting
-from nbtext.linear.data import (
-    CompactMatrix,
-    Floats,
-    SolverSettings,
-    check_finite,
-    order_features,
-)
+from nbtext.linear.data import CompactMatrix, SolverSettings, check_finite, order_features
 from nbtext.linear.nbsvm import log_shares, square_factors
 from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution, continuation
 from nbtext.parallel import parallel_map
@@ -71,7 +65,7 @@ class BlockedData:
         self,
         stored: StoredDocuments,
         weighting: Weighting,
-        frequencies: NDArray[np.int64],
+        frequencies: Integers,
         n_classes: int,
         class_weights: Floats | None,
     ) -> None:
@@ -87,9 +81,7 @@ class BlockedData:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def load(
-        self, number: int, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+    def load(self, number: int, rows: Integers) -> tuple[Integers, Integers32, Floats]:
         """Return some weighted documents of a range of hashes as compressed sparse rows."""
         documents = self.blocks.load(number).take(rows)
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
@@ -110,15 +102,15 @@ class MappedBlock(NamedTuple):
     number: int
     documents: slice
     matrix: Any
-    classes: NDArray[np.int32]
-    single_indptr: NDArray[np.int64]
-    single_columns: NDArray[np.int32]
+    classes: Integers32
+    single_indptr: Integers
+    single_columns: Integers32
     single_values: Floats
-    duals: NDArray[np.float32]
-    waits: NDArray[np.uint8]
+    duals: Floats32
+    waits: Bytes
 
     @property
-    def single_rows(self) -> NDArray[np.int64]:
+    def single_rows(self) -> Integers:
         """The document of each feature of one document, (n_single,)."""
         return np.repeat(np.arange(len(self.classes)), np.diff(self.single_indptr))
 
@@ -152,7 +144,7 @@ class Fit:
         place: int,
         own_class: int,
         offset: float,
-        features: NDArray[np.float32],
+        features: Floats32,
         n_fitted: int,
         stages: Sequence[SolverSettings],
         *,
@@ -346,7 +338,7 @@ class BlockedOneVsRest(OneVsRest):
             for file in (self._entries, self._state):
                 file.release(number)
 
-    def _fitted_weights(self, is_fitted: NDArray[np.bool_]) -> list[Floats]:
+    def _fitted_weights(self, is_fitted: Mask) -> list[Floats]:
         """Return the class weights of the documents of each block; 0 of those that are not
         fitted.
         """
@@ -355,7 +347,7 @@ class BlockedOneVsRest(OneVsRest):
             for block in self._blocks
         ]
 
-    def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
+    def _factors(self, is_fitted: Mask) -> BlockFactors:
         """Return the documents, and the sums from which factors are computed. Here each factor is
         1.
         """
@@ -384,9 +376,7 @@ class BlockedOneVsRest(OneVsRest):
             )
         return found
 
-    def _scale(
-        self, classes: Sequence[int], factors: BlockFactors
-    ) -> tuple[NDArray[np.float32], Floats]:
+    def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[Floats32, Floats]:
         """Return the weights (0) and squared factors of shared features, (n_classes, n_shared, 2),
         and the offsets.
         """
@@ -437,10 +427,10 @@ class BlockedOneVsRest(OneVsRest):
 
     def score_held_out(
         self,
-        folds: NDArray[np.int32],
+        folds: Integers32,
         solver: SolverSettings,
         start: Solution,
-        scores: NDArray[Any],
+        scores: Array,
     ) -> None:
         """Score the documents that are held out by the classes of `start`; see
         `OneVsRest.score_held_out`.
@@ -451,7 +441,7 @@ class BlockedOneVsRest(OneVsRest):
             factors = self._factors(folds != number)
             is_own = folds == number
 
-            def keep(fits: list[Fit], is_own: NDArray[np.bool_] = is_own) -> None:
+            def keep(fits: list[Fit], is_own: Mask = is_own) -> None:
                 for block in self._load():
                     rows = np.flatnonzero(is_own[block.documents])
                     for fit in fits:
@@ -544,13 +534,11 @@ class BlockedOneVsRest(OneVsRest):
 
     def _weigh_singles(
         self, fits: list[Fit], factors: BlockFactors, C: float
-    ) -> dict[int, list[tuple[NDArray[np.int32], Floats]]]:
+    ) -> dict[int, list[tuple[Integers32, Floats]]]:
         """Return the columns and the weights of features of one document that are not 0, by
         class.
         """
-        found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {
-            fit.own_class: [] for fit in fits
-        }
+        found: dict[int, list[tuple[Integers32, Floats]]] = {fit.own_class: [] for fit in fits}
         for block in self._load():
             weights = factors.weights[block.number]
             single_rows = block.single_rows
@@ -575,7 +563,7 @@ class BlockedNbSvm(BlockedOneVsRest):
     def __init__(self, data: BlockedData, settings: LinearSettings, *, jobs: int = 1) -> None:
         super().__init__(data, settings, has_intercept=False, jobs=jobs)
 
-    def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
+    def _factors(self, is_fitted: Mask) -> BlockFactors:
         from nbtext._kernel import add_by_fold
 
         totals = np.zeros((1, len(self._columns)))
@@ -597,9 +585,7 @@ class BlockedNbSvm(BlockedOneVsRest):
         n_features = int((totals > 0).sum()) + n_single
         return BlockFactors(fitted, documents, totals[0], total, n_features, pseudo_count)
 
-    def _scale(
-        self, classes: Sequence[int], factors: BlockFactors
-    ) -> tuple[NDArray[np.float32], Floats]:
+    def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[Floats32, Floats]:
         from nbtext._kernel import add_by_fold
 
         features = np.zeros((len(classes), len(self._columns), 2), dtype=np.float32)

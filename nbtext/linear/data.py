@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Floats32, Hashes, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.newton import dot
 from nbtext.bayes.scorer import LinearScorer
@@ -22,7 +23,6 @@ from nbtext.kernel import HAS_KERNEL
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
 NO_FOLD = -2  # of a model that is fitted to all documents
 AT_ONCE = 2**18  # entries whose squares are in memory at once
 ROWS_AT_ONCE = 2**10  # documents whose values are converted at once
@@ -74,7 +74,7 @@ class Problem(Protocol):
     def scorer(self, solution: Any) -> LinearScorer:
         """Return the scorer of a solution, which may give up its memory."""
 
-    def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Any) -> Floats:
+    def score_folds(self, folds: Integers32, solver: SolverSettings, start: Any) -> Floats:
         """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
         other folds.
 
@@ -127,18 +127,18 @@ class TrainingData:
     factors  (n_features,), by which the values are multiplied; None: 1. `slice` multiplies them
     """
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    indptr: Integers
+    indices: Integers32
     values: Floats
-    classes: NDArray[np.int32]
+    classes: Integers32
     n_features: int
     n_classes: int
-    hashes: NDArray[np.uint64] | None = None
+    hashes: Hashes | None = None
     class_weights: Floats | None = None
     sets: LabelSets | None = None
     views: tuple[str, ...] = ()
     bounds: tuple[int, ...] | None = None
-    words: NDArray[np.int64] | None = None
+    words: Integers | None = None
     factors: Floats | None = None
 
     def __len__(self) -> int:
@@ -178,7 +178,7 @@ class TrainingData:
         )
 
     @cached_property
-    def members(self) -> list[NDArray[np.int32]]:
+    def members(self) -> list[Integers32]:
         """The documents of each class, ascending."""
         documents = np.arange(len(self), dtype=np.int32)
         classes = self.classes
@@ -191,7 +191,7 @@ class TrainingData:
             documents[order], np.searchsorted(classes[order], np.arange(1, self.n_classes))
         )
 
-    def is_of(self, own_class: int) -> NDArray[np.bool_]:
+    def is_of(self, own_class: int) -> Mask:
         """Return whether each document is of a class, (n_documents,)."""
         is_own = np.zeros(len(self), dtype=bool)
         is_own[self.members[own_class]] = True
@@ -240,12 +240,12 @@ class CompactMatrix:
     single_values   (n_single,) float64
     """
 
-    columns: NDArray[np.int32]
-    indptr: NDArray[np.int64]
-    features: NDArray[np.int32]
-    values: NDArray[np.float32]
-    single_rows: NDArray[np.int32]
-    single_columns: NDArray[np.int32]
+    columns: Integers32
+    indptr: Integers
+    features: Integers32
+    values: Floats32
+    single_rows: Integers32
+    single_columns: Integers32
     single_values: Floats
 
     @classmethod
@@ -288,11 +288,11 @@ class CompactMatrix:
     @classmethod
     def split(
         cls,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
+        indptr: Integers,
+        indices: Integers32,
         values: Floats,
-        columns: NDArray[np.int32],
-        places: NDArray[np.int32],
+        columns: Integers32,
+        places: Integers32,
         *,
         is_adding: bool = False,
     ) -> CompactMatrix:
@@ -354,7 +354,7 @@ class CompactMatrix:
         return sums
 
     @cached_property
-    def squares(self) -> NDArray[np.float32]:
+    def squares(self) -> Floats32:
         """The sum of the squares of each shared feature's values, (n_shared,)."""
         return sum_columns(self.features, self.values, len(self.columns), power=2).astype(
             np.float32
@@ -362,7 +362,7 @@ class CompactMatrix:
 
 
 def sum_columns(
-    indices: NDArray[np.int32],
+    indices: Integers32,
     values: NDArray[np.floating] | None,
     n_columns: int,
     *,
@@ -381,9 +381,7 @@ def sum_columns(
     return sums
 
 
-def order_features(
-    frequencies: NDArray[Any], at_least: int = 2
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def order_features(frequencies: Array, at_least: int = 2) -> tuple[Integers32, Integers32]:
     """Return the columns of the features that so many documents hold, the most frequent first, and
     their places.
 

@@ -15,14 +15,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Floats32, Hashes, Integers, Integers32
 from nbtext.bayes import label_calibration
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import Goals, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
@@ -53,7 +53,7 @@ NO_CONVERGENCE = "did not converge: the solver stopped after its maximum of pass
 
 def learn(
     data: TrainingData | BlockedData,
-    lengths: NDArray[Any],
+    lengths: Array,
     settings: ModelSettings,
     *,
     goals: Goals,
@@ -149,7 +149,7 @@ def learn(
     return scorer, selection._replace(hyperparameters=hyperparameters)
 
 
-def count_duplicates(hashes: NDArray[np.uint64] | None) -> int:
+def count_duplicates(hashes: Hashes | None) -> int:
     """Return how many documents with a word repeat another one; None: there are no duplicates."""
     if hashes is None:
         return 0
@@ -165,8 +165,8 @@ class HeldOut(NamedTuple):
     n_unjudged  number of documents that cannot be in a fold, because their class has no other one
     """
 
-    folds: NDArray[np.int32]
-    documents: NDArray[np.int64]
+    folds: Integers32
+    documents: Integers
     n_unjudged: int
 
 
@@ -205,7 +205,7 @@ def _hold_out(
 
 
 def _hold_out_first(
-    data: BlockedData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals
+    data: BlockedData, lengths: Array, settings: ModelSettings, goals: Goals
 ) -> HeldOut:
     """Choose documents to hold out of documents in blocks: as one fold, those with the smallest
     hashes.
@@ -237,9 +237,9 @@ def _hold_out_first(
 
 def _select_strength(
     problem: Problem,
-    folds: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    lengths: NDArray[Any],
+    folds: Integers32,
+    classes: Integers32,
+    lengths: Array,
     rough: SolverSettings,
 ) -> tuple[float, Floats, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
@@ -371,7 +371,7 @@ def learn_labels(
     return scorer, hyperparameters, fit
 
 
-def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
+def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
     """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer
     documents than folds.
 
@@ -406,8 +406,8 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.in
 
 
 def _select_strength_of_labels(
-    problem: OneVsRest, data: TrainingData, folds: NDArray[np.int32], n_chunks: int, seed: int
-) -> tuple[float, NDArray[np.float32] | None, Any]:
+    problem: OneVsRest, data: TrainingData, folds: Integers32, n_chunks: int, seed: int
+) -> tuple[float, Floats32 | None, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
     solution.
 
@@ -418,7 +418,7 @@ def _select_strength_of_labels(
     classes = list(range(0, data.n_classes, n_chunks))
     scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
 
-    def evaluate(C: float, start: Any) -> tuple[float, NDArray[Any], Any]:
+    def evaluate(C: float, start: Any) -> tuple[float, Array, Any]:
         solver = make_rough(SolverSettings(C, seed=seed))
         solution = problem.solve(solver, start, classes=classes)
         scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
@@ -436,7 +436,7 @@ def _select_strength_of_labels(
 
 
 def _collect_cells(
-    data: TrainingData, held_out: NDArray[np.int64], scores: NDArray[np.float32], classes: list[int]
+    data: TrainingData, held_out: Integers, scores: Floats32, classes: list[int]
 ) -> label_calibration.Cells:
     """Return the pairs of a held-out document and a label to keep; see `keep_cells`.
 

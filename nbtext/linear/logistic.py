@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Integers32, Mask
 from nbtext.bayes.newton import dot
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
@@ -22,7 +22,6 @@ from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear.data import (
     STEPS_PER_PASS,
     CompactMatrix,
-    Floats,
     LinearModel,
     SolverSettings,
     TrainingData,
@@ -131,9 +130,7 @@ class LogisticRegression:
             bias, np.zeros(n_classes), running_sums(widths), classes, weights[is_kept]
         )
 
-    def score_folds(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: Minimum
-    ) -> Floats:
+    def score_folds(self, folds: Integers32, solver: SolverSettings, start: Minimum) -> Floats:
         """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
         other folds.
 
@@ -152,9 +149,7 @@ class LogisticRegression:
         scores = scores[held_out]
         return scores - scores[:, :1] if self._data.n_classes == 2 else scores
 
-    def _solve(
-        self, is_fitted: NDArray[np.bool_], solver: SolverSettings, start: Minimum | None
-    ) -> Minimum:
+    def _solve(self, is_fitted: Mask, solver: SolverSettings, start: Minimum | None) -> Minimum:
         """Minimize the objective over some documents: the parameters, and one block of
         probabilities, are in memory.
 

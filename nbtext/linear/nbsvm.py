@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.newton import dot
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import row_sums
-from nbtext.linear.data import Floats, LinearModel, TrainingData
+from nbtext.linear.data import LinearModel, TrainingData
 from nbtext.linear.one_vs_rest import Factors, OneVsRest
 
 
@@ -69,7 +68,7 @@ class Ratios(Factors):
             ratios[self.constant] = 1.0
         return ratios
 
-    def of_single(self, own_class: int, entries: NDArray[np.int64]) -> Floats:
+    def of_single(self, own_class: int, entries: Integers) -> Floats:
         rows = self.compact.single_rows[entries]
         magnitudes = np.abs(self.compact.single_values[entries]) * self.data.document_weights[rows]
         return self.data.signs(own_class)[rows] * log_shares(
@@ -122,7 +121,7 @@ def log_shares(magnitudes: Floats, pseudo_count: float) -> Floats:
     return np.log1p(magnitudes / pseudo_count) if pseudo_count > 0 else np.zeros(len(magnitudes))
 
 
-def sum_single_squares(squares: NDArray[Any], signs: NDArray[Any], offset: float) -> NDArray[Any]:
+def sum_single_squares(squares: Array, signs: Array, offset: float) -> Array:
     """Return Σ x² r² over the single features of documents, where r = ±l + offset, and l is the
     log-share.
 
@@ -167,7 +166,7 @@ class NbSvm(OneVsRest):
         sums = [row_sums(part.indptr, np.abs(part.values)) for _, part in data.split()]
         self._row_sums = np.concatenate(sums or [np.zeros(0)]) * data.document_weights
 
-    def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterator[Ratios]:
+    def _make_factors(self, folds: Integers32, numbers: list[int]) -> Iterator[Ratios]:
         data = self._data
         compact = self._compact
         weights = self._data.document_weights
@@ -208,7 +207,7 @@ class NbSvm(OneVsRest):
                 pseudo_count,
             )
 
-    def _sum_classes(self, is_fitted: NDArray[np.bool_]) -> tuple[Floats, float]:
+    def _sum_classes(self, is_fitted: Mask) -> tuple[Floats, float]:
         """Return the sums of all values in the fitted documents of each class, and in all fitted
         documents.
         """

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
 from nbtext.bayes.newton import MAX_STEPS, dot, minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
@@ -30,7 +30,6 @@ from nbtext.kernel import HAS_KERNEL, warn_if_missing
 from nbtext.linear.data import (
     NO_FOLD,
     CompactMatrix,
-    Floats,
     LinearModel,
     SolverSettings,
     TrainingData,
@@ -56,7 +55,7 @@ class LabelWeights(NamedTuple):
 
     own_class: int
     bias: float
-    columns: NDArray[np.int32]
+    columns: Integers32
     values: Floats
 
 
@@ -69,7 +68,7 @@ class ClassSolution(NamedTuple):
     is_converged  whether the tolerance is met
     """
 
-    documents: NDArray[np.int32]
+    documents: Integers32
     dual: Floats
     weights: LabelWeights | None
     is_converged: bool
@@ -106,14 +105,14 @@ class Factors:
 
     data: TrainingData
     compact: CompactMatrix
-    is_fitted: NDArray[np.bool_]
+    is_fitted: Mask
     squares: Floats
 
     def of_shared(self, own_class: int) -> Floats:
         """Return the factors (n_shared,) of the shared features."""
         return np.ones(len(self.compact.columns))
 
-    def of_single(self, own_class: int, entries: NDArray[np.int64]) -> Floats:
+    def of_single(self, own_class: int, entries: Integers) -> Floats:
         """Return the factors (n,) of some of the features of one document."""
         return np.ones(len(entries))
 
@@ -159,7 +158,7 @@ class OneVsRest:
         has_two = data.n_classes <= 2 and data.sets is None
         self._classes = range(1, data.n_classes) if has_two else range(data.n_classes)
 
-    def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterable[Factors]:
+    def _make_factors(self, folds: Integers32, numbers: list[int]) -> Iterable[Factors]:
         """Yield the factors in the problems of some folds, or of NO_FOLD."""
         compact = self._compact
         n = len(self._data)
@@ -229,9 +228,7 @@ class OneVsRest:
         is_converged = all(each.is_converged for each in solved)
         return Solution(dict(zip(numbers, solved, strict=True)), is_converged)
 
-    def score_folds(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution
-    ) -> Floats:
+    def score_folds(self, folds: Integers32, solver: SolverSettings, start: Solution) -> Floats:
         """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the
         other folds.
 
@@ -244,10 +241,10 @@ class OneVsRest:
 
     def score_held_out(
         self,
-        folds: NDArray[np.int32],
+        folds: Integers32,
         solver: SolverSettings,
         start: Solution,
-        scores: NDArray[Any],
+        scores: Array,
     ) -> None:
         """Score the documents that are held out by the classes of `start`, as `score_folds` does.
 
@@ -344,7 +341,7 @@ class OneVsRest:
         solver: SolverSettings,
         start: ClassSolution | None,
         scores: Floats,
-    ) -> tuple[ClassSolution, NDArray[np.float32]]:
+    ) -> tuple[ClassSolution, Floats32]:
         """Solve a class against the rest by dual coordinate descent.
 
         Returns
@@ -400,7 +397,7 @@ class OneVsRest:
         own_class: int,
         factors: Factors,
         solution: ClassSolution,
-        shared: NDArray[np.float32],
+        shared: Floats32,
         C: float,
     ) -> Floats:
         """Return the weights (n_features,) of a class; `shared` are those of the shared

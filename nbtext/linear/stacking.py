@@ -16,8 +16,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Floats32, Integers, Integers32
 from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.combination import fit_weights
@@ -30,14 +30,7 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
-from nbtext.linear.data import (
-    Floats,
-    LinearModel,
-    SolverSettings,
-    TrainingData,
-    make_rough,
-    sum_columns,
-)
+from nbtext.linear.data import LinearModel, SolverSettings, TrainingData, make_rough, sum_columns
 from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import LabelWeights, OneVsRest, compile_weights
 from nbtext.parallel import return_memory
@@ -66,7 +59,7 @@ class PartColumns(NamedTuple):
     """
 
     name: str
-    columns: NDArray[np.int32]
+    columns: Integers32
     data: TrainingData
     idf: Floats  # (n_features,), scaled so that the mean Σ x² of a document stays
 
@@ -151,7 +144,7 @@ class Stack:
         return StackedSolution(solver)
 
     def score_folds(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: StackedSolution
+        self, folds: Integers32, solver: SolverSettings, start: StackedSolution
     ) -> Floats:
         """Fit the weights of the parts to the documents in a fold, and return their scores,
         (n_held_out, n_classes).
@@ -179,7 +172,7 @@ class Stack:
         self._weigh(np.bincount(kept, found.weights, len(scores)).astype(np.float64))
         return found.held_out
 
-    def score_parts(self, folds: NDArray[np.int32], solver: SolverSettings) -> Floats:
+    def score_parts(self, folds: Integers32, solver: SolverSettings) -> Floats:
         """Choose the Naive Bayes model of each view, and return the scores of each part.
 
         The shape is (n_parts, n_held_out, n_classes). The part is not fitted to a document that it
@@ -202,7 +195,7 @@ class Stack:
             found.append(scores)
         return np.array(found)
 
-    def _choose_bayes(self, view: PartColumns, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:
+    def _choose_bayes(self, view: PartColumns, held_out: Integers) -> tuple[Part, Floats]:
         """Return the Naive Bayes model of a view with the highest leave-one-out accuracy, and its
         scores.
 
@@ -240,7 +233,7 @@ class Stack:
         bias = np.zeros(data.n_classes)
         defaults = np.zeros((len(self._bounds) - 1, data.n_classes))
         # of the parts
-        weights: list[list[tuple[NDArray[np.int32], NDArray[np.float32]]]] = [[] for _ in bias]
+        weights: list[list[tuple[Integers32, Floats32]]] = [[] for _ in bias]
         while self._fitted:
             default, solved = self._solve(self._fitted[0], solution)
             part, view, _ = self._fitted.pop(0)
@@ -282,7 +275,7 @@ class Stack:
         return 0.0, solved.weights()
 
 
-def _make_view(data: TrainingData, name: str, columns: NDArray[np.int32]) -> PartColumns:
+def _make_view(data: TrainingData, name: str, columns: Integers32) -> PartColumns:
     n_features = len(columns)
     if n_features < data.n_features:
         own = _documents(data).restrict(columns.astype(np.int64), data.n_features)
@@ -329,7 +322,7 @@ def _split(scorer: LinearScorer) -> list[LabelWeights]:
     ]
 
 
-def _measure(scores: Floats, classes: NDArray[np.int32]) -> float:
+def _measure(scores: Floats, classes: Integers32) -> float:
     """Return the accuracy of scores after they are calibrated, with offsets of the labels."""
     log_p = fit_scaled_temperature(scores, None, classes).log_posterior(scores, None)
     log_p += fit_prior_adjustment(log_p, classes, start=np.zeros(log_p.shape[1]))

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Hashes, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import (
     ClassStatistics,
     LabelSets,
@@ -48,11 +48,11 @@ class Bound:
     def __init__(self, size: int | None) -> None:
         self.below = 0 if size == 0 else ALL_HASHES
         self._size = size
-        self._hashes: list[NDArray[np.uint64]] = []
+        self._hashes: list[Hashes] = []
         self._n_hashes = 0
         self._lock = threading.Lock()
 
-    def add(self, hashes: NDArray[np.uint64]) -> int:
+    def add(self, hashes: Hashes) -> int:
         """Add the hashes of retained documents; return the new bound."""
         if not self._size:
             return self.below
@@ -81,7 +81,7 @@ class Reservoir:
     def __init__(
         self,
         size: int | None,
-        by_name: Callable[[], NDArray[np.int32]],
+        by_name: Callable[[], Integers32],
         bound: Bound | None,
         spill: Spill | None = None,
     ) -> None:
@@ -291,7 +291,7 @@ class CorpusCounts:
             ).drop_unused_sets()
         return replace(self, sample=self.stored.blocks().first(size), sample_size=size)
 
-    def restrict(self, columns: NDArray[np.int64]) -> CorpusCounts:
+    def restrict(self, columns: Integers) -> CorpusCounts:
         """Return the counts of these features only; `columns` is ascending."""
         return replace(
             self,
@@ -304,9 +304,7 @@ class CorpusCounts:
             weighting=self.weighting.restrict(columns) if self.weighting is not None else None,
         )
 
-    def without(
-        self, documents: NDArray[np.bool_], *, sample_size: int | None = None
-    ) -> CorpusCounts:
+    def without(self, documents: Mask, *, sample_size: int | None = None) -> CorpusCounts:
         """Return the counts without some of the retained documents, and without labels that no
         other document has.
 
@@ -321,7 +319,7 @@ class CorpusCounts:
             self, statistics=statistics, sample=sample, empty=empty
         )._drop_unused_labels()
 
-    def take(self, documents: NDArray[np.int64]) -> CorpusCounts:
+    def take(self, documents: Integers) -> CorpusCounts:
         """Return the counts of some retained documents alone, without labels that none of them
         has.
         """
@@ -471,7 +469,7 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
 
 def unite_vocabularies(
     a: CorpusCounts, b: CorpusCounts
-) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[Vocabulary | None, Integers32, Integers32]:
     """Return the vocabulary of both, and the new column of each column of `a` and of `b`."""
     if a.vocabulary is None or b.vocabulary is None:
         same = np.arange(a.statistics.n_features, dtype=np.int32)
@@ -533,7 +531,7 @@ class _Union:
         ]
 
 
-def _bound(size: int | None, *hashes: NDArray[np.uint64]) -> int:
+def _bound(size: int | None, *hashes: Hashes) -> int:
     """Return the smallest number above the `size` smallest hashes; None: of all."""
     together = np.concatenate(hashes)
     if size is None or size >= len(together):
@@ -543,7 +541,7 @@ def _bound(size: int | None, *hashes: NDArray[np.uint64]) -> int:
 
 def _unite(
     a: tuple[Name, ...], b: tuple[Name, ...]
-) -> tuple[tuple[Name, ...], tuple[NDArray[np.int32], NDArray[np.int32]]]:
+) -> tuple[tuple[Name, ...], tuple[Integers32, Integers32]]:
     """Return the names of both, sorted, and the place of each name of `a` and of `b` among them."""
     names: tuple[Name, ...] = tuple(sorted(set(a) | set(b)))
     places: dict[Name, int] = {name: place for place, name in enumerate(names)}
@@ -633,7 +631,7 @@ class CorpusCounter:
             self._class_documents.append(0)
         return code
 
-    def _sorted_codes(self) -> NDArray[np.int32]:
+    def _sorted_codes(self) -> Integers32:
         """Return for each label set, in order of first occurrence, its place in sorted order."""
         places = np.empty(len(self._codes), dtype=np.int32)
         order = np.array([code for _, code in sorted(self._codes.items())], dtype=np.int64)
@@ -691,13 +689,13 @@ class CorpusCounter:
         return counts.drop_unused_sets().with_known_bound()
 
     def _statistics(
-        self, counting: Counter | MatrixCounter, sorted_codes: NDArray[np.int32]
+        self, counting: Counter | MatrixCounter, sorted_codes: Integers32
     ) -> ClassStatistics:
         counts = counting.class_counts()
         class_documents = np.zeros(len(sorted_codes), dtype=np.int64)
         class_documents[sorted_codes] = self._class_documents
         classes = sorted_codes[counts.classes]
-        order: NDArray[np.int64] | slice = slice(None)
+        order: Integers | slice = slice(None)
         if (np.diff(sorted_codes) < 0).any():  # within a feature, entries ascend by class
             keys = entry_rows(counts.indptr) * len(sorted_codes) + classes
             order = np.argsort(keys, kind="stable")

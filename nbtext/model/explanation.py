@@ -11,10 +11,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Integers32
 from nbtext.bayes.label_calibration import Factors, log_odds_of
-from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer
@@ -240,7 +239,7 @@ class Explainer:
             return self._counter.rows(batch.columns)
         return self.predictor.count(batch.features)
 
-    def feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
+    def feature_names(self, indices: Integers32, texts: Sequence[str]) -> list[str]:
         """Return the features in these columns; of a hashed column, the document's features that
         hash to it.
         """
@@ -289,7 +288,7 @@ class Odds:
         return [Contribution(names[place], shown[place], float(log_odds[place])) for place in order]
 
     def of_features(
-        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats
+        self, row: int, own: int, other: int, indices: Integers32, weights: Floats
     ) -> Floats:
         """Return what features with these weights add to the log-odds of a label, (n_features,)."""
         raise NotImplementedError
@@ -312,7 +311,7 @@ class OddsOfPairs(Odds):
         return next((k for k in reversed(ranking.tolist()) if k != own), None)
 
     def of_features(
-        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats
+        self, row: int, own: int, other: int, indices: Integers32, weights: Floats
     ) -> Floats:
         """Return what features with these weights add to the log-odds of a label, (n_features,)."""
         scorer = self._model.scorer
@@ -383,7 +382,7 @@ class OddsOfLabels(Odds):
         return own
 
     def of_features(
-        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats
+        self, row: int, own: int, other: int, indices: Integers32, weights: Floats
     ) -> Floats:
         """See OddsOfPairs."""
         scorer = self._model.scorer
@@ -434,7 +433,7 @@ class OddsOfLabels(Odds):
             )
         )
 
-    def _mean_weights(self, columns: NDArray[np.int32]) -> Floats:
+    def _mean_weights(self, columns: Integers32) -> Floats:
         """Return the mean weight of some columns in S, over all labels."""
         scorer = self._model.scorer
         n_labels = len(self._model.labels)

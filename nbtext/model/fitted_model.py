@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, Totals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.errors import ModelError, SettingsError, number_of, suggest
@@ -27,7 +27,7 @@ from nbtext.model.task import Task
 from nbtext.records import dataclass
 from nbtext.settings import describe_difference, list_settings
 
-Evidence = tuple[Floats, NDArray[Any]]
+Evidence = tuple[Floats, Array]
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "str": str,
     "int": int,
@@ -138,7 +138,7 @@ class FittedModel:
     feature_settings: FeatureSettings
     model_settings: ModelSettings
     vocabulary: Vocabulary | None
-    columns: NDArray[np.int64] | None
+    columns: Integers | None
     weighting: Weighting
     scorer: LinearScorer
     hyperparameters: Hyperparameters
@@ -237,9 +237,7 @@ class FittedModel:
             map(View, settings.of_views, split_views(vocabulary, settings.view), weightings)
         )
 
-    def weigh(
-        self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]
-    ) -> NDArray[Any]:
+    def weigh(self, indptr: Array, indices: Integers32, counts: Array) -> Array:
         """Return the weight of each entry of rows: of counts, by the weighting; those of a matrix
         of weights stay.
 

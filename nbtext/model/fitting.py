@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Integers, Mask
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
 from nbtext.bayes.combination import combine, fit_parts, list_parts
 from nbtext.bayes.decision_offsets import Goals, find_goals
@@ -17,7 +17,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
-from nbtext.bayes.scorer import Floats, LinearScorer, round_to_float32
+from nbtext.bayes.scorer import LinearScorer, round_to_float32
 from nbtext.bayes.settings import (
     AUTO,
     COMBINED,
@@ -61,11 +61,11 @@ class Fitting:
     """
 
     counts: CorpusCounts
-    columns: NDArray[np.int64] | None
+    columns: Integers | None
     features: FeatureSettings
     settings: ModelSettings
     jobs: int
-    is_new: NDArray[np.bool_] | None
+    is_new: Mask | None
     is_model_selected: bool
 
     @property
@@ -98,7 +98,7 @@ class Fitting:
         return replace(goals, adjusts_prior=adjusts_prior and is_adjusted and not is_given)
 
     @property
-    def bounds(self) -> NDArray[np.int64] | None:
+    def bounds(self) -> Integers | None:
         """The bounds of the columns of the views; None if there is only one view."""
         if not self.features.view:
             return None
@@ -217,7 +217,7 @@ def fit_model(
     *,
     jobs: int = 1,
     selection: Selection | MultilabelFit | None = None,
-    is_new: NDArray[np.bool_] | None = None,
+    is_new: Mask | None = None,
     is_model_selected: bool = False,
 ) -> FittedModel:
     """Fit a model to counts.
@@ -468,7 +468,7 @@ def _select_event_model(
 
 def select_features(
     counts: CorpusCounts, features: FeatureSettings
-) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
+) -> tuple[CorpusCounts, Integers | None]:
     """Return the counts of the selected features of the vocabulary only, and their columns (None:
     all of them).
     """
@@ -506,7 +506,7 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     )
 
 
-def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
+def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     """Return the rows of retained documents that can be left out, and their probabilities, (n_rows,
     n_classes).
 

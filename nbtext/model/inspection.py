@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.binary_relevance import first_score
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Part, Unlabeled
@@ -21,7 +21,7 @@ from nbtext.bayes.scorer import ClassWeights
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, number_of
 from nbtext.features.analyzer import Analyzer
-from nbtext.features.csr import Floats, Integers, select_class
+from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
@@ -174,13 +174,13 @@ class Inspector:
         return not settings.is_linear and settings.event_model.counts_documents
 
     @property
-    def _counts(self) -> NDArray[Any]:
+    def _counts(self) -> Array:
         """The counts of the entries of the statistics that z compares."""
         statistics = self.statistics
         return statistics.documents if self._counts_documents else statistics.occurrences
 
     @cached_property
-    def _everywhere(self) -> NDArray[Any]:
+    def _everywhere(self) -> Array:
         statistics = self.statistics
         return (
             statistics.document_frequencies
@@ -231,7 +231,7 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
 HALF = 0.5  # added to each count, so that none is zero (Haldane and Anscombe's correction)
 
 
-def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole: float) -> Floats:
+def z_scores(counts: Array, total: float, everywhere: Array, whole: float) -> Floats:
     """Return the log-odds ratio of each feature in a class against all other classes, in standard
     deviations.
 

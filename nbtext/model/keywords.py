@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Integers, Mask
 from nbtext.bayes.class_statistics import ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.leave_one_out import AT_ONCE
@@ -122,9 +122,9 @@ class KeywordColumns(NamedTuple):
     cut      keywords of which only some characters are features, with these
     """
 
-    columns: NDArray[np.int64]
-    members: NDArray[np.bool_]
-    classes: NDArray[np.int64]
+    columns: Integers
+    members: Mask
+    classes: Integers
     missing: tuple[str, ...] = ()
     cut: tuple[tuple[str, str], ...] = ()
 

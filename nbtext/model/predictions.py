@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
+from nbtext.arrays import Floats, Integers, Mask
 from nbtext.documents.batch import Rows
 from nbtext.records import dataclass
 
@@ -74,7 +73,7 @@ class Predictions:
     known: Floats
     reasons: list[str | None]
     true_labels: list[Labels | None]
-    decided: NDArray[np.int64] | None = None
+    decided: Integers | None = None
     thresholds: Floats | None = None
     separator: str = ","
     outliers: list[bool | None] | None = None
@@ -88,14 +87,14 @@ class Predictions:
         return len(self.ids)
 
     @property
-    def is_read(self) -> NDArray[np.bool_]:
+    def is_read(self) -> Mask:
         """Whether each document could be read, (n_documents,); without labels, that is not known of
         any.
         """
         return np.asarray(np.isfinite(self.probabilities[:, :1]).any(axis=1))
 
     @property
-    def label_classes(self) -> NDArray[np.int64]:
+    def label_classes(self) -> Integers:
         """The class of each document's first label, or of the label it would have if the model did
         not abstain.
         """
@@ -170,7 +169,7 @@ def select_labels(
 
 
 def rank_labels(
-    is_chosen: NDArray[np.bool_], probabilities: Floats, classes: Sequence[Label]
+    is_chosen: Mask, probabilities: Floats, classes: Sequence[Label]
 ) -> list[tuple[Label, ...]]:
     """Return the chosen labels of each document, the most probable first; ties are in the order of
     the classes.

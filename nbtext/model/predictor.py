@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.conformal import log_likelihood_per_token, typicality, with_unknown_tokens
-from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.documents.names import find_terms
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
@@ -41,8 +40,8 @@ class Scores(NamedTuple):
     """
 
     scores: Floats
-    n_tokens: NDArray[np.int64]
-    n_known: NDArray[np.int64]
+    n_tokens: Integers
+    n_known: Integers
 
     @property
     def evidence(self) -> Evidence:
@@ -135,7 +134,7 @@ class Predictor:
             return self._counter.rows(columns)
         return self._matrix_counter.rows(columns)
 
-    def score_rows(self, rows: DocumentCounts) -> tuple[Scores, NDArray[Any]]:
+    def score_rows(self, rows: DocumentCounts) -> tuple[Scores, Array]:
         """Return the scores of counted texts, and the weight of each entry."""
         weights = self.model.weigh(rows.indptr, rows.indices, rows.counts)
         n_known = known_tokens(rows)
@@ -218,7 +217,7 @@ class Predictor:
 def predict_counts(
     model: FittedModel,
     documents: DocumentCounts,
-    n_tokens: NDArray[Any],
+    n_tokens: Array,
     true_labels: list[Labels | None],
     decisions: DecisionSettings,
 ) -> Predictions:

@@ -5,11 +5,11 @@ threshold.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats
 from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
@@ -23,7 +23,7 @@ from nbtext.bayes.label_calibration import (
     sigmoid,
 )
 from nbtext.bayes.prevalence import LabelPosteriors
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
@@ -120,11 +120,11 @@ class SeveralLabels:
         """
         return split_scores(scores, self.priors)
 
-    def log_probabilities(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
+    def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
         """See Task."""
         return np.log(self.judge(scores, lengths)[0])
 
-    def judge(self, scores: Floats, lengths: NDArray[Any]) -> tuple[Floats, None]:
+    def judge(self, scores: Floats, lengths: Array) -> tuple[Floats, None]:
         """See Task."""
         log_odds = log_odds_of(self.fit.combination, self.split(scores), lengths)
         return sigmoid(log_odds), None

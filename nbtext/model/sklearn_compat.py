@@ -10,9 +10,8 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label, name_of, text_of
@@ -279,7 +278,7 @@ def is_table(y: Any) -> bool:
     return len(getattr(y, "shape", ())) == 2
 
 
-def indicator_matrix(y: Any) -> NDArray[Any] | None:
+def indicator_matrix(y: Any) -> Array | None:
     """Return labels as an indicator matrix; None if they are lists of labels.
 
     Lists are an indicator matrix if each has the same number of items, two at least, and all items
@@ -353,7 +352,7 @@ def count_documents(
     settings: FeatureSettings,
     *,
     sample_size: int | None,
-) -> tuple[CorpusCounts, NDArray[np.int64]]:
+) -> tuple[CorpusCounts, Integers]:
     """Return the counts of documents and labels, and the index of the document that each retained
     one is.
 
@@ -369,7 +368,7 @@ def count_documents(
     return replace(counts, sample=replace(counts.sample, groups=None)), rows
 
 
-def label_values(model: FittedModel) -> NDArray[Any]:
+def label_values(model: FittedModel) -> Array:
     """Return the labels, sorted; of an indicator matrix the numbers of all its columns."""
     n_columns = model.label_columns
     return (

@@ -13,13 +13,12 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.prevalence import MeanPosteriors
-from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
@@ -73,16 +72,14 @@ class Task(Protocol):
     @property
     def fit(self) -> Any: ...
 
-    def log_probabilities(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
+    def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
         """Return the calibrated log-probabilities that follow from scores, (n_documents, n_labels).
 
         scores   (n_documents, n_scores), of the scorer
         lengths  (n_documents,), known tokens
         """
 
-    def judge(
-        self, scores: Floats, lengths: NDArray[Any]
-    ) -> tuple[Floats, NDArray[np.int64] | None]:
+    def judge(self, scores: Floats, lengths: Array) -> tuple[Floats, Integers | None]:
         """Return the probabilities, (n_documents, n_labels), and the class of the one label of each
         document.
 
@@ -150,13 +147,11 @@ class OneLabel:
         """See Task."""
         return self.calibration.mean_posteriors
 
-    def log_probabilities(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
+    def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
         """See Task."""
         return self.calibration.log_posterior(scores, lengths)
 
-    def judge(
-        self, scores: Floats, lengths: NDArray[Any]
-    ) -> tuple[Floats, NDArray[np.int64] | None]:
+    def judge(self, scores: Floats, lengths: Array) -> tuple[Floats, Integers | None]:
         """See Task."""
         found = self.log_probabilities(scores, lengths)
         return np.exp(found), self.calibration.decide(found)
@@ -301,7 +296,7 @@ def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictio
 
 
 def _decide_again(
-    predictions: Predictions, decided: NDArray[np.int64], reasons: dict[int, str]
+    predictions: Predictions, decided: Integers, reasons: dict[int, str]
 ) -> Predictions:
     """Return the predictions with other labels, but without labels for reasons."""
     pairs = zip(predictions.labels, decided.tolist(), strict=True)

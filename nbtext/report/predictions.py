@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats
 from nbtext.errors import SettingsError, printable
 from nbtext.model.predictions import Predictions
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, join_labels
@@ -290,7 +290,7 @@ def _label_probabilities(
 
 
 def _take(
-    values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimals: int | None
+    values: Floats, columns: Sequence[Sequence[int]], decimals: int | None
 ) -> list[list[float]]:
     """Return some columns of each row of a matrix, rounded unless `decimals` is None."""
     sizes = list(map(len, columns))

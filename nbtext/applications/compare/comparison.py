@@ -12,9 +12,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
+from nbtext.arrays import Floats, Integers
 from nbtext.bayes.settings import AUTO
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
@@ -155,7 +154,7 @@ def compare_models(
     measured = compute_metrics(add_up[0](np.arange(n_documents)), kind.metrics)
     metrics = {name: kind.metrics[name] for name in measured if kind.metrics[name].is_compared}
 
-    def statistic(documents: NDArray[np.int64]) -> list[float]:
+    def statistic(documents: Integers) -> list[float]:
         found = [compute_metrics(each(documents), metrics) for each in add_up]
         return [each.get(name, np.nan) for each in found for name in metrics]
 

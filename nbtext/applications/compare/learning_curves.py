@@ -12,9 +12,9 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.compare.settings import CurveSettings
+from nbtext.arrays import Integers, Integers32
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import predict_documents
@@ -114,7 +114,7 @@ def compute_learning_curves(
         tested = other.sample_over(everything.vocabulary)
         labels = test.labels
 
-    def evaluate(documents: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[Evaluation]:
+    def evaluate(documents: tuple[Integers, Integers]) -> list[Evaluation]:
         """Train each model on documents of the corpus, and evaluate it on others; both are
         positions.
         """
@@ -154,7 +154,7 @@ def compute_learning_curves(
     )
 
 
-def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]:
+def growing_order(classes: Integers32, *, seed: int) -> Integers:
     """Shuffle documents so that every prefix of the order is stratified.
 
     Parameters

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nbtext.arrays import Integers
 from nbtext.features.counting import merge_sorted
-from nbtext.features.csr import Integers
 from nbtext.model.fitted_model import TrainedModel, check_kinds
 from nbtext.model.inspection import Inspector, inspect
 

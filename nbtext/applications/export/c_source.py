@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.export import exporter
+from nbtext.arrays import Floats
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.vocabulary import Vocabulary
@@ -85,7 +85,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         "WEIGH(view, count, length)": f"({weigh})",
     }
     several = exporter.several_labels_parameters(model)
-    own: list[tuple[str, NDArray[np.float64] | None]]
+    own: list[tuple[str, Floats | None]]
     if several:
         names_of = {
             "EXPONENT": "exponent",

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.export.exporter import (
     TRANSLATED,
@@ -16,6 +15,7 @@ from nbtext.applications.export.exporter import (
     find_untranslated,
     named_features,
 )
+from nbtext.arrays import Array
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
@@ -183,9 +183,7 @@ def _models() -> dict[str, str]:
     }
 
 
-def _read_statistics(
-    counts: NDArray[Any], class_documents: NDArray[Any], *, is_binary: bool
-) -> ClassStatistics:
+def _read_statistics(counts: Array, class_documents: Array, *, is_binary: bool) -> ClassStatistics:
     """Return class statistics; document frequencies that the pipeline does not store are 0.
 
     Parameters

@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats32, Integers, Mask
 from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -40,8 +40,7 @@ SEED = 0
 LENGTH_EXPONENT = 0.5
 FLATNESS = 2.0  # factor of the temperature, so that documents with a probable label count as well
 
-Vectors = NDArray[np.float32]
-Mask = NDArray[np.bool_]
+Vectors = Floats32
 
 
 class Ranking:
@@ -141,7 +140,7 @@ class Ranking:
         copies = replace(copies, classes=np.array(classes, dtype=np.int32))
         return count_classes(copies, self._n_features, max(classes) + 1)
 
-    def compute_uncertainty(self) -> NDArray[np.float32]:
+    def compute_uncertainty(self) -> Floats32:
         """Return the uncertainty of each compared document."""
         known = np.flatnonzero(self._statistics.class_documents)
         if len(known) < 2:
@@ -207,7 +206,7 @@ def project(documents: DocumentCounts, n_features: int) -> Vectors:
     return np.asarray(vectors / np.where(lengths > 1e-6, lengths, np.inf), dtype=np.float32)
 
 
-def _select_columns(documents: DocumentCounts, n_features: int) -> NDArray[np.int64]:
+def _select_columns(documents: DocumentCounts, n_features: int) -> Integers:
     """Return the features that are neither in one document only nor in many."""
     frequencies = np.bincount(documents.indices, minlength=n_features)
     most = max(MIN_DOCUMENTS, MAX_SHARE * len(documents))

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.label.pool import AnswerFile, Pool, PoolDocument
 from nbtext.applications.label.ranking import SMOOTHING, Ranking, length_temperature
+from nbtext.arrays import Mask
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
@@ -190,7 +190,7 @@ class Session:
         self.learner = learner
         self.pool = pool
         self.labels = list(dict.fromkeys((*labels, *learner.labels)))
-        self._search: NDArray[np.bool_] | None = None
+        self._search: Mask | None = None
         self._rows: dict[PoolDocument, list[int]] = defaultdict(list)
         for row, document in enumerate(pool.documents):
             self._rows[document].append(row)

@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.features.document_counts import DocumentCounts
 
 RIDGE = 1e-12  # of a covariance without full rank, relative to its trace
@@ -48,7 +48,7 @@ class WordDrift:
     """
 
     share: float
-    features: NDArray[np.int64]
+    features: Integers
     factor: Floats
 
     @property
@@ -84,7 +84,7 @@ class WordSums:
         self.features = np.zeros(0, dtype=np.int64)
         self.sums = np.zeros((0, 2))
         self.slope = np.zeros((n_classes, n_classes))
-        self._pending: list[tuple[NDArray[np.int32], Floats]] = []
+        self._pending: list[tuple[Integers32, Floats]] = []
 
     def add(self, documents: DocumentCounts, posteriors: Floats, temperatures: Floats) -> None:
         """Add some documents.
@@ -174,7 +174,7 @@ class WordSums:
         return WordDrift(float(np.abs(deviations).sum() / (2 * n_found)), features, factor)
 
 
-def _weigh(scorer: LinearScorer, features: NDArray[np.int64]) -> Floats:
+def _weigh(scorer: LinearScorer, features: Integers) -> Floats:
     """Return what a value of 1 of each feature adds to the scores, (n_features, n_classes)."""
     order = np.argsort(features)
     ones = np.ones(len(features), dtype=np.int32)

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.prevalence.drift import WordSums
 from nbtext.applications.prevalence.shares import (
@@ -15,6 +14,7 @@ from nbtext.applications.prevalence.shares import (
     count_predictions,
     is_measured,
 )
+from nbtext.arrays import Floats, Integers
 from nbtext.bayes.prevalence import MAX_CLASSES, MeanPosteriors, Prevalence
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
@@ -42,7 +42,7 @@ class _Counted(NamedTuple):
     """
 
     documents: DocumentCounts
-    temperatures: NDArray[np.float64]
+    temperatures: Floats
 
 
 class _Group(NamedTuple):
@@ -54,8 +54,8 @@ class _Group(NamedTuple):
 
     sums: PosteriorSums
     words: WordSums
-    predicted: NDArray[np.int64]
-    right: NDArray[np.float64]
+    predicted: Integers
+    right: Floats
 
 
 class _Estimator:

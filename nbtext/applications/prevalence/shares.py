@@ -13,11 +13,10 @@ Quantification, 2016.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.prevalence.drift import WordDrift
+from nbtext.arrays import Floats, Integers, Mask
 from nbtext.bayes.prevalence import LabelPosteriors, MeanPosteriors, ShareEstimate
-from nbtext.bayes.scorer import Floats
 
 RESAMPLES = 500
 CONFIDENCE = 0.95
@@ -44,7 +43,7 @@ def resample_means(known: MeanPosteriors, rng: np.random.Generator) -> Floats:
     )
 
 
-def is_measured(known: LabelPosteriors) -> NDArray[np.bool_]:
+def is_measured(known: LabelPosteriors) -> Mask:
     """Whether enough left-out documents have a label, and it is more probable on these on
     average.
     """
@@ -205,7 +204,7 @@ def count_interval(shares: Floats, n_documents: int) -> tuple[Floats, Floats]:
 
 
 def count_predictions(
-    predicted: NDArray[np.int64], right: Floats, sums: PosteriorSums, corrected: ShareEstimate
+    predicted: Integers, right: Floats, sums: PosteriorSums, corrected: ShareEstimate
 ) -> ShareEstimate:
     """Return the shares of counted predictions, with intervals that allow for the errors of the
     model.

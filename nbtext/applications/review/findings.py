@@ -13,12 +13,12 @@ from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.review import label_noise
 from nbtext.applications.review.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.applications.review.settings import FINDINGS
 from nbtext.applications.review.text_kind import describe_non_text
+from nbtext.arrays import Floats, Integers, Mask
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.conformal import (
     QUANTILE,
@@ -26,7 +26,6 @@ from nbtext.bayes.conformal import (
     typicality,
 )
 from nbtext.documents.batch import Batch
-from nbtext.features.csr import Floats, Integers
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.matrix_counter import require_counts
 from nbtext.features.settings import FeatureSettings
@@ -502,7 +501,7 @@ def weigh_words(
     is_labeled = np.array([document.labels is not None for document in own.documents])
 
     @cache
-    def has(label: str) -> NDArray[np.bool_]:
+    def has(label: str) -> Mask:
         return np.array([label in (document.labels or ()) for document in own.documents])
 
     for finding in findings:

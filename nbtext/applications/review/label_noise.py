@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Floats, Integers, Integers32, Mask
 from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.class_statistics import LabelSets, count_classes, count_label_sets
 from nbtext.bayes.conformal import log_likelihood_per_token
@@ -26,7 +26,6 @@ from nbtext.bayes.label_calibration import (
 )
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.newton import minimize
-from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
 from nbtext.features.csr import entries_of, entry_rows
 from nbtext.features.document_counts import DocumentCounts
@@ -59,11 +58,11 @@ class LabelNoise(NamedTuple):
                        known tokens
     """
 
-    rows: NDArray[np.int64]
-    likely: NDArray[np.int64]
+    rows: Integers
+    likely: Integers
     given_probability: Floats
-    true: NDArray[np.int64]
-    given: NDArray[np.int64]
+    true: Integers
+    given: Integers
     expected: Floats
     log_likelihoods: Floats
 
@@ -162,7 +161,7 @@ def average_posteriors(posteriors: list[Floats]) -> Floats:
     return geometric
 
 
-def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
+def keep_best(posterior: Floats, given: Integers32) -> tuple[Integers32, Floats]:
     """Return the most probable labels of each document and its given one, and their probabilities.
 
     Both (n_documents, n_kept); all labels if there are at most MAX_LABELS. Otherwise the given
@@ -181,8 +180,8 @@ def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.i
 
 
 def estimate_noise(
-    posterior: Floats, labels: NDArray[np.int32], given: NDArray[np.int32], n_classes: int
-) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
+    posterior: Floats, labels: Integers32, given: Integers32, n_classes: int
+) -> tuple[Integers, Floats, Integers, Integers, Floats]:
     """Return the likely label and the probability of the given one of each document, and the pairs
     of labels.
 
@@ -270,9 +269,9 @@ class PairNoise(NamedTuple):
     n_missing   expected number of pairs that are missing
     """
 
-    documents: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    is_given: NDArray[np.bool_]
+    documents: Integers
+    labels: Integers
+    is_given: Mask
     wrong: Floats
     n_given: int
     n_wrong: float
@@ -335,7 +334,7 @@ def estimate_pair_noise(
 
 
 def _judge(
-    corpus: RelevanceLeaveOneOut, fit: MultilabelFit, sizes: NDArray[np.int64]
+    corpus: RelevanceLeaveOneOut, fit: MultilabelFit, sizes: Integers
 ) -> tuple[Cells, Floats]:
     """Return the cells that can be judged, and their probabilities."""
     smoothing, combination = fit.naive_bayes

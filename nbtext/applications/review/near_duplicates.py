@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nbtext.arrays import Floats, Integers
 from nbtext.documents.blocks import cut
-from nbtext.features.csr import Floats, Integers, running_sums
+from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.near_duplicates import keep_similar_sizes, link_buckets, verify_pairs
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nbtext.arrays import Floats
 from nbtext.bayes.event_model import FeatureIds, Generate
-from nbtext.bayes.scorer import ClassWeights, Floats
+from nbtext.bayes.scorer import ClassWeights
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel

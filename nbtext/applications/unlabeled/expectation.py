@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nbtext.arrays import Array, Floats, Integers, Mask
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temperature
 from nbtext.bayes.class_statistics import (
     ClassStatistics,
@@ -27,7 +27,7 @@ from nbtext.bayes.conformal import log_likelihood_per_token
 from nbtext.bayes.decision_offsets import Goals
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -79,12 +79,12 @@ class HeldOut:
 
     statistics: ClassStatistics
     sample: DocumentCounts
-    lengths: NDArray[Any]
-    is_hapax: NDArray[np.bool_]
+    lengths: Array
+    is_hapax: Mask
     jobs: int = 1
 
     @cached_property
-    def folds(self) -> NDArray[np.int64]:
+    def folds(self) -> Integers:
         """The fold of each document; no fold has all documents of a class."""
         return stratified_folds(
             self.sample.classes,
@@ -95,7 +95,7 @@ class HeldOut:
         )
 
     @cached_property
-    def held_out(self) -> NDArray[np.int64]:
+    def held_out(self) -> Integers:
         """The indices of the documents that are held out, ascending."""
         return np.flatnonzero(self.folds != NEVER_HELD_OUT)
 
@@ -126,7 +126,7 @@ class HeldOut:
         """Return the selection of a trial without a temperature."""
         return self._select(trial.candidate.smoothing, trial.complete, trial.known, None, optimize)
 
-    def _score_part(self, part: NDArray[np.int64], candidate: ExpectationMaximization) -> Floats:
+    def _score_part(self, part: Integers, candidate: ExpectationMaximization) -> Floats:
         """Return the scores of a part by a model of all others, (2, n_part, n_classes): all and
         known features.
         """

@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.applications.unlabeled.expectation import (
     DENSITIES,
@@ -18,6 +17,7 @@ from nbtext.applications.unlabeled.expectation import (
     OnStep,
     Trial,
 )
+from nbtext.arrays import Integers
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -202,7 +202,7 @@ class _Learner:
         self.is_hapax = np.stack([each.document_frequencies == 1 for each in (own, both)])
         if vocabulary is None or features.vocabulary is not None:
             self.is_hapax[:] = False
-        self.columns: NDArray[np.int64] | None = None
+        self.columns: Integers | None = None
         if vocabulary is not None and is_selective(features):
             columns = select_columns(
                 both.entries, both.class_documents, replace(features, select=None)
