@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, dataclass_transform, overload
 
-__all__ = ["LazyProperty", "dataclass"]
+__all__ = ["LazyProperty", "dataclass", "frozen"]
 
 Value = TypeVar("Value")
 MISSING = dataclasses.MISSING
@@ -41,42 +42,50 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(
-        cls: type | None = None,
-        *,
-        frozen: bool = False,
-        slots: bool = False,
-        eq: bool = True,
-        kw_only: bool = False,
-    ) -> type | Callable[[type], type]:
-        """Return the class as a data class; see `dataclasses.dataclass`."""
+    def dataclass(cls: type | None = None, *, eq: bool = True, kw_only: bool = False) -> Any:
+        """Return the class as a data class whose fields can be set; see `dataclasses.dataclass`."""
         if cls is None:
-            return lambda cls: dataclass(cls, frozen=frozen, slots=slots, eq=eq, kw_only=kw_only)
-        methods = {"__init__": _initialize, "__repr__": _format}
-        if eq:
-            methods |= {"__eq__": _is_equal, "__hash__": _hash if frozen else None}
-        if frozen:
-            methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
-        if frozen and slots:
-            methods |= {"__getstate__": _read_state, "__setstate__": _restore}
-        own = {name for name, value in vars(cls).items() if value is not None}
-        missing = {name: method for name, method in methods.items() if name not in own}
-        cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(
-            cls
-        )
-        for name, method in missing.items():
+            return partial(dataclass, eq=eq, kw_only=kw_only)
+        methods = {"__eq__": _is_equal, "__hash__": None} if eq else {}
+        return _define(cls, methods, kw_only=kw_only)
+
+
+@overload
+def frozen(cls: type[Value], /) -> type[Value]: ...
+
+
+@overload
+def frozen(*, eq: bool = True, kw_only: bool = False) -> Callable[[type[Value]], type[Value]]: ...
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+def frozen(cls: type | None = None, /, *, eq: bool = True, kw_only: bool = False) -> Any:
+    """Return the class as a data class whose fields cannot be set again.
+
+    eq       whether objects with equal fields are equal; otherwise each equals itself only
+    kw_only  whether fields are given by name only
+    """
+    if cls is None:
+        return partial(frozen, eq=eq, kw_only=kw_only)
+    methods: dict[str, Any] = {"__setattr__": _refuse, "__delattr__": _refuse}
+    if eq:
+        methods |= {"__eq__": _is_equal, "__hash__": _hash}
+    return _define(cls, methods, kw_only=kw_only)
+
+
+def _define(cls: Any, methods: dict[str, Any], *, kw_only: bool) -> Any:
+    """Return the class with fields and methods; it keeps the methods that it has."""
+    methods |= {"__init__": _initialize, "__repr__": _format}
+    own = {name for name, value in vars(cls).items() if value is not None}
+    dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+    for name, method in methods.items():
+        if name not in own:
             setattr(cls, name, method)
-        cls._parameters = [
-            (
-                each.name,
-                each.init and not each.kw_only,
-                each.init,
-                each.default,
-                each.default_factory,
-            )
-            for each in dataclasses.fields(cls)
-        ]
-        return cls
+    cls._parameters = [
+        (each.name, each.init and not each.kw_only, each.init, each.default, each.default_factory)
+        for each in dataclasses.fields(cls)
+    ]
+    return cls
 
 
 def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
@@ -111,15 +120,6 @@ def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
         )
     if hasattr(cls, "__post_init__"):
         self.__post_init__()
-
-
-def _read_state(self: Any) -> list[Any]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
-
-
-def _restore(self: Any, state: list[Any]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        set_field(self, field.name, value)
 
 
 def _format(self: Any) -> str:

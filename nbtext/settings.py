@@ -25,13 +25,13 @@ from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 KEY = "setting"  # of the metadata of a field
 Record = TypeVar("Record")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Setting:
     """What a field of a settings record says beside its name, type and default.
 

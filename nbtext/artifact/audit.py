@@ -39,7 +39,7 @@ from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import ALL_HASHES
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
@@ -203,7 +203,7 @@ def check_rows(key: str, indptr: Array, columns: Array, *, n_columns: int) -> No
         raise invalid_value(key, f"is not valid: {wrong}")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Names:
     """Packed texts, of `pack_names`; lone surrogates are accepted, so that every Python string can
     be one.
@@ -213,7 +213,7 @@ class Names:
     offsets: Integers
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Lists:
     """Lists of texts, one after the other: list i is items[bounds[i]:bounds[i + 1]]."""
 

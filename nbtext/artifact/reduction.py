@@ -42,7 +42,7 @@ from nbtext.model.growth import align_sample
 from nbtext.model.inspection import used_statistics
 from nbtext.model.task import OneLabel
 from nbtext.model.training import needs_all_documents
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if there are so many
 MAX_TRIALS = 12  # numbers of features whose file is measured
@@ -52,7 +52,7 @@ EXACT = 10**9  # times as many features as there are: weights are rounded no mor
 POSTERIOR_UNITS = 1 << 12  # in which mean posteriors are rounded: they are less exact than that
 
 
-@dataclass(frozen=True)
+@frozen
 class Reduction:
     """A model of a limited size: a smaller one, without counts, or the one in full if that is small
     enough.

@@ -43,7 +43,7 @@ import numpy as np
 from nbtext.arrays import Array, Bytes
 from nbtext.documents.streams import READ, READ_NOW, is_broken_link, similar_path, take_opened
 from nbtext.errors import ArtifactError, reason_of
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 # increase the version if a program of this version would misread what is written
 FORMAT = "nbtext model"
@@ -122,7 +122,7 @@ def newer_error(what: str) -> ArtifactError:
     return ArtifactError(f"was written by a newer nbtext: {what}", hint=UPDATE_HINT)
 
 
-@dataclass(frozen=True)
+@frozen
 class StoredArray:
     """An array in a model file, which is read when it is used; `offset` is its place in the data.
 

@@ -62,7 +62,7 @@ from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.kernel import HAS_KERNEL, choose_version
-from nbtext.records import LazyProperty, dataclass
+from nbtext.records import LazyProperty, frozen
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
 NO_CONTRAST = 0.0  # the score B if there is only one label
@@ -197,7 +197,7 @@ MAX_CELLS = 1 << (16 if HAS_KERNEL else 12)
 LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LabelCounts:
     """What the scores of left-out documents need of the whole corpus.
 
@@ -235,7 +235,7 @@ class LabelCounts:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RelevanceLeaveOneOut(LeftOutDocuments):
     """The retained documents of a corpus, for exact leave-one-out scores. Identical documents are
     left out together.

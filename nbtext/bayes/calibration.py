@@ -13,7 +13,7 @@ from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import log_posterior, subtract_maxima
 from nbtext.errors import ModelError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 # The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has
 # temperature 1, a longer one a higher temperature, and few labels are noise. The prior matters if
@@ -26,7 +26,7 @@ MAX_TEMPERATURE = 1e100
 LARGEST = 30.0  # of |log a|, |b| and |logit noise|; with larger values, probabilities are 0 or 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemperatureScaling:
     """T(L) = a · L^b: the scores of a document of L known tokens are divided by T(L) before they
     are normalized.
@@ -63,7 +63,7 @@ class TemperatureScaling:
         return np.log(probabilities, out=probabilities)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Calibration:
     """Parameters that turn scores into probabilities and decisions. They are fitted to
     leave-one-out scores.

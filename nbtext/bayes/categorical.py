@@ -14,10 +14,10 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
 from nbtext.bayes.scorer import Csr, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Values:
     """An indicator for each value of a feature except 0: value v of feature j is a 1 in column j(m
     − 1) + v − 1.
@@ -41,7 +41,7 @@ class Values:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ValueCounts(ClassStatistics):
     """ClassStatistics over the values of features: `documents` is n_kjv, documents of class k with
     feature j = v.

@@ -21,7 +21,7 @@ from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.csr import entries_of, entry_rows, row_sums, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.kernel import choose_version
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 combine_entries = choose_version(plain.combine_entries)
 sum_classes = choose_version(plain.sum_classes)
@@ -37,7 +37,7 @@ LARGEST_PRIOR = 1e100
 MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WeightedPrior:
     """A prior that is proportional to the weighted documents of each class.
 
@@ -50,7 +50,7 @@ class WeightedPrior:
 Prior = str | tuple[float, ...] | WeightedPrior
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Totals:
     """The counts of all documents of a corpus, each counted once.
 
@@ -68,7 +68,7 @@ class Totals:
         return Totals(self.n_documents, function(self.documents), function(self.occurrences))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ClassStatistics:
     """The counts of a corpus of K classes and V features. They can be added and subtracted.
 
@@ -364,7 +364,7 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LabelSets:
     """Sets of labels in compressed sparse rows.
 

@@ -11,14 +11,14 @@ import math
 import numpy as np
 
 from nbtext.arrays import Array, Floats
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 MAX_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
 MIN_PROBABILITY = 1e-300  # so that its logarithm is finite
 MAX_NONCONFORMITY = 2.0  # of a label that the model does not know; all other scores are at most 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Quantiles:
     """The distribution of some numbers: all of them, but at most 1001 quantiles at equally spaced
     ranks.

@@ -23,7 +23,7 @@ from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError, number_of, suggest
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 PARTS = 5  # folds of the documents; each evaluates the offsets that are fitted to the others
 ROUNDS = 5  # at most, over all classes
@@ -268,7 +268,7 @@ GROWTH = 1.02  # from one number of predictions to the next that is tested for p
 MARGIN = 1e-9  # nats by which a document on the threshold exceeds it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """A minimum recall or precision of one label.
 
@@ -286,7 +286,7 @@ class Target:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Goals:
     """What decisions have to achieve on documents that the model has not seen.
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from nbtext.arrays import Array
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 MAX_PAIRS = 20  # pairs of confused labels that are kept
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confusion:
     """Two classes, and how many documents of each are predicted as the other (both directions)."""
 
@@ -28,7 +28,7 @@ class Confusion:
         return self.first_as_second + self.second_as_first
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proportion:
     """A number of successes among a number of trials, such as the correctly predicted documents of
     a label.
@@ -61,7 +61,7 @@ class Proportion:
         return self.lower_bound(one_sided), 1 - missed.lower_bound(one_sided)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaveOneOutEstimate:
     """The leave-one-out estimate for new documents of the same kind.
 
@@ -106,7 +106,7 @@ class LeaveOneOutEstimate:
         return self.accuracy
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """One of the models whose weighted scores a combination adds up.
 
@@ -130,7 +130,7 @@ class Part:
     informed: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hyperparameters:
     """What is selected before a model is fitted.
 
@@ -146,7 +146,7 @@ class Hyperparameters:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unlabeled:
     """How a model was trained on unlabeled documents.
 

@@ -18,12 +18,12 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, LinearScorer
 from nbtext.features.csr import entry_rows
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.records import LazyProperty, dataclass
+from nbtext.records import LazyProperty, frozen
 
 FeatureIds = Integers  # the features of a generated document, each as often as it occurs
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LeftOut:
     """Documents that are left out of the corpus, each with all of its duplicates, from each of
     their classes.
@@ -186,7 +186,7 @@ class Generate(Protocol):
     def __call__(self, weights: Floats, random: np.random.Generator, length: int) -> FeatureIds: ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class SklearnClass:
     """The class of scikit-learn that is the same model.
 
@@ -198,7 +198,7 @@ class SklearnClass:
     has_prior: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class EventModel:
     """One event model. `event_models.EVENT_MODELS` registers them by name.
 

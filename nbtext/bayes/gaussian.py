@@ -13,7 +13,7 @@ from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Csr, LinearScorer, check_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
 MIN_FLOOR = 1e-14  # replaces a smoothing of 0
@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-16  # a variance below this share of ε is 0
 MAX_WEIGHTS = 1 << 24  # of squares: 2 GB while they are fitted and sorted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Powers:
     """A feature's weight in column 2j, and its square in column 2j + 1.
 
@@ -41,7 +41,7 @@ class Powers:
         return 2 * indptr, columns, np.stack((weights, weights * weights), axis=1).reshape(-1)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Moments(ClassStatistics):
     """ClassStatistics whose `occurrences` are sums of weights, with their second moments.
 

@@ -54,7 +54,7 @@ from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import count_repeated
 from nbtext.parallel import parallel_map
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 TOLERANCE = 1e-5  # of the loss, in nats per document
 # means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log
@@ -88,7 +88,7 @@ class Factors(NamedTuple):
     log_length: Any
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Combination:
     """How the scores of a label become a probability; see the module.
 
@@ -158,7 +158,7 @@ class Combination:
         return log_odds, np.stack(derivatives), factors.baseline
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ScoreScaling:
     """How the score of a linear model becomes a probability; see the module and Combination.
 
@@ -247,7 +247,7 @@ def log_odds_of(fit: LabelCalibration, scores: RelevanceScores, lengths: Array) 
     return weigh(fit, used, scores.priors, fit.biases, factors)[0]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Cells:
     """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels
     and some others.
@@ -482,7 +482,7 @@ MACRO_F1 = "macro_f1"
 MIN_F1 = 0.1  # of a label with its own threshold
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MultilabelEstimate:
     """The leave-one-out estimate for new documents.
 
@@ -519,7 +519,7 @@ class MultilabelEstimate:
         return self.micro_f1
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MultilabelFit:
     """What a multi-label model has besides its scorer.
 

@@ -28,7 +28,7 @@ from nbtext.features.document_counts import (
     number_contents,
 )
 from nbtext.parallel import parallel_calls
-from nbtext.records import LazyProperty, dataclass
+from nbtext.records import LazyProperty, frozen
 
 AT_ONCE = 4096  # rows that one thread scores at once
 ROUNDING = 1e-9  # of a score, in nats
@@ -164,7 +164,7 @@ class LeftOutDocuments:
             start = stop
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LeaveOneOut(LeftOutDocuments):
     """The documents of a corpus, for leave-one-out scores with one event model and prior.
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
 MAX_CLASSES = 512
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class MeanPosteriors:
     """What the posteriors of documents of each class are on average, measured on left-out
     documents.
@@ -66,7 +66,7 @@ def fit_mean_posteriors(log_posterior: Floats, classes: Array) -> MeanPosteriors
     return MeanPosteriors(means, documents, spreads, prior / prior.sum())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LabelPosteriors:
     """The mean probability of each label on left-out documents. Column 0: those without the label;
     column 1: with it.
@@ -89,7 +89,7 @@ class ShareEstimate(NamedTuple):
     high: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Prevalence:
     """The estimated shares of labels among documents.
 

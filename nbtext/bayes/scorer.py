@@ -23,7 +23,7 @@ from nbtext.features.csr import (
 )
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import mix64
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 Csr = tuple[Integers, Integers32, Array]  # indptr, indices, values
 ALL = slice(None)
@@ -52,7 +52,7 @@ class Derivation(Protocol):
         """Return the rows over the derived columns; they are ascending if the given ones are."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LinearScorer(SparseWeights):
     """The weights by which a model scores classes. The scores of a probabilistic model are natural
     logarithms.

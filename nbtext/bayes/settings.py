@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError, list_some
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import (
     Excludes,
     Settings,
@@ -69,7 +69,7 @@ def _parse_prior(text: str) -> str | tuple[float, ...]:
         ) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LinearSettings(Settings):
     """The settings of linear models: regularization, loss, and folds."""
 
@@ -107,7 +107,7 @@ class LinearSettings(Settings):
             require(self.C == AUTO, self.C, "auto or a number", "C")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelSettings(LinearSettings):
     """The settings of a model: its event model, smoothing and prior, its calibration and its
     decision offsets.

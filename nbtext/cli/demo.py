@@ -14,7 +14,7 @@ from nbtext.cli.command import command
 from nbtext.errors import InputError, SettingsError, printable
 from nbtext.interrupts import temporary_path
 from nbtext.output import convert_errors
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import setting
 
 PACKAGE = Path(__file__).parents[1]
@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parents[1]
 CORPORA = (PACKAGE / "demo", PACKAGE.parent / "corpora" / "letters")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Demo:
     """The settings of `nbtext demo`."""
 

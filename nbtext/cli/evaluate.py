@@ -18,7 +18,7 @@ from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import STANDARD_OUTPUT, check_output
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
@@ -55,7 +55,7 @@ OF_PREDICT = ("threshold", "at_least_one", "coverage", "min_known")
 ARE_FINAL = "predictions are final: nbtext predict has this option"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Evaluate:
     """The settings of `nbtext evaluate`."""
 

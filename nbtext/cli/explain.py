@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.errors import InputError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import setting
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FORMATS = (*OUTPUT_FORMATS, "html")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Explain:
     """The settings of `nbtext explain`."""
 

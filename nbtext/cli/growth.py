@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import setting
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Merge:
     """The settings of `nbtext merge`."""
 

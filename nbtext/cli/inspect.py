@@ -6,11 +6,11 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.streams import is_matrix
 from nbtext.model.settings import CRITERIA
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Inspect:
     """The settings of `nbtext inspect`."""
 

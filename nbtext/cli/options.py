@@ -7,14 +7,14 @@ from typing import Any
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.parallel import available_cpus
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import Settings, list_settings, parse_bytes, part, setting
 
 MAX_JOBS = 4096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunSettings(Settings):
     """How a command runs.
 
@@ -44,7 +44,7 @@ class RunSettings(Settings):
     debug: bool = setting(False, "Show the traceback of an error.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ResultSettings:
     """Where a result is written, and in which format.
 
@@ -183,7 +183,7 @@ def report(notes: str = "") -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Change:
     """The settings of a command that changes a model with documents."""
 

@@ -11,7 +11,7 @@ from nbtext.cluster.settings import ClusterSettings
 from nbtext.errors import InputError, SettingsError, list_some, number_of
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.records import FASTTEXT, HEADER, PREDICTION_FORMATS
 from nbtext.report.settings import ColumnSettings
 from nbtext.settings import Excludes, part, setting
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NOT_EACH = 1  # the exit status if a document does not have the label of --exit-status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Predict:
     """The settings of `nbtext predict`."""
 

@@ -18,7 +18,7 @@ from nbtext.errors import SettingsError, number_of, printable
 from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import import_meanwhile
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
     return read_keywords(path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Train:
     """The settings of `nbtext train`."""
 

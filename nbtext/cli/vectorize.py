@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.features.settings import FeatureSettings
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import part, refuse, setting
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Vectorize:
     """The settings of `nbtext vectorize`."""
 

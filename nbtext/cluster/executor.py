@@ -14,7 +14,6 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cluster import work
@@ -34,6 +33,7 @@ from nbtext.errors import (
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.interrupts import interrupts_raise
 from nbtext.output import atomic_output
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
@@ -67,7 +67,7 @@ LESS_MONITORING = {
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workers:
     """Executes work on the workers of a Dask cluster; an Executor of nbtext.model.source_counting.
 

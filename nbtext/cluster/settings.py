@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from nbtext.errors import SettingsError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Settings, setting
 
 LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ClusterSettings(Settings):
     """Which cluster does the work."""
 

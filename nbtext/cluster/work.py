@@ -12,7 +12,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask, ThreadExecutor
 from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
+from nbtext.records import dataclass, frozen
 from nbtext.report.predictions import predictions_result
 from nbtext.report.records import write_text
 from nbtext.report.result import format_result
@@ -41,7 +42,7 @@ TOKEN_VERSIONS = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_versio
 _loading = threading.Lock()
 
 
-@dataclass(slots=True)
+@dataclass
 class Report:
     """The progress, repairs and error of a shard, and its result.
 
@@ -72,7 +73,7 @@ def report_problems(report: Report) -> Iterator[None]:
         report.problem = kind(error.what, where=error.where, hint=error.hint)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PredictionTask:
     """The model and the settings of a prediction.
 

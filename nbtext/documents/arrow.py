@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 from typing import IO, Any
@@ -32,6 +32,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, open_seekable
 from nbtext.errors import InputError, MissingExtra, SettingsError
 from nbtext.output import Sink
+from nbtext.records import frozen
 
 BLOCK_ROWS = 1 << 12
 BLOCK_BYTES = 1 << 20
@@ -245,7 +246,7 @@ class _Blocks(io.RawIOBase):
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArrowRows:
     """Rows of a Parquet or Arrow file.
 
@@ -274,7 +275,7 @@ class ArrowRows:
         return replace(self, table=self.table.slice(start, stop - start))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArrowDocuments:
     """Documents that are some rows of a table.
 

@@ -52,7 +52,7 @@ class MissingText(InputError):
         return self
 
 
-@dataclass(slots=True)
+@dataclass
 class Block:
     """Documents that are not parsed yet.
 
@@ -121,7 +121,7 @@ class CountedRows(Protocol):
         """Return these documents, ascending."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Batch:
     """Documents as columns, all of the same length.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from nbtext.documents.decoding import Encoding, count_byte, to_utf8
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from _typeshed import SupportsLenAndGetItem
@@ -35,7 +35,7 @@ class ByteRange(NamedTuple):
     first_line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadOptions:
     """Options of a reader.
 
@@ -56,7 +56,7 @@ class ReadOptions:
     byte_range: ByteRange | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shard:
     """Some files, or a range of one.
 

@@ -13,7 +13,7 @@ from nbtext.documents.charsets import find_codec
 from nbtext.documents.settings import DEFAULT_ENCODING, InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.kernel import choose_version
-from nbtext.records import dataclass
+from nbtext.records import dataclass, frozen
 
 BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16
     codecs.BOM_UTF8: "utf-8",
@@ -64,7 +64,7 @@ class Decoded(NamedTuple):
     unknown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoding:
     """An encoding of text.
 
@@ -280,7 +280,7 @@ def check_width(text: str) -> None:
         raise InputError(what, hint="split the document")
 
 
-@dataclass(slots=True)
+@dataclass
 class DecodedLines:
     """Lines of text, with the repairs and the problems of invalid lines, by index."""
 

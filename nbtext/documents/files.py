@@ -79,7 +79,7 @@ class File(NamedTuple):
     in_maildir: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class Tree:
     """The files below a directory.
 
@@ -95,7 +95,7 @@ class Tree:
     skipped: Skipped = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Folder:
     """A folder on the stack, and its remaining entries."""
 
@@ -376,7 +376,7 @@ def _read_file(path: bytes, limit: int) -> bytes | int:
 read_files = choose_version(read_files)
 
 
-@dataclass(slots=True)
+@dataclass
 class FileDocuments:
     """Documents that are files.
 

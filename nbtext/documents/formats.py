@@ -24,7 +24,7 @@ from nbtext.documents.recognition import (
     recognize,
 )
 from nbtext.errors import InputError, SettingsError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address
 # alone. The possessive quantifiers keep the time linear.
@@ -57,7 +57,7 @@ INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
 MODEL_HINT = "give it with -m to predict; nbtext train MODEL, without other sources, refits it; nbtext merge adds models"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A file format.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nbtext.documents.rows import TextRows
 
 
-@dataclass(slots=True)
+@dataclass
 class LineDocuments:
     """Documents that are the lines of a block.
 

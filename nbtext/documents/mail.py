@@ -13,7 +13,7 @@ import email.policy
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -33,6 +33,7 @@ from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
+from nbtext.records import dataclass
 
 BLOCK_MAILS = 64
 # of a mail or a part; the library keeps an object for each, and further ones are ignored
@@ -79,7 +80,7 @@ class _Policy(email.policy.Compat32):
 POLICY = _Policy()
 
 
-@dataclass(slots=True)
+@dataclass
 class Mail:
     """The text of a mail.
 

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
@@ -31,6 +31,7 @@ from nbtext.documents.fields import (
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, number_of
 from nbtext.output import Writer
+from nbtext.records import frozen
 
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
 LINES_HINT = "write JSON lines: -o FILE.jsonl"
@@ -84,7 +85,7 @@ class ChangedRows(NamedTuple):
     labels: Mapping[int, NewLabel | None] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """Where rows are written to.
 
@@ -106,7 +107,7 @@ class Target:
     table: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextRows:
     """Rows of a text file. These are lines of fastText's format; subclasses have rows of other
     formats.
@@ -184,7 +185,7 @@ def split_end(text: str) -> tuple[str, str]:
     return content, text[len(content) :]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ObjectRows(TextRows):
     """Objects of JSON lines or of a JSON array."""
 
@@ -232,7 +233,7 @@ class ObjectRows(TextRows):
         return body + (comma if names else "") + dump(values)[1:-1] + text[len(body) :] + end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableRows(TextRows):
     """Rows of a CSV or TSV file.
 

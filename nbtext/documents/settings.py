@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.errors import InputError, reason_of
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, parse_names, setting
 
 DEFAULT_TEXT = ("text",)
@@ -20,7 +20,7 @@ BACKSLASH = "backslash"
 DEFAULT_ENCODING = "utf-8"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelInput:
     """What the documents were that a model was trained on; its other commands read their sources in
     the same way.
@@ -89,7 +89,7 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
 OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class InputSettings(Settings):
     """How sources are divided into documents, and which fields are the text, the label and the
     id.

@@ -13,7 +13,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
@@ -34,6 +34,7 @@ from nbtext.errors import (
     number_of,
 )
 from nbtext.output import convert_errors, is_written_to
+from nbtext.records import frozen
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
@@ -51,7 +52,7 @@ _quoted = re.compile(
 _select = re.compile(r"(?i)[\s(]*(?:select|with|values|table|from)\b")  # DuckDB has `from` alone
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SqlRows:
     """Rows of a query.
 

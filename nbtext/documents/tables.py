@@ -27,7 +27,7 @@ from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
 from nbtext.documents.streams import ByteStream, name_source
 from nbtext.errors import AssumptionWarning, InputError, number_of
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
@@ -472,7 +472,7 @@ def _strip_line_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """What the rows of a table have in common.
 

@@ -5,19 +5,19 @@ threshold.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from nbtext.arrays import Floats, Integers, Mask
 from nbtext.evaluation.outcomes import Outcomes
+from nbtext.records import frozen
 
 N_POINTS = 60  # of a curve that is drawn
 N_BINS = 15  # of equal width, as in Guo et al. 2017
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Ranking:
     """Documents ranked by a score: true and false positives at each threshold.
 
@@ -125,7 +125,7 @@ def _share(counts: Integers) -> Floats:
     return np.asarray(counts / max(1, int(counts[-1]) if len(counts) else 1))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReliabilityBin:
     """The documents whose highest probability is from `low` to `high`."""
 
@@ -197,7 +197,7 @@ class AnsweredPart(NamedTuple):
     accuracy: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class TradeOff:
     """The number of answers, and of correct ones, at each threshold of `--min-probability`.
 

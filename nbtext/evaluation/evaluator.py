@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain, product
@@ -53,6 +53,7 @@ from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.task import OneLabel
+from nbtext.records import frozen
 from nbtext.settings import join_list, split_list
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
@@ -63,7 +64,7 @@ PAIRS_SHOWN = 50
 PairKey = tuple[str, str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelScore:
     """Precision, recall and F1 of one label, and the number of documents that have it."""
 
@@ -74,7 +75,7 @@ class LabelScore:
     support: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThresholdScore(LabelScore):
     """The scores of one of several labels, and the probability from which it is predicted; None: it
     is not known.
@@ -83,7 +84,7 @@ class ThresholdScore(LabelScore):
     threshold: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelPair:
     """Documents with an error of a label, and another label of these documents.
 
@@ -102,7 +103,7 @@ class LabelPair:
     documents: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetCheck:
     """The result of a target of the model (`min_recall`, `min_precision`) on the evaluated
     documents.
@@ -123,7 +124,7 @@ class TargetCheck:
     result: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluation:
     """The metrics of predictions for labeled documents.
 

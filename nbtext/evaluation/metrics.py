@@ -8,7 +8,6 @@ labels are those of Tsoumakas, Katakis, Vlahavas, Mining Multi-label Data, 2010.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -17,6 +16,7 @@ import numpy as np
 from nbtext.arrays import Floats, Integers
 from nbtext.evaluation.curves import Reliability
 from nbtext.evaluation.outcomes import RANKS, UNANSWERED, MultilabelOutcomes, Outcomes
+from nbtext.records import frozen
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class SetCounts(NamedTuple):
     labels: int
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Totals:
     """Sums over documents that metrics are computed from.
 
@@ -225,7 +225,7 @@ def ratio(part: Floats, whole: Floats) -> Floats:
     return np.asarray(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0))
 
 
-@dataclass(frozen=True)
+@frozen
 class Metric(Generic[T]):
     """A metric of totals of type T, with its properties for reports, thresholds and comparisons.
 

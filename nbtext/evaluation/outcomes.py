@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from nbtext.arrays import Floats, Integers, Integers32, Mask
 from nbtext.model.predictions import Predictions
+from nbtext.records import frozen
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
@@ -20,7 +21,7 @@ MAX_CELLS = 1 << 22  # probabilities that are compared at once
 Columns = TypeVar("Columns", bound="Outcomes | MultilabelOutcomes")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Outcomes:
     """Predictions of one label compared with the true ones, one entry for each document.
 
@@ -71,7 +72,7 @@ class Outcomes:
         return np.asarray(-np.log(np.maximum(self.of_true, MIN_PROBABILITY)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class MultilabelOutcomes:
     """Predicted label sets compared with the true ones: an entry for each document, shape
     (n_documents,).

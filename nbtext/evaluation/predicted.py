@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +31,7 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import abstain_below
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -132,7 +133,7 @@ class Row(NamedTuple):
     fields: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PredictedFields:
     """The columns or keys that hold predictions.
 
@@ -176,7 +177,7 @@ class PredictionsFile:
         The file cannot be read; the message names the line.
     """
 
-    def __init__(self, path: str | None, fields: PredictedFields = PredictedFields()) -> None:
+    def __init__(self, path: str | None, fields: PredictedFields = PredictedFields()) -> None:  # noqa: B008
         self._path = path or "SOURCE"
         self._fields = fields
         self._is_tsv = False

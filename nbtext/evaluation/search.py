@@ -46,7 +46,7 @@ from nbtext.model.fitting import fit_model
 from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
 from nbtext.model.training import sample_size
 from nbtext.parallel import return_memory
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -95,7 +95,7 @@ FEW = 2.2
 FINALISTS = 2  # linear models that are fitted to all documents
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """Settings to try; `feature_set` and `weighting` are their names, "given" if the user chose
     them.
@@ -327,7 +327,7 @@ class Corpora:
         return corpus
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CandidateResult:
     """The estimate of how well a candidate predicts new documents.
 
@@ -359,7 +359,7 @@ class CandidateResult:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Search:
     """The results of a search of a corpus of `n_documents`, in the order of the candidates.
 
@@ -460,7 +460,7 @@ def search_source(
     return replace(found, model=replace(found.model, fitted=fitted))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Fit:
     """A candidate that is fitted to all documents."""
 

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, choices_of, setting
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
@@ -19,7 +19,7 @@ SAMPLE_SIZES = {"bytes": 1 << 25, "files": 1 << 14}
 MAX_SIZES = {"bytes": 1 << 28, "files": 1 << 17}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FoldSettings(Settings):
     """How documents are split for cross-validation."""
 

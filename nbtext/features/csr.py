@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.kernel import choose_version
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 AT_ONCE = 512  # rows whose entries are copied or sorted together, so that they stay in the cache
 
@@ -154,7 +154,7 @@ def entry_positions(
 entry_positions = choose_version(entry_positions)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SparseWeights:
     """scores = X @ weights.T + bias, one score for each class.
 

@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Hashes, Integers, Integers32, Mask
 from nbtext.errors import ModelError
 from nbtext.features import csr
-from nbtext.records import LazyProperty, dataclass
+from nbtext.records import LazyProperty, frozen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,7 +34,7 @@ class ClassCounts(NamedTuple):
     occurrences: Integers  # (n_entries,), occurrences of the feature in the class: t_kj
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DocumentCounts:
     """Documents in compressed sparse rows, each feature at most once in a row.
 

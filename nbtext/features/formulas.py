@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class TermFrequency:
     """The weight of a count within its document.
 

@@ -19,7 +19,7 @@ import warnings
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
@@ -50,6 +50,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.features.weighting import Weighting
 from nbtext.output import Sink
+from nbtext.records import frozen
 from nbtext.settings import find_invalid_field
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ NO_NAMES = Vocabulary(np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64))
 Arrays = dict[str, Array]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Columns:
     """What the columns of a matrix are, and how their weights are made of counts.
 
@@ -120,7 +121,7 @@ class Columns:
         return replace(self.settings, vocabulary=tuple(self.vocabulary.terms))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Matrix:
     """Documents × features, sparse by rows, with the names of both.
 

@@ -15,7 +15,7 @@ from nbtext.features.formulas import (
     WEIGHTINGS,
 )
 from nbtext.features.stop_words import read_stop_words
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import (
     Excludes,
     Settings,
@@ -87,7 +87,7 @@ def expand_weighting(name: str) -> Mapping[str, str]:
     return dict(zip(("tf", "idf", "norm"), WEIGHTINGS[name], strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FeatureSettings(Settings):
     """The analyzer (what a feature is), the selection (which features are kept) and the weighting
     (of counts).

@@ -20,10 +20,10 @@ from nbtext.features.formulas import (
 )
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Weighting:
     """A fitted weighting: weight = tf(count) * idf / norm.
 
@@ -129,7 +129,7 @@ class Weighting:
         return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class WeightingOfViews(Weighting):
     """A weighting that differs by view: weights and norms are computed within each view. It has no
     tf, idf or norm.

@@ -5,7 +5,7 @@ compiled solvers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -19,6 +19,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 from nbtext.kernel import HAS_KERNEL
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -83,7 +84,7 @@ class Problem(Protocol):
         """
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class LinearModel:
     """One linear model. `event_models.LINEAR_MODELS` registers them by name.
 
@@ -104,7 +105,7 @@ class LinearModel:
     is_stacked: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TrainingData:
     """The weighted features of documents as a CSR matrix (n_documents, n_features), and their
     classes.
@@ -222,7 +223,7 @@ class TrainingData:
         return mean
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CompactMatrix:
     """The documents with frequent features first, and features of one document apart.
 

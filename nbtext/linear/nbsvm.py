@@ -13,7 +13,6 @@ Techniques for Sentiment Analysis of Movie Reviews, 2015.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,9 +22,10 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import row_sums
 from nbtext.linear.data import LinearModel, TrainingData
 from nbtext.linear.one_vs_rest import Factors, OneVsRest
+from nbtext.records import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Ratios(Factors):
     """The sums over the documents that are not in a fold, from which log-count ratios are computed.
 

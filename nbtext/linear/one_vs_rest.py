@@ -14,7 +14,7 @@ Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: A Library for Large Linear Classificati
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from nbtext.linear.data import (
     check_finite,
 )
 from nbtext.parallel import parallel_map
+from nbtext.records import frozen
 
 # Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE
 # apart and only roughly solved, then serve as warm starts.
@@ -91,7 +92,7 @@ class Solution(NamedTuple):
         return weights
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Factors:
     """The factors of the features in the problems of one fold, and the documents that are not in
     the fold.

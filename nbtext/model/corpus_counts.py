@@ -31,7 +31,7 @@ from nbtext.features.stored_documents import CounterRuns, Run, Spill, StoredDocu
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.parallel import return_memory
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 ALL_HASHES = 2**64  # above every document's hash
 
@@ -144,7 +144,7 @@ SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4
 SAMPLE_SIZE = 2**14
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CorpusCounts:
     """The counts of a labeled corpus. Integer counts of two corpora can be added and subtracted
     without rounding.

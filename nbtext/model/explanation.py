@@ -5,7 +5,7 @@ against the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -25,9 +25,10 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
+from nbtext.records import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contribution:
     """A feature of a document, its count, and what it adds to the log-odds of two labels, in nats.
 
@@ -39,7 +40,7 @@ class Contribution:
     log_odds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogOddsTerms:
     """The terms of ln(probability / other probability) besides the contributions of features, in
     nats.
@@ -66,7 +67,7 @@ class LogOddsTerms:
     prior_adjustment: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MultilabelTerms(LogOddsTerms):
     """The terms of ln(probability / (1 − probability)) of one of several labels.
 
@@ -84,7 +85,7 @@ class MultilabelTerms(LogOddsTerms):
     calibration: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """Why a label is more, or less, probable than another one.
 

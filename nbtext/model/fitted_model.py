@@ -24,7 +24,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import describe_difference, list_settings
 
 Evidence = tuple[Floats, Array]
@@ -49,7 +49,7 @@ def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
         return False
 
 
-@dataclass(frozen=True)
+@frozen
 class DocumentNumbers:
     """The number of training documents, and that of the documents of each label, in the order of
     the labels.
@@ -74,7 +74,7 @@ class DocumentNumbers:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class View:
     """One way to make features of a text: what a feature is, which features there are, and how they
     are weighted.
@@ -87,7 +87,7 @@ class View:
     weighting: Weighting
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FittedModel:
     """Everything that predicting needs.
 
@@ -274,7 +274,7 @@ class FittedModel:
         raise SettingsError(f"the model has no label {label!r}", hint=suggest(label, self.labels))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TrainedModel:
     """A fitted model and the counts that it was fitted to: what a model file holds.
 

@@ -44,13 +44,13 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
 from nbtext.model.task import OneLabel, Task
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Fitting:
     """What a model is fitted to, and how.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +27,14 @@ from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
     from nbtext.features.matrix import Matrix
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FeatureView:
     """The weights and counts of a feature in one class."""
 
@@ -256,7 +257,7 @@ def z_scores(counts: Array, total: float, everywhere: Array, whole: float) -> Fl
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelView:
     """The counts and features of a label."""
 
@@ -268,7 +269,7 @@ class LabelView:
     features: tuple[FeatureView, ...]  # the most characteristic ones, by decreasing criterion `by`
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WordView:
     """The feature of a word that the user typed, and its values in each class."""
 
@@ -277,7 +278,7 @@ class WordView:
     classes: tuple[tuple[str, FeatureView], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfusionView:
     """Two labels, and the number of left-out documents of each that are predicted as the other."""
 
@@ -287,7 +288,7 @@ class ConfusionView:
     second_as_first: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelDecision:
     """When a label is predicted, if documents can have several labels."""
 
@@ -297,7 +298,7 @@ class LabelDecision:
     is_fallback: bool  # whether its F1 was too low for a threshold of its own (FBR.1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inspection:
     """A summary of a model; `mu`, `alpha` and `decisions` are of one whose documents can have
     several labels.
@@ -334,7 +335,7 @@ class Inspection:
     decisions: tuple[LabelDecision, ...] | None = None  # None: each document has one label
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatrixInspection:
     """A summary of a matrix file."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
@@ -33,6 +33,7 @@ from nbtext.model.source_counting import (
     source_features,
 )
 from nbtext.parallel import parallel_calls
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -357,7 +358,7 @@ def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, 
     return csr_array(shares), float((highest + np.log(sums)).sum())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Learner:
     """Class statistics of documents whose labels are probabilities.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from nbtext.model.source_counting import (
     source_features,
 )
 from nbtext.model.training import check_hashing, sample_size, train_on_counts
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 1 << 32  # documents of a block
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Like:
     """What a matrix is to be like: a model, or another matrix.
 

@@ -17,7 +17,7 @@ Label = TypeVar("Label", bound=str | int | float)
 FEW_CLASSES = 256  # so many are sorted at once
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Predictions:
     """The predictions for some documents, in order: columns of the same length, and what all
     documents share.

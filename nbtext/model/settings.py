@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nbtext.documents.settings import read_text
 from nbtext.errors import InputError, SettingsError, list_some
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, parse_label_share, setting
 
 COST_COLUMNS = 3
@@ -17,7 +17,7 @@ MAX_TOP = 1000  # each is two columns of a table
 DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Costs:
     """The costs of pairs of a true and a predicted label. A pair that is not listed costs 0 if
     correct, else 1.
@@ -129,7 +129,7 @@ def _parse_threshold(text: str) -> tuple[str, float] | float | str:
         return parse_label_share(text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DecisionSettings(Settings):
     """How probabilities become decisions.
 

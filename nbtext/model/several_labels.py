@@ -30,12 +30,12 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings, refuse_decisions
 from nbtext.model.task import align, log_odds, no_prediction_sets
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SeveralLabels:
     """A document has any number of labels. The scorer holds the scores of
     `nbtext.bayes.binary_relevance`.

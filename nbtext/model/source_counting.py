@@ -16,7 +16,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts, add_counts
 from nbtext.parallel import parallel_map, return_memory, take
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import join_list, refuse
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OnBatch = Callable[["Block", Batch], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountingTask:
     """How documents are counted, in a thread or by a worker of a cluster.
 
@@ -62,7 +62,7 @@ class Executor(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThreadExecutor:
     """Counts in threads of this process; each takes the next block until none is left."""
 

@@ -24,7 +24,7 @@ from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, rank_labels
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings, refuse_decisions
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.bayes.smoothing import Selection
@@ -129,7 +129,7 @@ class Task(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class OneLabel:
     """A document has exactly one label; the labels exclude each other."""
 

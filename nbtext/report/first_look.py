@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nbtext.errors import list_some, number_of, printable
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.label_mistakes import find_mistakes
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LARGEST = 0.6  # share of the largest label, from which accuracy alone says litt
 WIDEST = 2.0  # a 95 % interval of n documents is narrower on each side than WIDEST / √n
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FirstLook:
     """Counts of labeled documents.
 

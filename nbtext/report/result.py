@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nbtext.errors import printable
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.records import (
     JoinedLabels,
     Row,
@@ -38,7 +38,7 @@ class Table(NamedTuple):
     rows: Iterable[Row]
 
 
-@dataclass(frozen=True)
+@frozen
 class Result(Generic[Item]):
     """What a command found.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.records import field_text, format_json
 from nbtext.settings import Needs, Settings, parse_names, setting
 
@@ -17,7 +17,7 @@ COLUMNS = ("label", "probability")
 SEVERAL_COLUMNS = ("labels", "probabilities")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """A field of a prediction.
 
@@ -51,7 +51,7 @@ SCORES = Field("scores", format_json)
 EXPLANATION = Field("contributions", format_json)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ColumnSettings(Settings):
     """Which columns are added to the rows of a source.
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.errors import printable
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Screen:
     """What a terminal can show.
 

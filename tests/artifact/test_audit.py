@@ -18,7 +18,7 @@ from nbtext.artifact import audit
 from nbtext.artifact.record import Reader, fields_of, write
 from nbtext.errors import ArtifactError
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 
 def refused(check: Any, *arguments: Any, **options: Any) -> str:
@@ -28,7 +28,7 @@ def refused(check: Any, *arguments: Any, **options: Any) -> str:
     return str(caught.value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     count: int
     share: float = 0.5
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     other: float | None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Example:
     text: str
     truth: bool

@@ -16,7 +16,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nbtext.report.result import Result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Compare:
     """The settings of `nbtext compare`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtext.errors import SettingsError, suggest
 from nbtext.evaluation.settings import models_to_compare
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Settings, parse_names, setting
 
 
@@ -15,7 +15,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CurveSettings(Settings):
     """Models, training set sizes and repetitions of learning curves.
 

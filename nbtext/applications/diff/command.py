@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Diff:
     """The settings of `nbtext diff`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -12,12 +11,13 @@ from nbtext.arrays import Integers
 from nbtext.features.counting import merge_sorted
 from nbtext.model.fitted_model import TrainedModel, check_kinds
 from nbtext.model.inspection import Inspector, inspect
+from nbtext.records import frozen
 
 MAX_MOVES = 1000  # of a label
 SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """A figure or setting in both models; None where one has none."""
 
@@ -26,7 +26,7 @@ class Change:
     after: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Move:
     """A feature's log-odds of a label in both models."""
 
@@ -40,7 +40,7 @@ class Move:
         return self.after - self.before
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """The differences between two models."""
 

@@ -9,7 +9,7 @@ from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import ModelError, SettingsError
 from nbtext.output import atomic_output, escape_formulas
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Needs, part, refuse, setting
 
 EXPORTERS = load_exporters()
@@ -18,7 +18,7 @@ SUFFIXES = ", ".join(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Export:
     """The settings of `nbtext export`."""
 

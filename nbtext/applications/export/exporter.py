@@ -5,7 +5,6 @@ supports, and the parameters of probabilities.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from nbtext.bayes.calibration import TemperatureScaling
@@ -17,6 +16,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
 from nbtext.model.task import OneLabel
+from nbtext.records import frozen
 from nbtext.registry import list_applications
 from nbtext.settings import list_settings
 
@@ -34,7 +34,7 @@ TRANSLATED = (
 MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
 
-@dataclass(frozen=True)
+@frozen
 class Exporter:
     """A format for other programs.
 

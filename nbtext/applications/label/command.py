@@ -14,7 +14,7 @@ from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Excludes, join_list, parse_names, part, setting
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class NamedKeywords(dict[str, tuple[str, ...]]):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Label:
     """The settings of `nbtext label`."""
 

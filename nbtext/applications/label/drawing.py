@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.errors import printable
 from nbtext.model.explanation import Explanation
+from nbtext.records import frozen
 from nbtext.report.explanation import mark_texts, part_weights
 from nbtext.report.terminal import Screen, format_screen
 
@@ -35,7 +36,7 @@ u          undo the last skip or answer, also an answer of an earlier session
 q, Ctrl-C  quit; every answer is on the disk already"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """What the screen shows.
 
@@ -58,7 +59,7 @@ class View:
     top: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     """The lines of a screen, at most its height.
 

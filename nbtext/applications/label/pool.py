@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import count
 from operator import itemgetter
@@ -24,6 +24,7 @@ from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.output import convert_errors
+from nbtext.records import frozen
 
 AT_ONCE = 512  # documents that are counted together
 HINT = "name another file with -o"
@@ -39,7 +40,7 @@ class PoolDocument(NamedTuple):
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Pool:
     """Documents to label.
 
@@ -105,7 +106,7 @@ def _hash(document: PoolDocument) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """A labeled document.
 

@@ -10,14 +10,13 @@ weights, so that intervals can allow for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from nbtext.arrays import Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.records import frozen
 
 RIDGE = 1e-12  # of a covariance without full rank, relative to its trace
 # Standard deviations from which a feature deviates. Between halves of 20 Newsgroups, RT-s, the SMS
@@ -36,7 +35,7 @@ MIN_DRIFT = 0.01
 PENDING = 1 << 20  # entries that are summed together
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class WordDrift:
     """How the features of unlabeled documents deviate from the mixture.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import options
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PrevalenceSettings:
     """The settings of `nbtext prevalence`."""
 
@@ -29,7 +29,7 @@ class PrevalenceSettings:
     run: options.RunSettings = options.run()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AdaptSettings(Settings):
     """The option of `nbtext predict`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.applications.review.findings import describe_document
@@ -14,6 +13,7 @@ from nbtext.documents.rows import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
 from nbtext.model.source_counting import OnBatch, read_batches
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
@@ -26,7 +26,7 @@ HINT = 'a line is, for example, {"id": "42", "file": "x.csv", "line": 43, "decis
 Place = tuple[str, str | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """What a person decided about a document.
 

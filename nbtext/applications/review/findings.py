@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial, reduce
 from itertools import zip_longest
 from operator import add
@@ -32,6 +32,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
 from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, source_features
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -40,7 +41,7 @@ MAX_ROWS = 1 << 32  # documents of a block
 MAX_BLOCKS = 1 << 30  # blocks of a source
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewedDocument:
     """A document of a review.
 
@@ -60,7 +61,7 @@ class ReviewedDocument:
     problem: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ReviewedCorpus:
     """The documents of one or two sources.
 
@@ -166,7 +167,7 @@ class ReviewReader:
         return ReviewedCorpus(read, unread, rows, counts.statistics.n_features, counts.vocabulary)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Judgment:
     """How probable the labels of documents are, if each has one label.
 
@@ -216,7 +217,7 @@ MAX_CONFUSED = 5  # pairs of labels that are reported
 MIN_LIKELIHOODS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """Something about one or several documents that a person should look at.
 
@@ -237,7 +238,7 @@ class Finding:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfusedLabels:
     """A label that is often given to documents of another one.
 
@@ -251,7 +252,7 @@ class ConfusedLabels:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Review:
     """The result of a review.
 

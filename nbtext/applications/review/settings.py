@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import options
 from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import part, setting
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ FINDINGS = (  # in the order in which equally certain ones are listed
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Review:
     """The settings of `nbtext review`."""
 

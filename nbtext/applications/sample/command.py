@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import setting
 
 MAX_DOCUMENTS = 2**62
 MAX_WORDS = 10_000_000  # words of a document, which is kept in memory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Sample:
     """The settings of `nbtext sample`."""
 

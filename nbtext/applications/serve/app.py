@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from importlib.resources import files
 from mimetypes import guess_type
@@ -35,6 +35,7 @@ from nbtext.applications.serve.requests import JSON, JSONL, Documents
 from nbtext.applications.serve.settings import ServeSettings
 from nbtext.errors import OutputError
 from nbtext.output import convert_errors
+from nbtext.records import frozen
 
 OPENAPI_PATH = "/openapi.json"
 ROUTES = (*OPERATIONS, OPENAPI_PATH)
@@ -54,7 +55,7 @@ PAGE = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Service:
     """The endpoints, and what they share.
 

@@ -8,13 +8,13 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
 from nbtext.applications.serve.models import Answers, ServedModel
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.model.settings import DecisionSettings
+from nbtext.records import frozen
 
 MAX_DOCUMENTS = 512  # predicted together; a larger request is split, so that others get their turn
 MAX_CHARACTERS = 1 << 21  # of documents that are predicted together
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 _Group = tuple[ServedModel, Answers]  # whose jobs can be computed together
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Job:
     """Documents of one request, their share of what is computed together, and the future of their
     encoded records.

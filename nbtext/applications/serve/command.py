@@ -11,11 +11,11 @@ from nbtext.applications.serve.settings import (
 from nbtext.cli import options
 from nbtext.cli.command import command
 from nbtext.errors import MissingExtra
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import part, setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Serve:
     """The settings of `nbtext serve`."""
 

@@ -14,7 +14,6 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -28,6 +27,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from nbtext.applications.serve.settings import LOCAL_HOSTS, ServeSettings, read_tokens
 from nbtext.errors import NbtextError, printable
+from nbtext.records import dataclass
 from nbtext.report.records import format_json
 
 RETRY_AFTER = {"Retry-After": "1"}
@@ -64,7 +64,7 @@ class Closed(Exception):
     """The client has closed the connection."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Usage:
     """What one request uses, and the time at which it is given up.
 

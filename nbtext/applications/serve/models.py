@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from multiprocessing import get_context, parent_process
 from typing import Any
@@ -32,6 +32,7 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
+from nbtext.records import frozen
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
 from nbtext.report.predictions import prediction_records
 from nbtext.settings import Settings, setting
@@ -44,7 +45,7 @@ SECONDS_BETWEEN_CHECKS = 0.5
 FileState = tuple[int, int, int, int]  # device, inode, size, time of the last change in nanoseconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExplanationSettings(Settings):
     """What an explanation shows: the options of /v1/explain."""
 
@@ -196,7 +197,7 @@ def _answer(batch: Batch, settings: Answers) -> list[bytes]:
     return _engine.answer(batch, settings)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ServedModel:
     """A loaded model; several threads may share it.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
@@ -26,6 +26,7 @@ from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 from nbtext.model.settings import DecisionSettings
+from nbtext.records import frozen
 from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
 JSON = "application/json"
@@ -59,7 +60,7 @@ class Documents(NamedTuple):
 MODEL = "Name of the model; the first one by default."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PredictOptions:
     """The options of /v1/predict, from its query string."""
 
@@ -67,7 +68,7 @@ class PredictOptions:
     settings: DecisionSettings = part(DecisionSettings, without=("cost",))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ExplainOptions:
     """The options of /v1/explain, from its query string."""
 

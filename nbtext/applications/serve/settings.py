@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from nbtext.errors import InputError, SettingsError, reason_of
+from nbtext.records import frozen
 from nbtext.settings import Needs, Settings, setting
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -16,7 +16,7 @@ TOKEN = re.compile(r"[\x21-\x7e]{8,512}")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelFile:
     """A model to serve, and its name in requests."""
 
@@ -24,7 +24,7 @@ class ModelFile:
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ServeSettings(Settings):
     """How models are served.
 

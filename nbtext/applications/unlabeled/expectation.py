@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.model.keywords import compute_posteriors
 from nbtext.parallel import parallel_calls
+from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 N_FOLDS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Trial:
     """A candidate, and its results on held-out documents.
 
@@ -60,7 +60,7 @@ class Trial:
         return self.selection.estimate.log_loss if self.selection.estimate is not None else math.inf
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class HeldOut:
     """Labeled documents for k-fold cross-validation: each fold is subtracted from the counts and
     scored.
@@ -193,7 +193,7 @@ def beta_density(scorer: LinearScorer) -> float:
 DENSITIES = {"multinomial": dirichlet_density, "bernoulli": beta_density}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Mixture:
     """The result of expectation-maximization.
 
@@ -208,7 +208,7 @@ class Mixture:
     log_likelihoods: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ExpectationMaximization:
     """Fits a model to labeled documents, and to unlabeled documents by the probabilities of their
     labels.

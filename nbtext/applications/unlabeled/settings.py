@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import Needs, Settings, setting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class UnlabeledSettings(Settings):
     """How a model is trained on unlabeled documents."""
 

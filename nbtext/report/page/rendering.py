@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import Any
 from nbtext import __version__
 from nbtext.errors import MissingExtra, OutputError, find_memory_limit, number_of, printable
 from nbtext.output import atomic_output, check_output
+from nbtext.records import frozen
 
 SVG_SIZE = {"width": 420, "height": 260}  # of a chart, in pixels
 # bytes of address space, not of memory; V8 ends the process if it gets less
@@ -25,7 +25,7 @@ MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 HOME = "nbtext.report"  # the package whose folder `page` has the files of every page
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chart:
     """A chart.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli.command import command
 from nbtext.cli.options import ResultSettings, RunSettings, debug_only, model_argument, result
 from nbtext.cli.running import result_format, write_result
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.report.result import Result
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLUMNS = ("label", "documents")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Labels:
     """The settings of `nbtext labels`."""
 
