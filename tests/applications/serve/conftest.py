@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -38,6 +38,12 @@ class Answer:
     def lines(self) -> list[Any]:
         """The JSON of each line of the body."""
         return [json.loads(line) for line in self.body.splitlines()]
+
+    def refused(self, status: int, message: str) -> Self:
+        """It refuses with this status and one line, which has this message."""
+        error = self.value["error"]
+        assert (self.status, message in error, "\n" in error) == (status, True, False), self
+        return self
 
 
 @dataclass
@@ -72,6 +78,10 @@ class Running:
 
     def post(self, path: str, body: Any, **headers: str) -> Answer:
         return self.ask("POST", path, body, **headers)
+
+    def label_of(self, text: str) -> Any:
+        """The label of a text, by the first model."""
+        return self.post("/v1/predict", {"text": text}).value["label"]
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, None, **headers)

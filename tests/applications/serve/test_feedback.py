@@ -25,21 +25,32 @@ TOP = Path(__file__).parents[3]
 Running = Any  # see conftest.py
 Start = Any
 PATH = "/v1/models/letters/feedback"
+FIRST = {"text": "first", "label": "noise"}
+SECOND = {"text": "second", "label": "noise"}
 
 
 @pytest.fixture
-def copied(model: Path, tmp_path: Path) -> Path:
-    """A model that may be changed."""
-    (tmp_path / "letters.joblib").write_bytes(model.read_bytes())
-    return tmp_path / "letters.joblib"
+def path(tmp_path: Path) -> Path:
+    """The file of the feedback."""
+    return tmp_path / "letters.jsonl"
 
 
-def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def service(start: Start, model: Path, tmp_path: Path) -> Running:
+    """A service that stores feedback."""
+    return start("-m", model, "--feedback-dir", tmp_path)
+
+
+@pytest.fixture
+def growing(start: Start, model: Path, tmp_path: Path) -> Running:
+    """A service that stores feedback of new labels, too."""
+    return start("-m", model, "--feedback-dir", tmp_path, "--new-labels")
+
+
+def test_labels_and_ids_are_read_as_from_a_file(growing: Running, path: Path) -> None:
     """They are spelled as Python spells them, without white space at their ends, in JSON and in
     JSON lines.
     """
-    service = start("-m", model, "--feedback-dir", tmp_path / "new", "--new-labels")
-    path = tmp_path / "new" / "letters.jsonl"
     items = (
         '{"text": "x", "label": " noise\\u00a0", "id": " 9 "}',
         '{"text": "x", "label": 1.50, "id": true}',
@@ -47,18 +58,12 @@ def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_p
         '{"text": "x", "label": 7, "id": "\\t"}',
     )
     for item in items:
-        assert service.post(PATH, item.encode(), content_type="application/json").value == {
-            "stored": 1
-        }
-    assert service.post(
-        PATH, "\n".join(items).encode(), content_type="application/x-ndjson"
-    ).value == {"stored": 4}
-    stored = read_rows(path)
-    expected = [("noise", "9"), ("1.5", "True"), ("True", "1000.0"), ("7", "1")]
-    assert [(each["label"], each["id"]) for each in stored[:4]] == expected
-    assert [(each["label"], each["id"]) for each in stored[4:]] == [*expected[:3], ("7", "4")]
-    answer = service.post(PATH, {"text": "x", "label": " "})
-    assert (answer.status, "there is no label" in answer.value["error"]) == (400, True)
+        assert growing.post(PATH, item, content_type="application/json").value == {"stored": 1}
+    lines = "\n".join(items)
+    assert growing.post(PATH, lines, content_type="application/x-ndjson").value == {"stored": 4}
+    stored = [(each["label"], each["id"]) for each in read_rows(path)]
+    expected = [("noise", "9"), ("1.5", "True"), ("True", "1000.0")]
+    assert stored == [*expected, ("7", "1"), *expected, ("7", "4")]
 
 
 def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Path) -> None:
@@ -67,49 +72,36 @@ def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Pa
     """
     service = start("-m", model, "--feedback-dir", tmp_path / "new" / "dir")
     path = tmp_path / "new" / "dir" / "letters.jsonl"
-    assert service.post(PATH, {"text": "the bins", "label": "trash", "other": 1}).value == {
-        "stored": 1
-    }
-    assert service.post(
-        PATH, [{"text": "a\nb", "label": "taxes", "id": 7}, {"text": "", "label": "noise"}]
-    ).value == {"stored": 2}
-    lines = b'{"text": "x", "label": "parking"}\n\n{"text": "y", "label": "parking"}'
-    assert service.post(PATH, lines, content_type="application/x-ndjson").value == {"stored": 2}
+    noise = {"text": "x", "label": "noise"}
+    for body, n_stored in (
+        ({"text": "the bins", "label": "trash", "other": 1}, 1),
+        ([{"text": "a\nb", "label": "taxes", "id": 7}, {"text": "", "label": "noise"}], 2),
+    ):
+        assert service.post(PATH, body).value == {"stored": n_stored}
+    lines = '{"text": "ä", "label": "parking"}\n\n{"text": "y", "label": "parking"}'
+    for encoding in ("utf-8", "utf-8-sig"):
+        answer = service.post(PATH, lines.encode(encoding), content_type="application/x-ndjson")
+        assert answer.value == {"stored": 2}
     stored = read_rows(path)
     assert [(each["id"], each["text"], each["label"]) for each in stored] == [
         ("1", "the bins", "trash"),
         ("7", "a\nb", "taxes"),
         ("2", "", "noise"),
-        ("1", "x", "parking"),
-        ("3", "y", "parking"),
+        *[("1", "ä", "parking"), ("3", "y", "parking")] * 2,
     ]
     before = path.read_bytes()
-    for body, headers, status, message in (
-        (
-            [{"text": "x", "label": "noise"}, {"text": "y"}],
-            {},
-            400,
-            "document 2: there is no label",
-        ),
-        (
-            {"text": "x", "label": "nose"},
-            {},
-            400,
-            "the model has no label 'nose'; did you mean noise?",
-        ),
-        ({"label": "noise"}, {}, 400, "no key `text`"),
-        ({"text": "x", "label": "n" * 1001}, {}, 400, "the maximum is 1,000"),
-        ("x", {"content_type": "text/plain"}, 400, "there is no label; its key is `label`"),
-        (
-            {"text": "x", "label": "noise"},
-            {"origin": "https://evil.example"},
-            403,
-            "another origin",
-        ),
+    for body, message in (
+        ([noise, {"text": "y"}], "document 2: there is no label"),
+        ({"text": "x", "label": "nose"}, "the model has no label 'nose'; did you mean noise?"),
+        ({"label": "noise"}, "no key `text`"),
+        ({"text": "x", "label": "n" * 1001}, "the maximum is 1,000"),
     ):
-        answer = service.post(PATH, body, **headers)
-        assert (answer.status, message in answer.value["error"]) == (status, True), answer
-    assert service.post("/v1/models/other/feedback", {"text": "x", "label": "noise"}).status == 404
+        service.post(PATH, body).refused(400, message)
+    service.post(PATH, "x", content_type="text/plain").refused(
+        400, "there is no label; its key is `label`"
+    )
+    service.post(PATH, noise, origin="https://evil.example").refused(403, "another origin")
+    assert service.post("/v1/models/other/feedback", noise).status == 404
     assert path.read_bytes() == before
     assert path.stat().st_mode & 0o777 == 0o600
     copy = tmp_path / "copy.joblib"
@@ -117,25 +109,16 @@ def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Pa
     nbtext(f"update {copy} {path}").ok()
 
 
-def test_an_empty_label_is_none(start: Start, model: Path, tmp_path: Path) -> None:
+def test_an_empty_label_is_none(growing: Running, path: Path) -> None:
     """Of one document, of one among several, and of a line; also where new labels are accepted."""
-    service = start("-m", model, "--feedback-dir", tmp_path, "--new-labels")
-    row = {"text": "x", "label": ""}
-    for body, where in ((row, ""), ([{"text": "x", "label": "noise"}, row], "document 2: ")):
-        answer = service.post(PATH, body)
-        assert answer.status == 400
-        assert answer.value["error"].startswith(f"{where}there is no label; its key is `label`")
-    assert service.post(PATH, json.dumps(row), content_type="application/jsonl").status == 400
-    assert service.post(PATH, {"text": "x", "label": None}).status == 400
-    assert (tmp_path / "letters.jsonl").read_bytes() == b""
-
-
-def test_lines_with_a_byte_order_mark(start: Start, model: Path, tmp_path: Path) -> None:
-    service = start("-m", model, "--feedback-dir", tmp_path)
-    lines = '{"text": "ä", "label": "noise"}\n{"text": "b", "label": "noise"}'.encode("utf-8-sig")
-    assert service.post(PATH, lines, content_type="application/jsonl").value == {"stored": 2}
-    stored = read_rows(tmp_path / "letters.jsonl")
-    assert [each["text"] for each in stored] == ["ä", "b"]
+    for label in ("", " ", None):
+        row = {"text": "x", "label": label}
+        for body, where in ((row, ""), ([FIRST, row], "document 2: ")):
+            growing.post(PATH, body).refused(400, f"{where}there is no label; its key is `label`")
+        line = json.dumps(row)
+        assert growing.post(PATH, line, content_type="application/jsonl").status == 400
+    assert path.read_bytes() == b""
+    assert growing.post(PATH, {"text": "x", "label": "brand new"}).value == {"stored": 1}
 
 
 TABLES = {  # options of `train`, and the keys of a text
@@ -176,61 +159,44 @@ def test_the_keys_of_text_and_label(start: Start, nbtext: Any, tmp_path: Path, k
     assert {each["category"] for each in stored} == {"a"}
     assert all(each.keys() == {"id", *names, "category", "time"} for each in stored)
     nbtext("update m.joblib f/m.jsonl").ok()
-    for body, messages in (
-        ({"txt": "red", "label": "a"}, (f"no key `{names[0]}`, found txt, label",)),
-        ([texts[0] | {"label": "a"}, {"txt": "x"}], ("document 2: no key",)),
-        (
-            [texts[-1] | {"label": "a"}, texts[-1]],
-            ("document 2: there is no label; its key is `category` or `label`",),
-        ),
-        (texts[0], ("there is no label; its key is `category` or `label`",)),
+    unlabeled = "there is no label; its key is `category` or `label`"
+    for body, message in (
+        ({"txt": "red", "label": "a"}, f"no key `{names[0]}`, found txt, label"),
+        ([texts[-1] | {"label": "a"}, texts[-1]], f"document 2: {unlabeled}"),
+        (texts[0], unlabeled),
     ):
-        for answer in (service.post(path, body), service.post("/v1/predict", body)):
-            if answer.status == 200:
-                continue
-            assert answer.status == 400
-            assert all(each in answer.value["error"] for each in messages), answer.value["error"]
+        service.post(path, body).refused(400, message)
 
 
-def test_new_labels(start: Start, model: Path, tmp_path: Path) -> None:
-    service = start("-m", model, "--feedback-dir", tmp_path, "--new-labels")
-    assert service.post(PATH, {"text": "x", "label": "brand new"}).value == {"stored": 1}
+def test_feedback_is_off_by_default(start: Start, model: Path) -> None:
+    start("-m", model).post(PATH, FIRST).refused(404, "this service stores no feedback")
 
 
-def test_feedback_is_off_by_default(service: Running) -> None:
-    answer = service.post(PATH, {"text": "x", "label": "noise"})
-    assert (answer.status, answer.value["error"]) == (404, "this service stores no feedback")
-
-
-def test_two_services_do_not_share_a_file(start: Start, model: Path, tmp_path: Path) -> None:
-    start("-m", model, "--feedback-dir", tmp_path)
+def test_two_services_do_not_share_a_file(
+    service: Running, start: Start, model: Path, tmp_path: Path
+) -> None:
+    assert service.post(PATH, FIRST).status == 200
     second = start("-m", model, "--feedback-dir", tmp_path)
     assert second.process.wait(timeout=30) == 1
     assert "another nbtext process is writing it" in second.said[-1]
 
 
-def test_a_file_that_is_moved_away(start: Start, model: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_moved_away(service: Running, path: Path, tmp_path: Path) -> None:
     """Later lines go to a new file."""
-    service = start("-m", model, "--feedback-dir", tmp_path)
-    path = tmp_path / "letters.jsonl"
-    service.post(PATH, {"text": "first", "label": "noise"})
+    service.post(PATH, FIRST)
     path.rename(tmp_path / "moved")
-    service.post(PATH, {"text": "second", "label": "noise"})
-    assert "first" in (tmp_path / "moved").read_text()
-    assert "second" in path.read_text()
-    assert "second" not in (tmp_path / "moved").read_text()
+    service.post(PATH, SECOND)
+    assert [each["text"] for each in read_rows(tmp_path / "moved")] == ["first"]
+    assert [each["text"] for each in read_rows(path)] == ["second"]
 
 
-def test_a_file_that_can_be_opened_again(start: Start, model: Path, tmp_path: Path) -> None:
+def test_a_file_that_can_be_opened_again(service: Running, path: Path) -> None:
     """After a new file could not be opened, later lines go to it as soon as it can."""
-    service = start("-m", model, "--feedback-dir", tmp_path)
-    path = tmp_path / "letters.jsonl"
     path.unlink()
     path.mkdir()
-    answer = service.post(PATH, {"text": "first", "label": "noise"})
-    assert (answer.status, "is a directory" in answer.value["error"]) == (507, True)
+    service.post(PATH, FIRST).refused(507, "is a directory")
     path.rmdir()
-    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 200
+    assert service.post(PATH, SECOND).status == 200
     assert "second" in path.read_text()
 
 
@@ -248,9 +214,8 @@ LINE = b'{"id": "1", "text": "x", "label": "a", "time": "2026-01-01T00:00:00+00:
         (LINE + b'\n{"id": "' + b"x" * 200_000, LINE + b"\n"),
     ],
 )
-def test_a_line_that_was_not_completed(tmp_path: Path, content: bytes, kept: bytes) -> None:
+def test_a_line_that_was_not_completed(path: Path, content: bytes, kept: bytes) -> None:
     """It was not confirmed to anybody, and would spoil the next one."""
-    path = tmp_path / "f.jsonl"
     path.write_bytes(content)
     open_feedback(str(path)).close()
     assert path.read_bytes() == kept
@@ -274,25 +239,23 @@ def test_a_line_that_was_not_completed(tmp_path: Path, content: bytes, kept: byt
         LINE + b"\n" + b"[" * 9_999,
     ],
 )
-def test_a_file_of_somebody_else_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_somebody_else_is_refused(path: Path, content: bytes) -> None:
     """Only an unfinished line after lines of a service may be removed."""
-    path = tmp_path / "f.jsonl"
     path.write_bytes(content)
     with pytest.raises(
         OutputError,
-        match=r"f\.jsonl:[123]: has a line that nbtext serve did not store; name another",
+        match=r"letters\.jsonl:[123]: has a line that nbtext serve did not store; name another",
     ):
         open_feedback(str(path))
     assert path.read_bytes() == content
 
 
 def test_a_service_beside_a_file_of_somebody_else(
-    start: Start, model: Path, tmp_path: Path
+    start: Start, model: Path, tmp_path: Path, path: Path
 ) -> None:
     """The service does not start; if the file comes later, its feedback is refused, and the file
     stays.
     """
-    path = tmp_path / "letters.jsonl"
     path.write_text("precious, no newline")
     refused = start("-m", model, "--feedback-dir", tmp_path)
     assert refused.process.wait(timeout=30) == 1
@@ -300,79 +263,45 @@ def test_a_service_beside_a_file_of_somebody_else(
     assert path.read_text() == "precious, no newline"
     path.unlink()
     service = start("-m", model, "--feedback-dir", tmp_path)
-    assert service.post(PATH, {"text": "first", "label": "noise"}).status == 200
-    stored = path.read_text()
-    with path.open("a") as file:
-        file.write("a note")  # in the open file
-    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 507
-    assert path.read_text() == stored + "a note"
+    assert service.post(PATH, FIRST).status == 200
+    stored = path.read_text() + "a note"
+    path.write_text(stored)  # in the open file
+    assert service.post(PATH, SECOND).status == 507
+    assert path.read_text() == stored
     path.unlink()
     path.write_text("precious, no newline")  # in its place
-    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 507
+    assert service.post(PATH, SECOND).status == 507
     assert path.read_text() == "precious, no newline"
     path.unlink()
-    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 200
+    assert service.post(PATH, SECOND).status == 200
 
 
-def test_a_file_that_cannot_be_written(start: Start, model: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written(
+    start: Start, model: Path, tmp_path: Path, path: Path
+) -> None:
     """The client is told, and a part of a line is not left behind."""
-    (tmp_path / "dir").mkdir()
-    (tmp_path / "dir" / "letters.jsonl").mkdir()
-    with pytest.raises(OutputError):
-        open_feedback(str(tmp_path / "dir" / "letters.jsonl"))
-    program = (
-        "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500)); sys.argv[0] = 'nbtext';"
-        "runpy.run_module('nbtext', run_name='__main__')"
+    limit = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))"
     )
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            program,
-            "serve",
-            "-m",
-            str(model),
-            "--port",
-            "0",
-            "--feedback-dir",
-            str(tmp_path),
-        ],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-    )
-    with process:
-        assert process.stderr is not None
-        port = int(process.stderr.readline().partition(";")[0].rpartition(":")[2])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        statuses = []
-        for _ in range(30):
-            body = json.dumps({"text": "x" * 100, "label": "noise"})
-            connection.request("POST", PATH, body, {"content-type": "application/json"})
-            response = connection.getresponse()
-            statuses.append(response.status)
-            answer = response.read()
-        connection.close()
-        process.terminate()
-        process.stderr.read()
-    stored = (tmp_path / "letters.jsonl").read_bytes()
+    service = start("-m", model, "--feedback-dir", tmp_path, before=limit)
+    answers = [service.post(PATH, {"text": "x" * 100, "label": "noise"}) for _ in range(30)]
+    answers[-1].refused(507, "file too large")
+    statuses = [each.status for each in answers]
     assert set(statuses) == {200, 507}
-    assert b"file too large" in answer
-    assert [json.loads(line)["text"] for line in stored.splitlines()] == [
-        "x" * 100
-    ] * statuses.count(200)
-    assert stored.endswith(b"\n")
+    assert [each["text"] for each in read_rows(path)] == ["x" * 100] * statuses.count(200)
+    assert path.read_bytes().endswith(b"\n")
 
 
 @pytest.mark.exhaustive
-def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path) -> None:
+def test_no_confirmed_feedback_is_lost(
+    start: Start, model: Path, tmp_path: Path, path: Path
+) -> None:
     """Killed at any moment: what was confirmed is in the file, once, and the file holds whole lines
     only.
     """
     confirmed: list[str] = []
     dice = random.Random(3)
-    path = tmp_path / "letters.jsonl"
     for turn in range(5):
         service = start("-m", model, "--feedback-dir", tmp_path)
 
@@ -381,7 +310,7 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
             try:
                 for number in range(100_000):
                     name = f"{turn}.{client}.{number}"
-                    body = [{"text": f"{name} " + "x" * 3000, "label": "noise", "id": name}] * 1
+                    body = [{"text": f"{name} " + "x" * 3000, "label": "noise", "id": name}]
                     connection.request(
                         "POST", PATH, json.dumps(body), {"content-type": "application/json"}
                     )
@@ -407,7 +336,7 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
     assert len(stored) == len(set(stored))
 
 
-def test_a_model_learns(start: Start, nbtext: Any, copied: Path, tmp_path: Path) -> None:
+def test_a_model_learns(start: Start, nbtext: Any, model: Path, tmp_path: Path) -> None:
     """The script of the guide, as it stands there: the service answers by what it has learned, each
     text once.
     """
@@ -435,13 +364,14 @@ def test_a_model_learns(start: Start, nbtext: Any, copied: Path, tmp_path: Path)
         )
         return done.returncode, done.stdout + done.stderr
 
-    before = copied.read_bytes()
+    before = model.read_bytes()
+    copied = tmp_path / "letters.joblib"
+    copied.write_bytes(before)
     expected = tmp_path / "expected.joblib"
     expected.write_bytes(before)
     service = start("-m", copied, "--feedback-dir", folder, "--new-labels")
     assert (learn(), copied.read_bytes()) == ((0, ""), before), "there is nothing to learn"
-    ask = {"text": "xylophone lessons"}
-    assert service.post("/v1/predict", ask).value["known"] == 0
+    assert service.post("/v1/predict", {"text": "xylophone lessons"}).value["known"] == 0
     for _ in range(5):
         service.post(PATH, {"text": "xylophone lessons in the xylophone hall", "label": "music"})
     copied.rename(tmp_path / "away")
@@ -449,7 +379,7 @@ def test_a_model_learns(start: Start, nbtext: Any, copied: Path, tmp_path: Path)
     (tmp_path / "away").rename(copied)
     service.post(PATH, [{"text": "the bins", "label": "trash"}] * 3)
     assert learn() == (0, ""), "also what the last run could not learn"
-    wait_until(lambda: service.post("/v1/predict", ask).value["label"] == "music")
+    wait_until(lambda: service.label_of("xylophone lessons") == "music")
     learned = sorted((folder / "learned").iterdir())
     assert sum(len(path.read_bytes().splitlines()) for path in learned) == 8
     nbtext("update", str(expected), *map(str, learned)).ok()

@@ -158,7 +158,7 @@ def test_no_request_blocks_the_health_check(
     assert wait() < 1, (kind, statuses)
     assert {*statuses} <= {0, 200, 400, 413, 415, 503}
     assert peak_megabytes(service) - base < 700
-    assert service.post("/v1/predict", {"text": "bins"}).value["label"] == "trash"
+    assert service.label_of("bins") == "trash"
 
 
 @given(st.text(alphabet='"\\,[{]a', max_size=60).map(str.encode), st.integers(0, 20))
@@ -183,9 +183,9 @@ def test_many_values(service: Running) -> None:
     """A body is refused; commas in a text are not values."""
     many = b'{"text": "bins", "a": [' + b"0," * 250_000 + b"0]}"
     for path, kind in (("predict", JSON), ("predict", JSONL), ("explain", JSON)):
-        answer = service.post(f"/v1/{path}", many, content_type=kind)
-        assert answer.status == 413
-        assert answer.value["error"].startswith("the JSON has more than 250,000 values; send")
+        service.post(f"/v1/{path}", many, content_type=kind).refused(
+            413, "the JSON has more than 250,000 values; send"
+        )
     commas = json.dumps({"text": "bins" + ',["\\' * 200_000}).encode()
     assert service.post("/v1/predict", commas, content_type=JSON).value["label"] == "trash"
     assert service.post("/v1/predict", commas, content_type=JSONL).lines[0]["label"] == "trash"
@@ -203,7 +203,7 @@ def test_explanations_of_long_texts(service: Running) -> None:
     ):
         assert [each["label"] for each in answer] == ["trash", None]
         assert reason in answer[1]["reason"]
-    assert service.post("/v1/predict", {"text": long}).value["label"] == "trash"
+    assert service.label_of(long) == "trash"
 
 
 def test_explanations_in_parts(service: Running) -> None:
@@ -233,7 +233,7 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
         for _ in range(5):
             used = processor_seconds(service)
             start_time = time.monotonic()
-            assert service.post("/v1/predict", {"text": "bins"}).value["label"] == "trash"
+            assert service.label_of("bins") == "trash"
             assert min(time.monotonic() - start_time, processor_seconds(service) - used) < 2
         answers = [each.result() for each in large]
     assert [(each.status, each.value["error"]) for each in answers] == [

@@ -30,51 +30,57 @@ def replace(path: Path, content: bytes) -> None:
     os.replace(temporary, path)
 
 
-def label_of(service: Running, text: str = "red", model: str = "") -> str:
-    return str(
-        service.post(f"/v1/predict{'?model=' + model if model else ''}", {"text": text}).value[
-            "label"
-        ]
-    )
+def error_of(service: Running) -> Any:
+    """Why the first model could not be loaded again, or None."""
+    return service.get("/v1/models").value["models"][0]["error"]
 
 
-def test_several_models(start: Start, tmp_path: Path, model: Path) -> None:
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A model of red texts."""
+    RED.save(tmp_path / "m.joblib")
+    return tmp_path / "m.joblib"
+
+
+def test_several_models(start: Start, path: Path, model: Path) -> None:
     """Each by its name; the first one without."""
-    RED.save(tmp_path / "red.joblib")
-    service = start("-m", tmp_path / "red.joblib", "-m", f"town.hall={model}")
-    assert label_of(service) == label_of(service, model="red") == "warm"
-    assert label_of(service, "bins", "town.hall") == "trash"
+    service = start("-m", path, "-m", f"town.hall={model}")
+    for query, text, label in (
+        ("", "red", "warm"),
+        ("?model=m", "red", "warm"),
+        ("?model=town.hall", "bins", "trash"),
+    ):
+        answer = service.post(f"/v1/predict{query}", {"text": text})
+        assert answer.value["label"] == label
     found = service.get("/v1/models").value["models"]
-    assert [each["name"] for each in found] == ["red", "town.hall"]
+    assert [each["name"] for each in found] == ["m", "town.hall"]
     assert found[1]["labels"] == ["noise", "parking", "permits", "streets", "taxes", "trash"]
     assert (found[1]["error"], found[1]["fields"]) == (None, ["text"])
     assert found[1]["estimated_accuracy"] > 0.9
 
 
-def test_a_replaced_model(start: Start, tmp_path: Path) -> None:
+def test_a_replaced_model(start: Start, path: Path) -> None:
     """It is loaded; a broken one is not, and everybody can see why the old one still answers."""
-    path = tmp_path / "m.joblib"
-    RED.save(path)
     service = start("-m", path)
     good = path.read_bytes()
     GREEN.save(path)
-    wait_until(lambda: label_of(service) == "grün")
+    wait_until(lambda: service.label_of("red") == "grün")
     for content in (good[:-1], b"", b"no model", good[:100] + b"x" + good[101:]):
         replace(path, content)
-        wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
-        assert label_of(service) == "grün"
+        wait_until(lambda: error_of(service) is not None)
+        assert service.label_of("red") == "grün"
         assert service.get("/readyz").status == 200
         replace(path, good)
-        wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is None)
-        assert label_of(service) == "warm"
+        wait_until(lambda: error_of(service) is None)
+        assert service.label_of("red") == "warm"
         GREEN.save(path)
-        wait_until(lambda: label_of(service) == "grün")
+        wait_until(lambda: service.label_of("red") == "grün")
     path.unlink()
-    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
-    assert "no such file" in service.get("/v1/models").value["models"][0]["error"]
-    assert label_of(service) == "grün"
+    wait_until(lambda: error_of(service) is not None)
+    assert "no such file" in error_of(service)
+    assert service.label_of("red") == "grün"
     replace(path, good)
-    wait_until(lambda: label_of(service) == "warm")
+    wait_until(lambda: service.label_of("red") == "warm")
     metrics = service.get("/metrics").body.decode()
     assert 'nbtext_model_reloads_total{model="m",result="failed"} 5.0' in metrics
     assert service.end() == 0
@@ -83,25 +89,23 @@ def test_a_replaced_model(start: Start, tmp_path: Path) -> None:
     assert str(path) in events[1]["error"]
 
 
-def test_a_file_that_comes_back(start: Start, tmp_path: Path) -> None:
+def test_a_file_that_comes_back(start: Start, tmp_path: Path, path: Path) -> None:
     """The model's error ends when the same file is there again."""
-    path = tmp_path / "m.joblib"
-    RED.save(path)
     service = start("-m", path)
     path.rename(tmp_path / "away")
-    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
+    wait_until(lambda: error_of(service) is not None)
     (tmp_path / "away").rename(path)
-    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is None)
-    assert label_of(service) == "warm"
+    wait_until(lambda: error_of(service) is None)
+    assert service.label_of("red") == "warm"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "link to a device", "link to itself"])
-def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, kind: str) -> None:
+def test_something_else_in_the_place_of_a_model(
+    start: Start, tmp_path: Path, path: Path, kind: str
+) -> None:
     """It is told, the old model goes on answering, and the watch goes on: a model that comes back
     is loaded.
     """
-    path = tmp_path / "m.joblib"
-    RED.save(path)
     service = start("-m", path)
     path.unlink()
     if kind == "fifo":
@@ -113,12 +117,12 @@ def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, ki
             listener.bind(str(path))
     else:
         path.symlink_to("/dev/zero" if kind == "link to a device" else path)
-    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
-    assert label_of(service) == "warm"
+    wait_until(lambda: error_of(service) is not None)
+    assert service.label_of("red") == "warm"
     path.rename(tmp_path / "away")
     GREEN.save(path)
-    wait_until(lambda: label_of(service) == "grün")
-    assert service.get("/v1/models").value["models"][0]["error"] is None
+    wait_until(lambda: service.label_of("red") == "grün")
+    assert error_of(service) is None
     assert service.end() == 0
 
 
@@ -130,13 +134,11 @@ def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, ki
     ],
 )
 def test_what_happens_while_a_model_is_loaded(
-    start: Start, tmp_path: Path, action: str, error: str
+    start: Start, tmp_path: Path, path: Path, action: str, error: str
 ) -> None:
     """A FIFO that takes the place of a new model just before it is opened, or any other error, is
     told, and the watch goes on.
     """
-    path = tmp_path / "m.joblib"
-    RED.save(path)
     before = (
         "import os\n"
         "from nbtext.applications.serve import models\n"
@@ -150,20 +152,20 @@ def test_what_happens_while_a_model_is_loaded(
     )
     service = start("-m", path, before=before)
     GREEN.save(path)
-    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
-    assert error in service.get("/v1/models").value["models"][0]["error"]
-    assert label_of(service) == "warm"
+    wait_until(lambda: error_of(service) is not None)
+    assert error in error_of(service)
+    assert service.label_of("red") == "warm"
     path.rename(tmp_path / "away")
     GREEN.save(path)
-    wait_until(lambda: label_of(service) == "grün")
+    wait_until(lambda: service.label_of("red") == "grün")
     assert service.end() == 0
 
 
 @pytest.mark.exhaustive
-def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path) -> None:
+def test_no_request_fails_while_models_are_replaced(
+    start: Start, tmp_path: Path, path: Path
+) -> None:
     """Requests of all kinds run all the time; each is answered by one model or the other."""
-    path = tmp_path / "m.joblib"
-    RED.save(path)
     service = start("-m", path)
     is_over = threading.Event()
     contents = []
