@@ -73,13 +73,8 @@ def take_rows(indptr: Array, values: Sequence[Array], rows: Array) -> tuple[Inte
 
     values  arrays (n_entries,)
     """
-    bounds = running_sums(indptr[rows + 1] - indptr[rows])
-    taken = [np.empty(bounds[-1], dtype=each.dtype) for each in values]
-    for first in range(0, len(rows), AT_ONCE):
-        _, entries = entries_of(indptr, rows[first : first + AT_ONCE])
-        for own, each in zip(taken, values, strict=True):
-            own[bounds[first] : bounds[first] + len(entries)] = each[entries]
-    return bounds, taken
+    bounds, entries = entries_of(indptr, rows)
+    return bounds, [each[entries] for each in values]
 
 
 def join_columns(
@@ -152,6 +147,7 @@ def entry_positions(
 
 
 entry_positions = choose_version(entry_positions)
+take_rows = choose_version(take_rows)
 
 
 @frozen(eq=False)

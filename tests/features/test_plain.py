@@ -145,6 +145,19 @@ def test_entries_are_found(functions: Any, matrix: NDArray[np.int64], data: st.D
     )
 
 
+@given(matrix=matrices, data=st.data())
+def test_rows_are_taken(functions: Any, matrix: NDArray[np.int64], data: st.DataObject) -> None:
+    """Any rows, in any order, each as often as it is named."""
+    numbers = st.integers(0, len(matrix) - 1) if len(matrix) else st.nothing()
+    rows = np.array(data.draw(st.lists(numbers)), dtype=np.int64)
+    indptr, *values = rows_of(matrix, np.float64)
+    taken_indptr, taken = functions.take_rows(indptr, values, rows)
+    expected_indptr, *expected = rows_of(matrix[rows], np.float64)
+    np.testing.assert_array_equal(taken_indptr, expected_indptr)
+    for one, other in zip(taken, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_rows_that_are_no_part_of_the_entries(functions: Any) -> None:
     """A feature that the class never used is an error, and not a wrong position."""
     indptr = np.array([0, 1])
