@@ -1,12 +1,19 @@
-"""The demo corpus, odd texts beside it, and the options of models of all kinds that can be
-exported.
+"""The demo corpus, odd texts beside it, the options of models of all kinds that can be exported,
+and what exported models answer.
 """
 
+import ctypes
+import json
+import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from nbtext.applications.export.command import export as command
+from nbtext.documents.batch import Batch
+from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[3] / "corpora" / "letters"
@@ -80,3 +87,71 @@ def documents(half: str) -> tuple[list[str], list[str]]:
     return [path.read_text(encoding="utf-8") for path in paths], [
         path.parent.name for path in paths
     ]
+
+
+def predicted(classifier: TextClassifier, texts: list[str]) -> Any:
+    """What `nbtext predict` decides about texts: labels and probabilities."""
+    ids = [str(n) for n in range(len(texts))]
+    return Predictor(classifier.fitted_).predict_batch(Batch(ids, (texts,), [None] * len(texts)))
+
+
+ASK = """
+import {{ {function} }} from "{module}";
+import {{ readFileSync }} from "node:fs";
+const texts = JSON.parse(readFileSync(0));
+console.log(JSON.stringify(texts.map({function})));
+"""
+
+
+def ask_javascript(
+    node: str,
+    classifier: TextClassifier,
+    texts: list[str],
+    folder: Path,
+    function: str = "classify",
+) -> Any:
+    """What a function of the exported JavaScript module returns for each text."""
+    export(classifier, "js", str(folder / "model.mjs"))
+    program = ASK.format(module=folder / "model.mjs", function=function)
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", program],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def check_answers(answers: list[Any], classifier: TextClassifier, probabilities: Any) -> None:
+    """Answers of JavaScript have these probabilities, to 1e-9."""
+    labels = classifier.fitted_.labels
+    found = [[answer["probabilities"][label] for label in labels] for answer in answers]
+    np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
+
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-lm")
+
+
+def build_filter(cc: str, classifier: TextClassifier, folder: Path) -> Path:
+    """The program of a model that is exported to C."""
+    export(classifier, "c", str(folder / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", "-O2", *STRICT], cwd=folder, check=True)
+    return folder / "model"
+
+
+def ask_c(
+    cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path
+) -> tuple[list[int], Any]:
+    """The number of the label of each text (of several labels, how many it has), and all
+    probabilities, from the compiled library `model.so`.
+    """
+    export(classifier, "c", str(folder / "model.c"))
+    library = str(folder / "model.so")
+    options = ("-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", library)
+    subprocess.run([cc, str(folder / "model.c"), *options, *STRICT], check=True)
+    classify = ctypes.CDLL(library).nbtext_classify
+    classify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, np.ctypeslib.ndpointer(np.float64)]
+    probabilities = np.zeros((len(texts), len(classifier.fitted_.labels)))
+    numbers = [classify(text, len(text), probabilities[i]) for i, text in enumerate(texts)]
+    return numbers, probabilities

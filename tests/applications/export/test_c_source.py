@@ -1,6 +1,5 @@
 """A model that is exported to C predicts as the model does, and finds the same words."""
 
-import ctypes
 import os
 import select
 import subprocess
@@ -11,17 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import KINDS, ODD_TEXTS, documents, export
+from demo_models import KINDS, ODD_TEXTS, STRICT, ask_c, build_filter, documents, export, predicted
 
 from nbtext.applications.export.c_source import C_SOURCE
-from nbtext.documents.batch import Batch
 from nbtext.errors import AssumptionWarning, ModelError
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
-from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
 SPOKEN = {name: kind for name, kind in KINDS.items() if "strip_accents" not in kind}
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-lm")
 PERILOUS = "aAbBéÉßſıİΣσςΑΑ \t\xa0\x1c_-'0½²x\u0301\u0307\u0345ʰﬁ漢字\U00010400\U0001d400:\xadΐŉǰΣ."
 VIEWS = ("word:1,2", "char_wb:1,3:binary-l2", "char:2")
 WORDS = """
@@ -38,22 +34,12 @@ int main(void) {
 """
 
 
-def asked(
-    cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path
-) -> tuple[list[int], Any]:
-    """Return the number of the label of each text, and all probabilities, from the compiled
-    program.
-    """
-    export(classifier, "c", str(folder / "model.c"))
-    library = folder / "model.so"
-    sources = [str(folder / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(library)]
-    subprocess.run([cc, *sources, *STRICT], check=True)
-    classify = ctypes.CDLL(str(library)).nbtext_classify
-    classify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, np.ctypeslib.ndpointer(np.float64)]
-    probabilities = np.zeros((len(texts), len(classifier.fitted_.labels)))
-    return [
-        classify(text, len(text), probabilities[i]) for i, text in enumerate(texts)
-    ], probabilities
+TINY = TextClassifier().fit(["one two", "three"], ["a", "b"])
+
+
+def labels_of(classifier: TextClassifier, numbers: list[int]) -> list[tuple[str, ...]]:
+    """The labels of these numbers; a text without a known feature has none."""
+    return [(classifier.fitted_.labels[number],) if number >= 0 else () for number in numbers]
 
 
 @pytest.mark.exhaustive(every=4)
@@ -62,16 +48,9 @@ def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
     """Labels are equal, and probabilities equal to 1e-9; a text without a feature has no label."""
     classifier = TextClassifier(**SPOKEN[kind]).fit(*documents("train"))
     texts = documents("test")[0][:40] + ODD_TEXTS
-    labels, probabilities = asked(cc, classifier, [text.encode() for text in texts], tmp_path)
+    numbers, probabilities = ask_c(cc, classifier, [text.encode() for text in texts], tmp_path)
     np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
-    expected = (
-        Predictor(classifier.fitted_)
-        .predict_batch(Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts)))
-        .labels
-    )
-    assert [
-        (classifier.fitted_.labels[label],) if label >= 0 else () for label in labels
-    ] == expected
+    assert labels_of(classifier, numbers) == predicted(classifier, texts).labels
 
 
 @pytest.mark.exhaustive
@@ -129,27 +108,21 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
     broken = [
         bytes(random.choices(text.encode() + b"ab \xff\xc3\xed\xa0\xf4", k=30)) for text in texts
     ]
-    labels, probabilities = asked(
+    numbers, probabilities = ask_c(
         cc, classifier, [text.encode() for text in texts] + broken, tmp_path
     )
-    read = texts + [text.decode("utf-8", "replace") for text in broken]
-    expected = Predictor(classifier.fitted_).predict_batch(
-        Batch(list(map(str, range(120))), (read,), [None] * 120)
-    )
+    expected = predicted(classifier, texts + [text.decode("utf-8", "replace") for text in broken])
     np.testing.assert_allclose(probabilities, expected.probabilities, rtol=0, atol=1e-9)
-    assert [
-        (classifier.fitted_.labels[label],) if label >= 0 else () for label in labels
-    ] == expected.labels
+    assert labels_of(classifier, numbers) == expected.labels
 
 
 def test_the_filter(cc: str, tmp_path: Path) -> None:
     """The program predicts each line of standard input; the last line may have no line feed."""
     classifier = TextClassifier().fit(*documents("train"))
-    export(classifier, "c", str(tmp_path / "model.c"))
-    subprocess.run([cc, "model.c", "-o", "model", "-O2", *STRICT], cwd=tmp_path, check=True)
+    program = build_filter(cc, classifier, tmp_path)
     texts = ["the bins were not emptied", "", "word " * 50_000, "my neighbour drills all night"]
     done = subprocess.run(
-        [tmp_path / "model"], input="\n".join(texts), text=True, capture_output=True, check=True
+        [program], input="\n".join(texts), text=True, capture_output=True, check=True
     )
     labels, found = zip(*[line.split("\t") for line in done.stdout.splitlines()], strict=True)
     expected = classifier.predict(texts).tolist()
@@ -161,16 +134,14 @@ def test_the_filter(cc: str, tmp_path: Path) -> None:
 def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
     """A label's tabs, line ends and backslashes are spelled as `predict` spells them."""
     classifier = TextClassifier().fit(["one two", "three four"], ["a\tb\rc", "c\\\nd"])
-    export(classifier, "c", str(tmp_path / "model.c"))
-    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     done = subprocess.run(
-        [tmp_path / "model"], input=b"one two\nthree four\n", capture_output=True, check=True
+        [build_filter(cc, classifier, tmp_path)],
+        input=b"one two\nthree four\n",
+        capture_output=True,
+        check=True,
     )
-    assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [
-        rb"a\tb\rc",
-        rb"c\\\nd",
-        b"",
-    ]
+    labels = [line.split(b"\t")[0] for line in done.stdout.split(b"\n")]
+    assert labels == [rb"a\tb\rc", rb"c\\\nd", b""]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
@@ -178,12 +149,11 @@ def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
     """The program reports an error if its output cannot be written, whether it is flushed at the
     end or before.
     """
-    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
-    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    program = build_filter(cc, TINY, tmp_path)
     for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
-                [tmp_path / "model"], input=b"\n" * n_lines, stdout=full, stderr=-1, check=False
+                [program], input=b"\n" * n_lines, stdout=full, stderr=-1, check=False
             )
         assert (done.returncode, b"output failed" in done.stderr) == (1, True), n_lines
 
@@ -191,8 +161,7 @@ def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: bytes) -> None:
     """The program reports a lack of memory, also for a last line without a line feed."""
-    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
-    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    build_filter(cc, TINY, tmp_path)
     limited = ["sh", "-c", "ulimit -v 100000; exec ./model"]
     done = subprocess.run(
         limited, input=b"one " * 1_000_000 + end, cwd=tmp_path, capture_output=True, check=False
@@ -207,7 +176,7 @@ def test_a_stop_word_with_a_nul(cc: str, tmp_path: Path) -> None:
         classifier = TextClassifier(stop_words=("one\0", "two")).fit(
             ["one two", "three"], ["a", "b"]
         )
-    _, found = asked(cc, classifier, [b"one", b"two", b"one\0"], tmp_path)
+    _, found = ask_c(cc, classifier, [b"one", b"two", b"one\0"], tmp_path)
     one, two, other = np.asarray(found).tolist()
     assert one == other != two
     assert two == pytest.approx(classifier.predict_proba([""])[0].tolist())
@@ -222,14 +191,8 @@ def test_a_name_that_c_cannot_hold() -> None:
 
 def test_the_filter_answers_each_line_at_once(cc: str, tmp_path: Path) -> None:
     """A program that waits for the answer before it writes the next line gets it."""
-    classifier = TextClassifier().fit(["one two", "three"], ["a", "b"])
-    export(classifier, "c", str(tmp_path / "model.c"))
-    subprocess.run(
-        [cc, str(tmp_path / "model.c"), *STRICT, "-o", str(tmp_path / "filter")], check=True
-    )
-    with subprocess.Popen(
-        [str(tmp_path / "filter")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    program = build_filter(cc, TINY, tmp_path)
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for text, label in ((b"one\n", b"a"), (b"three\n", b"b"), (b"two\n", b"a")):

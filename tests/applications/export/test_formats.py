@@ -5,7 +5,6 @@ import io
 import json
 import subprocess
 import unicodedata
-from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
@@ -13,21 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import export, exported
+from demo_models import ask_javascript, check_answers, export, exported, predicted
 
 from nbtext.applications.export import exporter
 from nbtext.applications.export.command import EXPORTERS
 from nbtext.applications.export.exporter import check_dense
 from nbtext.applications.export.javascript import javascript
 from nbtext.applications.export.sklearn_pipeline import check_pipeline
-from nbtext.applications.export.table import table
-from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import Predictor
-from nbtext.records import dataclass
+from nbtext.records import frozen
 from nbtext.settings import choices_of, setting
 from nbtext.text_classifier import TextClassifier
 
@@ -36,43 +32,9 @@ PERILOUS = (
     "\U0001f600\U00010400\U0001d400\udfff:\xadΐŉǰ"
 )
 MODELS = ("multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm")
-ASK = """
-import {{ {function} }} from "{module}";
-import {{ readFileSync }} from "node:fs";
-const texts = JSON.parse(readFileSync(0));
-console.log(JSON.stringify(texts.map({function})));
-"""
 
 
-def asked(
-    node: str,
-    classifier: TextClassifier,
-    texts: list[str],
-    folder: Path,
-    function: str = "classify",
-) -> Any:
-    """Return the predictions of the exported JavaScript module for each text."""
-    export(classifier, "js", str(folder / "model.mjs"))
-    return answered(node, folder / "model.mjs", texts, function)
-
-
-def answered(
-    node: str, module: Path, texts: list[str], function: str, cwd: Path | None = None
-) -> Any:
-    """Return what a function of a module returns for each text."""
-    program = ASK.format(module=module, function=function)
-    done = subprocess.run(
-        [node, "--input-type=module", "-e", program],
-        input=json.dumps(texts),
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=cwd,
-    )
-    return json.loads(done.stdout)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MoreFeatureSettings(FeatureSettings):
     """Settings with a field that no exporter knows."""
 
@@ -100,22 +62,10 @@ def test_javascript(
     node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path
 ) -> None:
     """Labels are equal, and probabilities equal to 1e-9, also of a text without a known word."""
-    answers = asked(node, classifier, texts, tmp_path)
+    answers = ask_javascript(node, classifier, texts, tmp_path)
     expected = classifier.predict(texts)
-    probabilities = classifier.predict_proba(texts)
-    found = [
-        [answer["probabilities"][label] for label in classifier.fitted_.labels]
-        for answer in answers
-    ]
-    np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
+    check_answers(answers, classifier, classifier.predict_proba(texts))
     assert [answer["label"] for answer in answers] == list(map(str, expected))
-
-
-def known_texts(classifier: TextClassifier, texts: list[str]) -> list[bool]:
-    """Whether the model knows a feature of each text."""
-    known = set(classifier.fitted_.vocabulary or ())
-    analyzer = Analyzer(classifier.feature_settings)
-    return [not known.isdisjoint(analyzer(text)) for text in texts]
 
 
 def known_to(node: str, characters: list[str]) -> list[str]:
@@ -148,7 +98,7 @@ def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any
         for start in range(0, len(assigned), 500)
     ]
     classifier = TextClassifier(strip_accents=accents).fit(["one two", "three"], ["a", "b"])
-    found = asked(node, classifier, texts, tmp_path, "features")
+    found = ask_javascript(node, classifier, texts, tmp_path, "features")
     analyzer = Analyzer(classifier.feature_settings)
     for text, words in zip(texts, found, strict=True):
         assert words == analyzer(text)
@@ -186,15 +136,9 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
     classifier = TextClassifier(**options).fit(
         texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)]
     )
-    answers = asked(node, classifier, texts, tmp_path)
-    expected = Predictor(classifier.fitted_).predict_batch(
-        Batch([str(n) for n in range(60)], (texts,), [None] * 60)
-    )
-    found = [
-        [answer["probabilities"][label] for label in classifier.fitted_.labels]
-        for answer in answers
-    ]
-    np.testing.assert_allclose(found, expected.probabilities, rtol=0, atol=1e-9)
+    answers = ask_javascript(node, classifier, texts, tmp_path)
+    expected = predicted(classifier, texts)
+    check_answers(answers, classifier, expected.probabilities)
     assert [
         () if answer["label"] is None else (answer["label"],) for answer in answers
     ] == expected.labels
@@ -205,7 +149,9 @@ def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
     texts = ["__proto__ constructor", "toString 42 </script>"]
     labels = ["__proto__", "</script>"]
     classifier = TextClassifier(model="multinomial").fit(texts * 3, labels * 3)
-    assert [answer["label"] for answer in asked(node, classifier, texts, tmp_path)] == labels
+    assert [
+        answer["label"] for answer in ask_javascript(node, classifier, texts, tmp_path)
+    ] == labels
     assert b"</script" not in b"".join(javascript(classifier.fitted_)).partition(b"\n")[0]
 
 
@@ -288,14 +234,6 @@ def test_what_a_format_cannot_hold(
         export(classifier, form, str(target))
     assert caught.value.hint
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.exhaustive(every=4)
-def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
-    """Exports of equal models have equal bytes in each format."""
-    forms: list[Callable[[FittedModel], Any]] = [table, javascript]
-    for form in forms:
-        assert b"".join(form(classifier.fitted_)) == b"".join(form(classifier.fitted_))
 
 
 def test_a_model_may_have_as_many_weights_as_a_format_can_hold(

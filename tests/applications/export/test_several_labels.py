@@ -3,7 +3,6 @@ nbtext.
 """
 
 import ctypes
-import json
 import subprocess
 from pathlib import Path
 from random import Random
@@ -11,15 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import ODD_TEXTS, documents, export
+from demo_models import ODD_TEXTS, ask_c, ask_javascript, build_filter, check_answers, documents
 
 from nbtext.text_classifier import TextClassifier
 
-ASK = """
-import { classify } from "./model.mjs";
-import { readFileSync } from "node:fs";
-console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(classify)));
-"""
 KINDS: dict[str, dict[str, Any]] = {
     "default": {},
     "binary pairs": {"tf": "binary", "ngrams": (1, 2), "min_df": 2},
@@ -77,17 +71,6 @@ def check(
         assert labels[row] == predicted[row]
 
 
-def ask_javascript(
-    node: str, classifier: TextClassifier, texts: list[str], folder: Path
-) -> list[dict[str, Any]]:
-    export(classifier, "js", str(folder / "model.mjs"))
-    command = [node, "--input-type=module", "-e", ASK]
-    done = subprocess.run(
-        command, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=folder
-    )
-    return list(json.loads(done.stdout))
-
-
 @pytest.mark.exhaustive(every=2)
 def test_javascript(node: str, classifier: TextClassifier, tmp_path: Path) -> None:
     texts = [*joined("test")[0][:30], *ODD_TEXTS, *random_texts(60)]
@@ -98,46 +81,21 @@ def test_javascript(node: str, classifier: TextClassifier, tmp_path: Path) -> No
     assert {len(answer["labels"]) for answer in answers} >= {0, 1, 2}
 
 
-STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
-
-
 @pytest.mark.exhaustive(every=2)
 def test_c(cc: str, classifier: TextClassifier, tmp_path: Path) -> None:
     """The function, and the program, whose output is that of `nbtext predict` with all digits."""
     model = classifier.fitted_
-    export(classifier, "c", str(tmp_path / "model.c"))
-    shared = [
-        str(tmp_path / "model.c"),
-        "-DNBTEXT_NO_MAIN",
-        "-shared",
-        "-fPIC",
-        "-o",
-        str(tmp_path / "model.so"),
-    ]
-    subprocess.run([cc, *STRICT, *shared, "-lm"], check=True)
-    library = ctypes.CDLL(str(tmp_path / "model.so"))
-    library.nbtext_classify.argtypes = [
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        np.ctypeslib.ndpointer(np.float64),
-    ]
     texts = [*joined("test")[0][:30], *ODD_TEXTS, *random_texts(60)]
-    probabilities = np.zeros((len(texts), len(model.labels)))
-    numbers = [
-        library.nbtext_classify(t.encode(), len(t.encode()), probabilities[i])
-        for i, t in enumerate(texts)
-    ]
-    library.nbtext_thresholds.restype = ctypes.POINTER(ctypes.c_double)
-    assert library.nbtext_thresholds()[: len(model.labels)] == model.task.fit.thresholds.tolist()
-    subprocess.run(
-        [cc, *STRICT, str(tmp_path / "model.c"), "-o", str(tmp_path / "classify"), "-lm"],
-        check=True,
-    )
+    numbers, probabilities = ask_c(cc, classifier, [text.encode() for text in texts], tmp_path)
+    thresholds = ctypes.CDLL(str(tmp_path / "model.so")).nbtext_thresholds
+    thresholds.restype = ctypes.POINTER(ctypes.c_double)
+    assert thresholds()[: len(model.labels)] == model.task.fit.thresholds.tolist()
+    program = build_filter(cc, classifier, tmp_path)
     lines = "".join(text.replace("\n", " ").replace("\r", " ") + "\n" for text in texts)
     printed = subprocess.run(
-        [tmp_path / "classify"], input=lines.encode(), capture_output=True, check=True
+        [program], input=lines, text=True, encoding="utf-8", capture_output=True, check=True
     ).stdout
-    rows = [line.split("\t") for line in printed.decode().splitlines()]
+    rows = [line.split("\t") for line in printed.splitlines()]
     labels = [row[0].split("|") if row[0] else [] for row in rows]
     check(classifier, texts, labels, probabilities)
     assert [max(0, number) for number in numbers] == [len(each) for each in labels]
@@ -157,6 +115,4 @@ def test_one_label(node: str, tmp_path: Path) -> None:
     )
     texts = ["red", "sky", "apple pear", "nothing known", ""]
     answers = ask_javascript(node, classifier, texts, tmp_path)
-    np.testing.assert_allclose(
-        [[each["probabilities"]["fruit"]] for each in answers], classifier.predict_proba(texts)
-    )
+    check_answers(answers, classifier, classifier.predict_proba(texts))

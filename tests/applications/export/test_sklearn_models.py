@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -63,31 +62,25 @@ def test_commands_give_the_answers_of_the_pipeline(
     """
     name, pipeline = saved
 
-    def run(*arguments: str) -> str:
-        result = nbtext(*arguments)
-        assert (result.status, result.err) == (0, ""), arguments
-        return str(result.out)
+    def run(command: str) -> Any:
+        result = nbtext(command).ok()
+        assert result.err == "", command
+        return result
 
-    records = [
-        json.loads(line)
-        for line in run("predict", "t.jsonl", "-m", "m.joblib", "--to", "jsonl").splitlines()
-    ]
+    records = run("predict t.jsonl -m m.joblib --to jsonl").records
     expected = pipeline.predict_proba(QUESTIONS)
     found = [[record["scores"][label] for label in pipeline.classes_] for record in records]
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    answers = pipeline.predict(QUESTIONS).tolist()
-    assert [record["label"] for record in records] == answers
-    report = json.loads(run("evaluate", "t.jsonl", "-m", "m.joblib", "--to", "json", "-q"))
+    assert [record["label"] for record in records] == pipeline.predict(QUESTIONS).tolist()
+    report = run("evaluate t.jsonl -m m.joblib --to json -q").json
     assert (report["accuracy"], report["unanswered"]) == (1, 0)
-    assert len(run("explain", "t.jsonl", "-m", "m.joblib", "--to", "jsonl").splitlines()) == len(
-        QUESTIONS
-    )
-    inspected = json.loads(run("inspect", "m.joblib", "--to", "json"))
-    assert inspected["documents"] == len(TEXTS)
-    run("diff", "m.joblib", "m.joblib")
-    run("compare", "m.joblib", "m.joblib", "--test", "t.jsonl", "-q")
+    explained = run("explain t.jsonl -m m.joblib --to jsonl").records
+    assert len(explained) == len(QUESTIONS)
+    assert run("inspect m.joblib --to json").json["documents"] == len(TEXTS)
+    run("diff m.joblib m.joblib")
+    run("compare m.joblib m.joblib --test t.jsonl -q")
     for form in ("js", "csv", *(() if name == "characters" else ("c",))):
-        run("export", "m.joblib", "--to", form, "-o", f"out.{form}")
+        run(f"export m.joblib --to {form} -o out.{form}")
     rows = list(csv.reader(io.StringIO((tmp_path / "out.csv").read_text())))
     assert {row[1] for row in rows if row[0] == "weight"} == set(
         pipeline[0].get_feature_names_out()
@@ -102,25 +95,19 @@ def test_what_changes_counts_needs_documents_of_each_word(
     line.
     """
     name, pipeline = saved
-    for command in (
-        ("update", "m.joblib", "t.jsonl", "-o", "updated"),
-        ("merge", "m.joblib", "m.joblib", "-o", "merged"),
-        ("calibrate", "m.joblib", "t.jsonl", "-o", "calibrated"),
-        ("train", "m.joblib", "--model", "bernoulli", "-o", "refitted"),
+    lacks_words = "how many documents contain a word"
+    for command, output, message in (
+        ("update m.joblib t.jsonl", "updated", lacks_words),
+        ("merge m.joblib m.joblib", "merged", lacks_words),
+        ("calibrate m.joblib t.jsonl", "calibrated", lacks_words),
+        ("train m.joblib --model bernoulli", "refitted", "lacks the document frequencies"),
     ):
-        result = nbtext(*command)
+        result = nbtext(f"{command} -o {output}")
         if name in ARE_COUNTED:
-            assert result.status == 0, result.err
-            assert (tmp_path / command[-1]).exists()
+            result.ok()
         else:
-            assert (result.status, result.err.count("\n")) == (1, 1)
-            is_refit = command[0] == "train"
-            assert (
-                "lacks the document frequencies"
-                if is_refit
-                else "how many documents contain a word"
-            ) in result.err
-            assert not (tmp_path / command[-1]).exists()
+            result.refused(1, message)
+        assert (tmp_path / output).exists() == (name in ARE_COUNTED)
     if name not in ARE_COUNTED:
         return
     # the sums of counts are those of fitting to all documents
@@ -129,6 +116,6 @@ def test_what_changes_counts_needs_documents_of_each_word(
         **{f"{again.steps[0][0]}__vocabulary": pipeline[0].get_feature_names_out().tolist()}
     )
     again.fit([*TEXTS, *QUESTIONS], [*LABELS, *pipeline.predict(QUESTIONS).tolist()])
-    updated = nbtext("predict t.jsonl -m updated --to jsonl").out.splitlines()
-    found = [[json.loads(line)["scores"][label] for label in pipeline.classes_] for line in updated]
+    updated = nbtext("predict t.jsonl -m updated --to jsonl").records
+    found = [[each["scores"][label] for label in pipeline.classes_] for each in updated]
     np.testing.assert_allclose(found, again.predict_proba(QUESTIONS), atol=1e-6)

@@ -3,11 +3,10 @@ text.
 """
 
 import base64
-import csv
-import io
 import json
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ from words_of_labels import COMMON, WORDS
 from nbtext.applications.review.findings import Judgment, find_confused
 from nbtext.applications.review.label_noise import LabelNoise
 
+Rows = list[dict[str, Any]]
+Review = Callable[..., Any]  # see conftest.py
 FLIPPED = (10, 21, 32)  # documents with another label
 
 
@@ -30,7 +31,7 @@ def sentence(chance: random.Random, label: str) -> str:
 
 
 @pytest.fixture
-def rows() -> list[dict[str, Any]]:
+def rows() -> Rows:
     """200 documents of two labels, without any duplicate."""
     chance = random.Random(1)
     labels = [("fruit", "tools")[n % 2] for n in range(200)]
@@ -40,28 +41,22 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-def review(nbtext: Any, folder: Path, *options: str) -> list[dict[str, Any]]:
-    return nbtext("review", "x.jsonl", *options, "--to", "jsonl", cwd=folder).ok().records
-
-
-def of_kind(records: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [record for record in records if record["finding"] == kind]
+def of_kind(result: Any, kind: str) -> Rows:
+    return [record for record in result.records if record["finding"] == kind]
 
 
 def ids(record: dict[str, Any]) -> list[str]:
     return [document["id"] for document in record["documents"]]
 
 
-def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_label_errors(review: Review, rows: Rows) -> None:
     """Flipped labels are found, with the likely label, the file and the line; the rate is
     estimated.
     """
     for n in FLIPPED:
         rows[n]["label"] = {"fruit": "tools", "tools": "fruit"}[rows[n]["label"]]
-    write_rows(tmp_path / "x.jsonl", rows)
-    result = nbtext("review x.jsonl --to jsonl")
-    records = result.records
-    errors = of_kind(records, "label_error")
+    result = review(rows)
+    errors = of_kind(result, "label_error")
     assert {record["documents"][0]["id"] for record in errors} == {f"d{n}" for n in FLIPPED}
     (record,) = (each for each in errors if ids(each) == ["d21"])
     assert record["documents"] == [{"id": "d21", "file": "x.jsonl", "line": 22, "label": "fruit"}]
@@ -71,7 +66,7 @@ def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -
     assert "estimated share of wrong labels: 1." in result.err
 
 
-def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) -> None:
+def test_a_label_that_is_often_given_for_another(review: Review) -> None:
     """The summary names the pair of labels, the number of documents and their share of the given
     label.
     """
@@ -83,8 +78,7 @@ def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) ->
         weights = [6 if word.startswith(labels[n % 3]) else 1 for word in words]
         text = " ".join(chance.choices(words, weights, k=chance.randint(3, 60)))
         rows.append({"text": text, "label": "bio" if n % 3 == 0 and n < 180 else labels[n % 3]})
-    write_rows(tmp_path / "x.jsonl", rows)
-    summary = nbtext("review x.jsonl").err
+    summary = review(rows).err
     found = re.search(
         r"^bio is often really art: about (\d+) documents, ([\d.]+)% of bio$", summary, re.MULTILINE
     )
@@ -94,7 +88,7 @@ def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) ->
     assert summary.count("is often really") == 1
 
 
-def test_a_label_error_is_another_label(nbtext: Any, tmp_path: Path) -> None:
+def test_a_label_error_is_another_label(review: Review) -> None:
     """A given label can be the most probable one and still be wrong by more than one half, if there
     are three.
     """
@@ -112,8 +106,7 @@ def test_a_label_error_is_another_label(nbtext: Any, tmp_path: Path) -> None:
                 "label": given,
             }
         )
-    write_rows(tmp_path / "x.jsonl", rows)
-    errors = of_kind(review(nbtext, tmp_path), "label_error")
+    errors = of_kind(review(rows), "label_error")
     assert len(errors) > 10
     for each in errors:
         assert each["label"] == rows[int(ids(each)[0])]["label"]
@@ -151,19 +144,15 @@ def test_confused_labels_are_two_documents_and_two_percent(
     ] * is_reported
 
 
-def test_near_duplicates_have_the_lowest_similarity_of_their_group(
-    nbtext: Any, tmp_path: Path
-) -> None:
+def test_near_duplicates_have_the_lowest_similarity_of_their_group(review: Review) -> None:
     """Of 20, 19 and 17 common words, the pairs have the similarities 0.95, 0.85 and 0.89."""
     words = [f"word{n}" for n in range(20)]
-    write_rows(
-        tmp_path / "x.jsonl", [{"text": " ".join(words[n:]), "label": "a"} for n in (0, 1, 3)]
-    )
-    (found,) = of_kind(review(nbtext, tmp_path), "near_duplicate")
+    rows = [{"text": " ".join(words[n:]), "label": "a"} for n in (0, 1, 3)]
+    (found,) = of_kind(review(rows), "near_duplicate")
     assert (len(ids(found)), found["certainty"]) == (3, 0.85)
 
 
-def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_duplicates(review: Review, rows: Rows) -> None:
     """Copies are one record for each content; with different labels they conflict; similar texts
     are near.
     """
@@ -172,8 +161,7 @@ def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> 
     rows.append(
         rows[5] | {"id": "near", "text": rows[5]["text"].replace("number5", "number5 please")}
     )
-    write_rows(tmp_path / "x.jsonl", rows)
-    records = review(nbtext, tmp_path)
+    records = review(rows)
     (copies,) = of_kind(records, "duplicate")
     assert (ids(copies), copies["certainty"]) == (["d0", "copy"], 1.0)
     (conflict,) = of_kind(records, "conflicting_duplicates")
@@ -186,7 +174,7 @@ def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> 
     assert 0.8 <= near["certainty"] < 1
 
 
-def test_leaks(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_leaks(review: Review, rows: Rows, tmp_path: Path) -> None:
     """Documents that are also in --against, equal or nearly so; those of the other source are
     marked.
     """
@@ -195,9 +183,8 @@ def test_leaks(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
         rows[9] | {"id": "close", "text": rows[9]["text"] + " thanks"},
         {"id": "more", "text": "nothing of the kind at all"},
     ]
-    write_rows(tmp_path / "x.jsonl", rows)
     write_rows(tmp_path / "y.jsonl", other)
-    leaks = of_kind(review(nbtext, tmp_path, "--against", "y.jsonl"), "leak")
+    leaks = of_kind(review(rows, "--against y.jsonl"), "leak")
     assert [ids(record) for record in leaks] == [["d7", "same"], ["d9", "close"]]
     assert leaks[0]["documents"][1] == {
         "id": "same",
@@ -207,62 +194,47 @@ def test_leaks(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
         "against": True,
     }
     assert leaks[0]["certainty"] == 1.0 > leaks[1]["certainty"] >= 0.8
-    assert of_kind(review(nbtext, tmp_path), "leak") == []
+    assert of_kind(review(rows), "leak") == []
 
 
-def test_documents_that_are_not_text(
-    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_documents_that_are_not_text(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     """Empty documents, encoded data, and lines that cannot be read."""
     data = base64.encodebytes(random.Random(1).randbytes(2000)).decode()
-    rows += [
-        {"id": "empty", "text": "", "label": "fruit"},
-        {"id": "data", "text": data, "label": "fruit"},
-    ]
+    rows += [{"text": "", "label": "fruit"}, {"text": data, "label": "fruit"}]
     write_rows(tmp_path / "x.jsonl", rows)
     with (tmp_path / "x.jsonl").open("a") as file:
         file.write("{broken\n")
-    found = of_kind(review(nbtext, tmp_path), "not_text")
+    found = of_kind(nbtext("review x.jsonl --to jsonl").ok(), "not_text")
     reasons = {record["documents"][0]["line"]: record["reason"] for record in found}
-    assert reasons[201] == "empty"
-    assert reasons[202] == "encoded data"
+    assert (reasons[201], reasons[202]) == ("empty", "encoded data")
     assert "JSON" in reasons[203]
 
 
-def test_outliers(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_outliers(review: Review, rows: Rows) -> None:
     """A document of foreign words is an outlier."""
-    rows.append(
-        {
-            "id": "foreign",
-            "text": " ".join(f"fremd{n} wort{n}" for n in range(20)),
-            "label": "fruit",
-        }
-    )
-    write_rows(tmp_path / "x.jsonl", rows)
-    found = of_kind(review(nbtext, tmp_path), "outlier")
+    text = " ".join(f"fremd{n} wort{n}" for n in range(20))
+    rows.append({"id": "foreign", "text": text, "label": "fruit"})
+    found = of_kind(review(rows), "outlier")
     assert ids(found[0]) == ["foreign"]
     assert found[0]["certainty"] > 0.99
 
 
-def test_most_certain_first_and_only_some_kinds(
-    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_most_certain_first_and_only_some_kinds(review: Review, rows: Rows, tmp_path: Path) -> None:
     """Records descend by certainty; --only selects kinds; the source is not changed."""
     rows.append(rows[0] | {"id": "copy"})
     rows[10]["label"] = "tools"
-    write_rows(tmp_path / "x.jsonl", rows)
+    records = review(rows).records
     before = (tmp_path / "x.jsonl").read_bytes()
-    records = review(nbtext, tmp_path)
     certainties = [record["certainty"] for record in records]
     assert certainties == sorted(certainties, reverse=True)
-    only = review(nbtext, tmp_path, "--only", "duplicate", "--only", "label_error")
+    only = review(rows, "--only duplicate --only label_error").records
     assert only == [
         record for record in records if record["finding"] in ("duplicate", "label_error")
     ]
     assert (tmp_path / "x.jsonl").read_bytes() == before
 
 
-def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_formats(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     """TSV has a line for each finding; CSV has a header; the table names places, without control
     characters.
     """
@@ -274,7 +246,7 @@ def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> Non
     assert "x.jsonl:1" in table
     assert "x.jsonl:201" in table
     assert "\x1b" not in table
-    (header, row) = csv.reader(io.StringIO(nbtext("review x.jsonl --only duplicate --to csv").out))
+    (header, row) = nbtext("review x.jsonl --only duplicate --to csv").rows
     assert header == ["finding", "certainty", "label", "likely_label", "ids", "places", "reason"]
     assert row[5] == "x.jsonl:1,x.jsonl:201"
 
@@ -287,21 +259,19 @@ def test_threads_change_nothing(nbtext: Any, letters: Path) -> None:
     assert nbtext("review", *source, "-j", "2", NBTEXT_KERNEL="off").out == one.out
 
 
-def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_without_labels(review: Review, rows: Rows) -> None:
     """Documents without labels are searched for duplicates; the message says that no label was
     judged.
     """
-    unlabeled = [
-        {"id": row["id"], "text": row["text"]} for row in [*rows, rows[4] | {"id": "copy"}]
-    ]
-    write_rows(tmp_path / "x.jsonl", unlabeled)
-    result = nbtext("review x.jsonl --only duplicate --to jsonl").ok()
+    rows.append(rows[4] | {"id": "copy"})
+    unlabeled = [{"id": row["id"], "text": row["text"]} for row in rows]
+    result = review(unlabeled, "--only duplicate")
     (record,) = result.records
     assert [document["label"] for document in record["documents"]] == [None, None]
     assert "no label was judged" in result.err
 
 
-def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]]) -> None:
+def test_reads_standard_input(nbtext: Any, rows: Rows) -> None:
     """A stream has places, too."""
     lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0] | {"id": "copy"}])
     result = nbtext(
@@ -312,9 +282,7 @@ def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]]) -> None:
     assert [document["line"] for document in record["documents"]] == [1, 201]
 
 
-def test_the_page_needs_the_texts_twice(
-    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_the_page_needs_the_texts_twice(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     """--report writes a page of the findings; standard input cannot be read again for it."""
     write_rows(tmp_path / "x.jsonl", [*rows, rows[0] | {"id": "copy"}])
     nbtext("review x.jsonl --report p.html --to jsonl").ok()
@@ -337,9 +305,7 @@ def test_no_documents(nbtext: Any, content: bytes, tmp_path: Path) -> None:
         assert not (tmp_path / "found.jsonl").exists()
 
 
-def test_a_file_whose_name_ends_like_a_line(
-    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_file_whose_name_ends_like_a_line(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     """A file of a directory is a whole document, whatever its name is; `--apply` finds it again."""
     for row in [*rows[:20], rows[2] | {"id": "call 10:30"}]:
         folder = tmp_path / "x" / row["label"]

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from made_files import read_rows, write_rows
 
 from nbtext.applications.review.findings import Finding, Review, ReviewedDocument
 from nbtext.applications.review.review_page import shown_findings
-from nbtext.cli.main import cli
 
 Visited = Callable[..., Any]
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
@@ -41,24 +39,25 @@ def documents() -> list[dict[str, Any]]:
     return [*rows, rows[3] | {"id": "copy"}, {"id": "empty", "label": "fruit", "text": ""}]
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page whose texts, ids and labels want to run something."""
-    folder = tmp_path_factory.mktemp("review")
-    source = folder / "x.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in documents()), encoding="utf-8")
-    arguments = [
-        "review",
-        str(source),
-        "--report",
-        str(folder / "page.html"),
-        "-o",
-        str(folder / "found.jsonl"),
-        "-q",
-    ]
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+def write_page(nbtext: Any, folder: Path, rows: list[dict[str, Any]]) -> Path:
+    """The page of a review of rows."""
+    write_rows(folder / "x.jsonl", rows)
+    nbtext("review x.jsonl --report page.html -o found.jsonl -q", cwd=folder).ok()
     return folder / "page.html"
+
+
+@pytest.fixture(scope="module")
+def page(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page whose texts, ids and labels want to run something."""
+    return write_page(nbtext, tmp_path_factory.mktemp("review"), documents())
+
+
+def correct(nbtext: Any, page: Path, folder: Path) -> dict[str, Any]:
+    """The labels of the documents by their ids, after the decisions that were downloaded."""
+    decisions = str(folder / "decisions.jsonl")
+    done = nbtext("review", "x.jsonl", "--apply", decisions, "-q", cwd=page.parent).ok()
+    rows = map(json.loads, done.out.strip().split("\n"))
+    return {row["id"]: row["label"] for row in rows}
 
 
 def decisions_of(shown: Any, folder: Path) -> list[dict[str, Any]]:
@@ -100,7 +99,9 @@ def test_words_speak_for_the_labels(visit: Visited, page: Path) -> None:
     assert set(marked) & set(WORDS["fruit"].split())
 
 
-def test_decisions_are_downloaded_and_applied(visit: Visited, page: Path, tmp_path: Path) -> None:
+def test_decisions_are_downloaded_and_applied(
+    visit: Visited, nbtext: Any, page: Path, tmp_path: Path
+) -> None:
     """Buttons and the list of labels decide; what is downloaded is what --apply reads."""
     shown = visit(page)
     assert decisions_of(shown, tmp_path) == []
@@ -110,30 +111,20 @@ def test_decisions_are_downloaded_and_applied(visit: Visited, page: Path, tmp_pa
     ).click()
     shown.page.locator("[data-kind=not_text] select.other").select_option(HOSTILE)
     assert "3 of" in shown.page.locator("#progress").inner_text()
-    file = str(page.parent / "x.jsonl")
     expected = [
-        {"id": f"8/{HOSTILE}", "file": file, "line": 9, "decision": "relabel", "label": "fruit"},
-        {"id": "copy", "file": file, "line": 121, "decision": "remove"},
-        {"id": "empty", "file": file, "line": 122, "decision": "relabel", "label": HOSTILE},
+        {
+            "id": f"8/{HOSTILE}",
+            "file": "x.jsonl",
+            "line": 9,
+            "decision": "relabel",
+            "label": "fruit",
+        },
+        {"id": "copy", "file": "x.jsonl", "line": 121, "decision": "remove"},
+        {"id": "empty", "file": "x.jsonl", "line": 122, "decision": "relabel", "label": HOSTILE},
     ]
     found = decisions_of(shown, tmp_path)
     assert sorted(found, key=lambda each: each["line"]) == expected
-    output = tmp_path / "clean.jsonl"
-    arguments = [
-        "review",
-        file,
-        "--apply",
-        str(tmp_path / "decisions.jsonl"),
-        "-o",
-        str(output),
-        "-q",
-    ]
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    cleaned = {
-        row["id"]: row["label"]
-        for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
-    }
+    cleaned = correct(nbtext, page, tmp_path)
     assert len(cleaned) == 121
     assert (cleaned[f"8/{HOSTILE}"], cleaned["empty"]) == ("fruit", HOSTILE)
 
@@ -169,11 +160,10 @@ def test_filters(visit: Visited, page: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pairs(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of documents with several labels: one lacks a label, one has one label too many, one
     has both errors.
     """
-    folder = tmp_path_factory.mktemp("pairs")
     chance = random.Random(1)
     words = WORDS | {"sea": "wave salt boat harbor sail tide anchor shore"}
     sets = [
@@ -197,31 +187,21 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.append({"id": f"d{n}", "label": list(labels), "text": text})
     for n, wrong in ((4, ["fruit"]), (5, ["fruit", "sea", HOSTILE]), (13, ["fruit", HOSTILE])):
         rows[n]["label"] = wrong
-    write_rows(folder / "x.jsonl", rows)
-    arguments = [
-        "review",
-        str(folder / "x.jsonl"),
-        "--report",
-        str(folder / "page.html"),
-        "-o",
-        str(folder / "f.jsonl"),
-    ]
-    result = CliRunner().invoke(cli, [*arguments, "-q"], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return folder / "page.html"
+    return write_page(nbtext, tmp_path_factory.mktemp("pairs"), rows)
 
 
-def test_labels_are_added_and_removed(visit: Visited, pairs: Path, tmp_path: Path) -> None:
+def test_labels_are_added_and_removed(
+    visit: Visited, nbtext: Any, pairs: Path, tmp_path: Path
+) -> None:
     """Each finding changes one label; two findings about a document add up, and a second click
     takes one back.
     """
     shown = visit(pairs)
     assert shown.axe() == []
-    file = str(pairs.parent / "x.jsonl")
     headings = shown.page.locator("[data-kind=label_error] h3").all_inner_texts()
     assert sum(": add " in each for each in headings) == 2
     assert sum(": remove " in each for each in headings) == 2
-    marked = shown.page.locator("[data-kind=label_error]", has_text=f"{file}:5").locator(
+    marked = shown.page.locator("[data-kind=label_error]", has_text="x.jsonl:5").locator(
         ".text mark.for3"
     )
     assert set(marked.all_inner_texts()) & set(WORDS[HOSTILE].split())
@@ -233,7 +213,7 @@ def test_labels_are_added_and_removed(visit: Visited, pairs: Path, tmp_path: Pat
         "d5": ["fruit", "sea"],
         "d13": sorted(["sea", HOSTILE]),
     }
-    card = shown.page.locator("[data-kind=label_error]", has_text=f"{file}:14").first
+    card = shown.page.locator("[data-kind=label_error]", has_text="x.jsonl:14").first
     card.locator("[data-decision=relabel]").click()
     assert len({each["id"]: each for each in decisions_of(shown, tmp_path)}["d13"]["label"]) in (
         1,
@@ -244,22 +224,8 @@ def test_labels_are_added_and_removed(visit: Visited, pairs: Path, tmp_path: Pat
     (changed,) = (each for each in decisions_of(shown, tmp_path) if each["id"] == "d13")
     assert sorted(changed["label"]) == sorted(["fruit", "sea", HOSTILE])
     card.locator("select.other").select_option("fruit")
-    output = tmp_path / "clean.jsonl"
-    arguments = [
-        "review",
-        file,
-        "--apply",
-        str(tmp_path / "decisions.jsonl"),
-        "-o",
-        str(output),
-        "-q",
-    ]
     decisions_of(shown, tmp_path)
-    assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
-    cleaned = {
-        row["id"]: row["label"]
-        for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
-    }
+    cleaned = correct(nbtext, pairs, tmp_path)
     assert {name: sorted(cleaned[name]) for name in made} == {
         name: sorted(labels) for name, labels in made.items()
     }
@@ -273,27 +239,14 @@ def test_the_page_shows_the_first_500_findings() -> None:
     assert shown_findings(Review(501, 0, None, (), findings)) == findings[:500]
 
 
-def test_findings_of_a_label_with_a_comma(visit: Visited, tmp_path: Path) -> None:
+def test_findings_of_a_label_with_a_comma(visit: Visited, nbtext: Any, tmp_path: Path) -> None:
     """Labels are compared as a whole, so the findings of `Books, Music` can be chosen."""
     labels = ("Books, Music", "two  spaces")
     rows = [
         {"id": str(n), "label": labels[n % 2], "text": f"the same words of {labels[n % 2]}"}
         for n in range(4)
     ]
-    source = tmp_path / "x.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    arguments = [
-        "review",
-        str(source),
-        "--report",
-        str(tmp_path / "page.html"),
-        "-o",
-        str(tmp_path / "found"),
-        "-q",
-    ]
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    shown = visit(tmp_path / "page.html")
+    shown = visit(write_page(nbtext, tmp_path, rows))
     for label in labels:
         shown.page.select_option("#of-label", value=label)
         places = shown.page.locator(".finding:visible .reviewed h4").all_inner_texts()

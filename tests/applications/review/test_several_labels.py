@@ -2,14 +2,17 @@
 corrections.
 """
 
-import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import write_rows
+from made_files import read_rows, write_rows
 from words_of_labels import COMMON, WORDS
+
+Rows = list[dict[str, Any]]
+Review = Callable[..., Any]  # see conftest.py
 
 
 def text_of(chance: random.Random, labels: list[str]) -> str:
@@ -18,7 +21,7 @@ def text_of(chance: random.Random, labels: list[str]) -> str:
 
 
 @pytest.fixture
-def rows() -> list[dict[str, Any]]:
+def rows() -> Rows:
     """Documents with two labels, one or none. Of 4, 13 and 15 a label is missing; 5, 13 and 20 have
     a wrong one.
     """
@@ -53,20 +56,12 @@ WRONG = {
 }
 
 
-def review(nbtext: Any, *arguments: str, cwd: Path) -> tuple[list[dict[str, Any]], str]:
-    """The records of a review, and its summary."""
-    result = nbtext("review", *arguments, "--to", "jsonl", cwd=cwd).ok()
-    return result.records, result.err
-
-
-def test_labels_to_add_and_to_remove(
-    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_labels_to_add_and_to_remove(nbtext: Any, review: Review, rows: Rows) -> None:
     """One finding for each pair of a document and a label, most certain first; the summary
     estimates their number.
     """
-    write_rows(tmp_path / "x.jsonl", rows)
-    found, summary = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
+    result = review(rows, "--only label_error")
+    found = result.records
     pairs = [
         (each["documents"][0]["id"], each.get("label"), each.get("likely_label")) for each in found
     ]
@@ -76,24 +71,21 @@ def test_labels_to_add_and_to_remove(
     assert certainties == sorted(certainties, reverse=True)
     assert min(certainties) > 0.5
     assert found[0]["documents"][0]["line"] == int(found[0]["documents"][0]["id"][1:]) + 1
-    assert "documents lack about" in summary
+    assert "documents lack about" in result.err
     table = nbtext("review x.jsonl --to table -q").out
     assert "remove fruit" in table
     assert "add tools" in table
 
 
-def test_clean_documents_have_no_label_error(
-    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_clean_documents_have_no_label_error(review: Review, rows: Rows) -> None:
     clean = [row for n, row in enumerate(rows) if n not in (4, 5, 13, 15, 20)]
-    write_rows(tmp_path / "x.jsonl", clean)
-    found, summary = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
-    assert found == []
-    assert "estimated share of wrong labels: 0." in summary
+    result = review(clean, "--only label_error")
+    assert result.out == ""
+    assert "estimated share of wrong labels: 0." in result.err
 
 
 def test_duplicates_with_other_sets_are_in_conflict(
-    nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path
+    review: Review, rows: Rows, tmp_path: Path
 ) -> None:
     """The order of labels in a list means nothing; another set, or an empty one, is a conflict."""
     copies = [
@@ -101,11 +93,9 @@ def test_duplicates_with_other_sets_are_in_conflict(
         rows[8] | {"id": "fewer", "label": []},
         {"id": "empty", "text": "", "label": ["sea", "tools"]},
     ]
-    write_rows(tmp_path / "x.jsonl", [*rows, *copies])
     write_rows(tmp_path / "other.jsonl", [rows[30]])
-    found, _ = review(nbtext, "x.jsonl", "--against", "other.jsonl", cwd=tmp_path)
     by_kind: dict[str, list[list[str]]] = {}
-    for each in found:
+    for each in review([*rows, *copies], "--against other.jsonl").records:
         by_kind.setdefault(each["finding"], []).append(
             [document["id"] for document in each["documents"]]
         )
@@ -116,7 +106,7 @@ def test_duplicates_with_other_sets_are_in_conflict(
     assert ["empty"] not in by_kind.get("label_error", [])
 
 
-def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_decisions_are_lists(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     """The corrected documents have lists of labels, also where the decision is one label."""
     write_rows(tmp_path / "x.jsonl", rows)
     decisions = [
@@ -127,10 +117,7 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
     ]
     write_rows(tmp_path / "decisions.jsonl", decisions)
     nbtext("review x.jsonl --apply decisions.jsonl -o clean.jsonl").ok()
-    cleaned = {
-        row["id"]: row
-        for row in map(json.loads, (tmp_path / "clean.jsonl").read_text().splitlines())
-    }
+    cleaned = {row["id"]: row for row in read_rows(tmp_path / "clean.jsonl")}
     assert [cleaned[name]["label"] for name in ("d4", "d15", "d5")] == [
         ["fruit", "tools"],
         ["fruit"],
@@ -141,35 +128,24 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
     nbtext("train clean.jsonl -o m.joblib").ok()
 
 
-def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_columns_of_labels(nbtext: Any, review: Review, rows: Rows, tmp_path: Path) -> None:
     """A table whose labels are joined by a separator gives the same findings."""
-    write_rows(tmp_path / "x.jsonl", rows)
-    lines = [
-        "id,label,text",
-        *(f"{row['id']},{'|'.join(row['label'])},{row['text']}" for row in rows),
-    ]
-    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
-    expected, _ = review(nbtext, "x.jsonl", "--only", "label_error", cwd=tmp_path)
-    found, _ = review(
-        nbtext, "x.csv", "--label-separator", "|", "--only", "label_error", cwd=tmp_path
-    )
+    write_rows(tmp_path / "x.csv", (row | {"label": "|".join(row["label"])} for row in rows))
+    expected = review(rows, "--only label_error").records
+    found = nbtext("review x.csv --label-separator | --only label_error --to jsonl").records
     names = ("certainty", "label", "likely_label")
     assert [[each.get(name) for name in names] for each in found] == [
         [each.get(name) for name in names] for each in expected
     ]
 
 
-def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    write_rows(tmp_path / "x.jsonl", rows)
-    outputs = {nbtext(f"review x.jsonl -j {jobs} --to jsonl").out for jobs in ("1", "3")}
-    assert len(outputs) == 1
+def test_threads_change_nothing(review: Review, rows: Rows) -> None:
+    assert review(rows, "-j 1").out == review(rows, "-j 3").out
 
 
 @pytest.mark.parametrize(
     "rows",
     [[], [{"id": "a", "label": [], "text": "one"}], [{"label": ["a", "b"], "text": "three"}]],
 )
-def test_too_few_documents(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    write_rows(tmp_path / "x.jsonl", [*rows, {"id": "z", "label": ["a"], "text": "two"}])
-    result = nbtext("review x.jsonl")
-    assert (result.status, result.out) == (0, "")
+def test_too_few_documents(review: Review, rows: Rows) -> None:
+    assert review([*rows, {"id": "z", "label": ["a"], "text": "two"}]).out == ""

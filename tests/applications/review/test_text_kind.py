@@ -1,6 +1,7 @@
 """Documents that are not text are recognized, and texts of any script are not mistaken for data."""
 
 import base64
+import binascii
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -12,38 +13,32 @@ from nbtext.applications.review.text_kind import describe_non_text
 NOISE = random.Random(1).randbytes(3000)
 
 
-@pytest.mark.parametrize("text", ["", " \n\t "])
-def test_empty(text: str) -> None:
-    """A document without a visible character is empty."""
-    assert describe_non_text(text) == "empty"
+ENCODED = "encoded data"
+TABLE = "a table of numbers and symbols"
 
 
-def test_encoded_data() -> None:
-    """Base64, with a header before it."""
-    text = "Subject: a picture\n\n" + base64.encodebytes(NOISE).decode()
-    assert describe_non_text(text) == "encoded data"
-
-
-def test_uuencoded_data() -> None:
-    """The encoding of old newsgroups."""
-    import binascii
-
-    lines = [
-        binascii.b2a_uu(NOISE[start : start + 45], backtick=True).decode()
-        for start in range(0, 3000, 45)
-    ]
-    assert describe_non_text("begin 644 a.gif\n" + "".join(lines) + "end\n") == "encoded data"
-
-
-def test_a_table_of_numbers() -> None:
-    """Rows of numbers with a heading."""
-    rows = "\n".join(f"{n}; {n * 1.7:.3f}; {n * n}; +{n}.5%" for n in range(100))
-    assert describe_non_text("name; value\n" + rows) == "a table of numbers and symbols"
-
-
-def test_binary_data() -> None:
-    """Bytes that were decoded with replacement characters."""
-    assert describe_non_text(NOISE.decode("utf-8", "replace")) == "binary data"
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", "empty"),
+        (" \n\t ", "empty"),
+        ("Subject: a picture\n\n" + base64.encodebytes(NOISE).decode(), ENCODED),
+        (
+            "begin 644 a.gif\n"
+            + "".join(
+                binascii.b2a_uu(NOISE[start : start + 45], backtick=True).decode()
+                for start in range(0, 3000, 45)
+            )
+            + "end\n",
+            ENCODED,
+        ),
+        ("name; value\n" + "".join(f"{n}; {n * 1.7:.3f}; +{n}.5%\n" for n in range(100)), TABLE),
+        (NOISE.decode("utf-8", "replace"), "binary data"),
+    ],
+    ids=["nothing", "white space", "base64", "uuencode", "numbers", "bytes"],
+)
+def test_what_is_no_text(text: str, kind: str) -> None:
+    assert describe_non_text(text) == kind
 
 
 @pytest.mark.parametrize(
@@ -65,10 +60,6 @@ def test_binary_data() -> None:
 def test_texts(text: str) -> None:
     """Short messages, numbers within words, an address and a drawn line are text."""
     assert describe_non_text(text) is None
-
-
-ENCODED = "encoded data"
-TABLE = "a table of numbers and symbols"
 
 
 @pytest.mark.parametrize(
