@@ -1,6 +1,7 @@
 """Shares of classes from predicted probabilities: least squares, its intervals, and the prior."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +48,20 @@ def draw_posteriors(
     return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), classes
 
 
+def fit(log_posterior: NDArray[np.float64], classes: NDArray[np.int64]) -> MeanPosteriors:
+    """The mean posteriors of left-out documents."""
+    found = fit_mean_posteriors(log_posterior, classes)
+    assert found is not None
+    return found
+
+
+def sums_of(posteriors: NDArray[np.float64]) -> PosteriorSums:
+    """The sums of the posteriors of new documents."""
+    sums = PosteriorSums(posteriors.shape[1])
+    sums.add(posteriors)
+    return sums
+
+
 @settings(max_examples=200, deadline=None)
 @given(seed=SEEDS, n=st.integers(1, 12), is_singular=st.booleans())
 def test_least_squares_meet_the_optimality_conditions(seed: int, n: int, is_singular: bool) -> None:
@@ -86,8 +101,7 @@ def test_shares_equal_those_of_quapy(n_classes: int) -> None:
         classifier = LogisticRegression().fit(np.exp(left_out), classes)
         oracle = aggregative.PACC(classifier, fit_classifier=False)
         oracle.aggregation_fit(np.exp(left_out), classes)
-        known = fit_mean_posteriors(left_out, classes)
-        assert known is not None
+        known = fit(left_out, classes)
         rng = np.random.default_rng(0)
         for seed in range(10):
             new, _ = draw_posteriors(n_classes, rng.dirichlet(np.ones(n_classes)), 300, seed=seed)
@@ -98,8 +112,7 @@ def test_shares_equal_those_of_quapy(n_classes: int) -> None:
 def test_mean_posteriors() -> None:
     """They are the means by class, with a row of certainty for a class without documents."""
     log_posterior, classes = draw_posteriors(4, np.array([0.5, 0.3, 0.2, 0.0]), 500, seed=3)
-    known = fit_mean_posteriors(log_posterior, classes)
-    assert known is not None
+    known = fit(log_posterior, classes)
     for k in range(3):
         own = np.exp(log_posterior[classes == k])
         np.testing.assert_allclose(known.means[k], own.mean(axis=0), rtol=1e-9)
@@ -116,8 +129,7 @@ def test_the_prior_is_that_of_the_posteriors(bias: float) -> None:
     log_posterior, classes = draw_posteriors(
         3, np.array([0.6, 0.3, 0.1]), 20_000, seed=5, bias=bias
     )
-    known = fit_mean_posteriors(log_posterior, classes)
-    assert known is not None
+    known = fit(log_posterior, classes)
     expected = np.exp([bias, 0, 0]) / np.exp([bias, 0, 0]).sum()
     np.testing.assert_allclose(known.prior, expected, atol=0.03)
 
@@ -133,8 +145,7 @@ def test_no_mean_posteriors() -> None:
 def test_resampled_means_vary_as_means_of_documents_do() -> None:
     """They have the mean of the documents, and the variance of a mean of as many documents."""
     log_posterior, classes = draw_posteriors(3, np.array([0.7, 0.2, 0.1]), 2000, seed=7)
-    known = fit_mean_posteriors(log_posterior, classes)
-    assert known is not None
+    known = fit(log_posterior, classes)
     rng = np.random.default_rng(0)
     drawn = np.stack([resample_means(known, rng) for _ in range(4000)])
     np.testing.assert_allclose(drawn.sum(axis=2), 1)
@@ -167,11 +178,9 @@ def test_a_class_with_few_documents_is_uncertain() -> None:
 def test_sums_do_not_depend_on_batches(seed: int, cuts: list[int]) -> None:
     """The resampled documents are the same however they are cut into batches."""
     log_posterior, classes = draw_posteriors(3, np.full(3, 1 / 3), 40, seed=seed)
-    known = fit_mean_posteriors(log_posterior, classes)
-    assert known is not None
-    whole = PosteriorSums(3)
+    known = fit(log_posterior, classes)
+    whole = sums_of(np.exp(log_posterior))
     parts = PosteriorSums(3)
-    whole.add(np.exp(log_posterior))
     for part in np.split(np.exp(log_posterior), sorted(cuts)):
         parts.add(part)
     for one, other in zip(whole.estimate(known), parts.estimate(known), strict=True):
@@ -187,11 +196,9 @@ def test_intervals_cover() -> None:
     rng = np.random.default_rng(11)
     for seed in range(200):
         left_out, classes = draw_posteriors(3, np.full(3, 1 / 3), 150, seed=2 * seed)
-        known = fit_mean_posteriors(left_out, classes)
-        assert known is not None
+        known = fit(left_out, classes)
         shares = rng.dirichlet(np.ones(3))
-        sums = PosteriorSums(3)
-        sums.add(np.exp(draw_posteriors(3, shares, 200, seed=2 * seed + 1)[0]))
+        sums = sums_of(np.exp(draw_posteriors(3, shares, 200, seed=2 * seed + 1)[0]))
         found = sums.estimate(known)
         assert (found.low <= found.shares).all()
         assert (found.shares <= found.high).all()
@@ -207,15 +214,12 @@ def test_intervals_of_few_documents(n: int) -> None:
     of one class.
     """
     left_out, classes = draw_posteriors(2, np.full(2, 0.5), 400, seed=1)
-    known = fit_mean_posteriors(left_out, classes)
-    assert known is not None
+    known = fit(left_out, classes)
     covered = []
     rng = np.random.default_rng(2)
     for seed in range(100):
         shares = rng.dirichlet(np.ones(2))
-        sums = PosteriorSums(2)
-        sums.add(np.exp(draw_posteriors(2, shares, n, seed=seed)[0]))
-        found = sums.estimate(known)
+        found = sums_of(np.exp(draw_posteriors(2, shares, n, seed=seed)[0])).estimate(known)
         covered.append(found.low[0] <= shares[0] <= found.high[0])
     assert np.mean(covered) >= 0.88
 
@@ -224,21 +228,19 @@ def test_shrunk_shares() -> None:
     """No share is 0; a certain estimate stays, and one that differs by chance only becomes the
     prior.
     """
-    prior = np.array([0.5, 0.5])
     half = np.array([0.5, 0.5])
     sure = np.array([1.0, 0.0])
-    np.testing.assert_allclose(
-        shrink_shares(ShareEstimate(sure, sure, sure), 1, prior), [0.75, 0.25]
-    )
-    sure = np.array([0.3, 0.7])
-    np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, sure, sure), 10**9, prior), sure)
-    wide = ShareEstimate(sure, np.array([0.0, 0.4]), np.array([0.6, 1.0]))
-    between = shrink_shares(wide, 10**9, prior)
+    other = np.array([0.3, 0.7])
+
+    def shrunk(shares: Any, low: Any, high: Any, n: int) -> Any:
+        return shrink_shares(ShareEstimate(shares, low, high), n, half)
+
+    np.testing.assert_allclose(shrunk(sure, sure, sure, 1), [0.75, 0.25])
+    np.testing.assert_allclose(shrunk(other, other, other, 10**9), other)
+    between = shrunk(other, np.array([0.0, 0.4]), np.array([0.6, 1.0]), 10**9)
     assert 0.3 < between[0] < 0.5
-    np.testing.assert_allclose(
-        shrink_shares(ShareEstimate(sure, np.zeros(2), np.ones(2)), 10, prior), prior
-    )
-    np.testing.assert_allclose(shrink_shares(ShareEstimate(half, half, half), 10, prior), prior)
+    np.testing.assert_allclose(shrunk(other, np.zeros(2), np.ones(2), 10), half)
+    np.testing.assert_allclose(shrunk(half, half, half, 10), half)
 
 
 def test_adapting_without_a_change_hardly_harms() -> None:
@@ -246,8 +248,7 @@ def test_adapting_without_a_change_hardly_harms() -> None:
     shares, it falls.
     """
     left_out, classes = draw_posteriors(4, np.array([0.55, 0.25, 0.15, 0.05]), 3000, seed=1)
-    known = fit_mean_posteriors(left_out, classes)
-    assert known is not None
+    known = fit(left_out, classes)
     rng = np.random.default_rng(4)
     for shares, least, most in (
         (known.prior, -0.02, 0.04),
@@ -262,11 +263,8 @@ def test_adapting_without_a_change_hardly_harms() -> None:
                 ]
             )
             logs = left_out[rows]
-            sums = PosteriorSums(4)
-            sums.add(np.exp(logs))
-            adapted = logs + np.log(
-                shrink_shares(sums.estimate(known), 30, known.prior) / known.prior
-            )
+            estimate = sums_of(np.exp(logs)).estimate(known)
+            adapted = logs + np.log(shrink_shares(estimate, 30, known.prior) / known.prior)
             adapted -= np.log(np.exp(adapted).sum(axis=1, keepdims=True))
             own = np.arange(30), classes[rows]
             changes.append(float((logs[own] - adapted[own]).mean()))
@@ -292,8 +290,7 @@ def test_intervals_are_not_narrower_than_those_of_counting(
     """
     n_own = round(share * n)
     own = np.repeat([0.01, 0.98], [n - n_own, n_own])
-    sums = PosteriorSums(2)
-    sums.add(np.stack((1 - own, own), axis=1))
+    sums = sums_of(np.stack((1 - own, own), axis=1))
     if several:
         means = np.array([[0.02, 0.99], [0.01, 0.98]])
         known = LabelPosteriors(np.full((2, 2), 5000.0), means, np.full((2, 2), 0.05))
@@ -313,8 +310,7 @@ def test_what_no_share_explains_widens_the_interval(several: bool) -> None:
     """
     means = np.array([[0.9, 0.1], [0.4, 0.6]])
     documents = np.array([10_000, 10_000])
-    sums = PosteriorSums(2)
-    sums.add(np.tile([0.95, 0.05], (5000, 1)))
+    sums = sums_of(np.tile([0.95, 0.05], (5000, 1)))
     if several:
         of_labels = LabelPosteriors(
             np.full((2, 2), 1e4), np.array([[0.4, 0.9], [0.1, 0.6]]), np.full((2, 2), 0.1)
@@ -331,22 +327,17 @@ def test_counted_predictions_may_all_be_wrong_in_one_way() -> None:
     """Of 60 and 40 predictions with the probability 0.9, 6 and 4 are wrong; all 10 may be of one
     kind.
     """
-    sums = PosteriorSums(2)
-    sums.add(np.repeat([[0.9, 0.1], [0.1, 0.9]], [60, 40], axis=0))
+    sums = sums_of(np.repeat([[0.9, 0.1], [0.1, 0.9]], [60, 40], axis=0))
     corrected = ShareEstimate(np.array([0.5, 0.5]), np.array([0.45, 0.45]), np.array([0.55, 0.55]))
     found = count_predictions(np.array([60, 40]), np.array([54.0, 36.0]), sums, corrected)
     np.testing.assert_allclose(found.shares, [0.6, 0.4])
     wilson = binomtest(40, 100).proportion_ci(0.95, method="wilson")
     assert found.low[1] == pytest.approx(min(0.36, wilson.low), abs=1e-3)
     assert found.high[1] == pytest.approx(0.55)  # that of the corrected shares
-    wide = replace_interval(corrected, 0.0, 0.01)
+    wide = corrected._replace(low=np.zeros(2), high=np.full(2, 0.01))
     assert count_predictions(np.array([60, 40]), np.array([30.0, 20.0]), sums, wide).high[
         1
     ] == pytest.approx(0.4 + 0.42 - 0.2)  # 22 documents of the label are missed
-
-
-def replace_interval(estimate: ShareEstimate, low: float, high: float) -> ShareEstimate:
-    return estimate._replace(low=np.full(2, low), high=np.full(2, high))
 
 
 def test_a_class_without_left_out_documents_has_a_prior() -> None:
@@ -354,8 +345,7 @@ def test_a_class_without_left_out_documents_has_a_prior() -> None:
     shares.
     """
     log_posterior, classes = draw_posteriors(3, np.array([0.7, 0.3, 0.0]), 40, seed=3)
-    known = fit_mean_posteriors(log_posterior, classes)
-    assert known is not None
+    known = fit(log_posterior, classes)
     shares = dirichlet(np.bincount(classes, minlength=3) + 0.5).mean()
     expected = shares * np.exp(-fit_prior_adjustment(log_posterior, classes, start=np.zeros(3)))
     np.testing.assert_allclose(known.prior, expected / expected.sum())
