@@ -24,29 +24,21 @@ class Job(NamedTuple):
     """A command that writes `output`, from the files of its folder."""
 
     name: str
-    arguments: list[str]
-    output: str
+    command: str
+    output: str = "new.joblib"
+
+    @property
+    def arguments(self) -> list[str]:
+        return self.command.split()
 
 
 JOBS = [
-    Job("train", ["train", str(LETTERS / "train"), "--force", "-o", "new.joblib"], "new.joblib"),
-    Job("vectorize", ["vectorize", str(LETTERS / "train"), "--force", "-o", "new.npz"], "new.npz"),
-    Job(
-        "predict",
-        ["predict", str(LETTERS / "test"), "-m", "letters.joblib", "--force", "-o", "new.tsv"],
-        "new.tsv",
-    ),
-    Job(
-        "update",
-        ["update", "letters.joblib", str(LETTERS / "test"), "--force", "-o", "new.joblib"],
-        "new.joblib",
-    ),
-    Job("update-in-place", ["update", "old.joblib", str(LETTERS / "test")], "old.joblib"),
-    Job(
-        "merge",
-        ["merge", "letters.joblib", "test.joblib", "--force", "-o", "new.joblib"],
-        "new.joblib",
-    ),
+    Job("train", f"train {LETTERS}/train --force -o new.joblib"),
+    Job("vectorize", f"vectorize {LETTERS}/train --force -o new.npz", "new.npz"),
+    Job("predict", f"predict {LETTERS}/test -m letters.joblib --force -o new.tsv", "new.tsv"),
+    Job("update", f"update letters.joblib {LETTERS}/test --force -o new.joblib"),
+    Job("update-in-place", f"update old.joblib {LETTERS}/test", "old.joblib"),
+    Job("merge", "merge letters.joblib test.joblib --force -o new.joblib"),
 ]
 
 

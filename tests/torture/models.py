@@ -52,58 +52,44 @@ BROKEN = re.compile(rb"internal error|Traceback|Warning")
 
 # each kind of model: the options of `nbtext train`
 KINDS = {
-    "multinomial": [],
-    "multinomial-binary": ["--tf", "binary", "--smoothing", "0"],
-    "multinomial-kept": ["--keep-sample", "20", "--min-df", "2", "--prior", "1,2,3"],
-    "bernoulli": ["--model", "bernoulli"],
-    "dirichlet": ["--model", "dirichlet"],
-    "complement": ["--model", "complement", "--normalize-weights", "--weighting", "tfidf"],
-    "categorical": ["--model", "categorical", "--values", "3"],
-    "gaussian": ["--model", "gaussian", "--idf", "smooth", "--norm", "l2"],
-    "logistic": ["--model", "logistic", "--weighting", "tfidf"],
-    "nbsvm": ["--model", "nbsvm", "--tf", "binary"],
-    "hashed": ["--hash-bits", "5"],
-    "offsets": ["--optimize", "macro_f1", "--ngrams", "1,2"],
-    "relative": ["--tf", "relative", "--norm", "l1", "--no-calibrate"],
-    "semi-supervised": ["--unlabeled", "test.csv", "--em", "3"],
-    "small": ["--model", "nbsvm", "--ngrams", "1,2", "--idf", "smooth", "--max-model-bytes", "5KB"],
-    "several-svm": ["--model", "svm", "--label-separator", "|", "--weighting", "tfidf"],
+    "multinomial": "",
+    "multinomial-binary": "--tf binary --smoothing 0",
+    "multinomial-kept": "--keep-sample 20 --min-df 2 --prior 1,2,3",
+    "bernoulli": "--model bernoulli",
+    "dirichlet": "--model dirichlet",
+    "complement": "--model complement --normalize-weights --weighting tfidf",
+    "categorical": "--model categorical --values 3",
+    "gaussian": "--model gaussian --idf smooth --norm l2",
+    "logistic": "--model logistic --weighting tfidf",
+    "nbsvm": "--model nbsvm --tf binary",
+    "hashed": "--hash-bits 5",
+    "offsets": "--optimize macro_f1 --ngrams 1,2",
+    "relative": "--tf relative --norm l1 --no-calibrate",
+    "semi-supervised": "--unlabeled test.csv --em 3",
+    "small": "--model nbsvm --ngrams 1,2 --idf smooth --max-model-bytes 5KB",
+    "several-svm": "--model svm --label-separator | --weighting tfidf",
 }
 
-# each command that reads a model, and the file that it writes, if any
-COMMANDS: list[tuple[list[str], str]] = [
-    (["predict", "test.csv", "-m", "MODEL", "--to", "jsonl"], ""),
-    (
-        [
-            "predict",
-            "test.csv",
-            "-m",
-            "MODEL",
-            "--coverage",
-            "0.9",
-            "--explain",
-            "2",
-            "--to",
-            "csv",
-        ],
-        "",
-    ),
-    (["predict", "test.csv", "-m", "MODEL", "--cost", "cost.csv"], ""),
-    (["explain", "test.csv", "-m", "MODEL", "--to", "jsonl"], ""),
-    (["explain", "test.csv", "-m", "MODEL", "-o", "out.html"], "out.html"),
-    (["inspect", "MODEL", "--to", "json"], ""),
-    (["inspect", "MODEL", "--word", "red"], ""),
-    (["evaluate", "test.csv", "-m", "MODEL", "--to", "json"], ""),
-    (["evaluate", "test.csv", "-m", "MODEL", "--report", "out.html"], "out.html"),
-    (["compare", "test.csv", "-m", "MODEL", "-m", "honest.joblib"], ""),
-    (["update", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
-    (["forget", "MODEL", "one.csv", "-o", "out.joblib"], "out.joblib"),
-    (["merge", "MODEL", "MODEL", "-o", "out.joblib"], "out.joblib"),
-    (["calibrate", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
-    (["diff", "MODEL", "honest.joblib", "--to", "json"], ""),
-    (["sample", "-m", "MODEL", "-n", "5"], ""),
-    (["export", "MODEL", "--max-model-bytes", "4200", "-o", "out.joblib"], "out.joblib"),
-    *((["export", "MODEL", "--to", form, "-o", "out"], "out") for form in EXPORTERS),
+# each command that reads a model; files that they write are the last words, and begin with `out`
+COMMANDS = [
+    "predict test.csv -m MODEL --to jsonl",
+    "predict test.csv -m MODEL --coverage 0.9 --explain 2 --to csv",
+    "predict test.csv -m MODEL --cost cost.csv",
+    "explain test.csv -m MODEL --to jsonl",
+    "explain test.csv -m MODEL -o out.html",
+    "inspect MODEL --to json",
+    "inspect MODEL --word red",
+    "evaluate test.csv -m MODEL --to json",
+    "evaluate test.csv -m MODEL --report out.html",
+    "compare test.csv -m MODEL -m honest.joblib",
+    "update MODEL test.csv -o out.joblib",
+    "forget MODEL one.csv -o out.joblib",
+    "merge MODEL MODEL -o out.joblib",
+    "calibrate MODEL test.csv -o out.joblib",
+    "diff MODEL honest.joblib --to json",
+    "sample -m MODEL -n 5",
+    "export MODEL --max-model-bytes 4200 -o out.joblib",
+    *(f"export MODEL --to {form} -o out" for form in EXPORTERS),
 ]
 
 
@@ -146,11 +132,8 @@ def prepare(folder: Path) -> None:
     )
     Path("one.csv").write_text("text,label\n" + rows[0], encoding="ascii")
     Path("cost.csv").write_text("true,predicted,cost\na,b,5\nb,,1\n", encoding="ascii")
-    commands: list[tuple[list[str], str]] = []
-    for kind, options in KINDS.items():
-        commands.append((["train", "train.csv", "-q", "-o", f"{kind}.joblib", *options], ""))
-    merge = ["merge", "multinomial.joblib", "-o", "honest.joblib"]
-    if problems := _try_commands([*commands, (merge, "")], set()):
+    commands = [f"train train.csv -q -o {kind}.joblib {options}" for kind, options in KINDS.items()]
+    if problems := _try_commands([*commands, "merge multinomial.joblib -o honest.joblib"], set()):
         raise AssertionError(problems)
 
 
@@ -218,9 +201,7 @@ def write_model(model: Model, path: str) -> None:
     storage.save(model.record, path)
 
 
-def _try_commands(
-    commands: list[tuple[list[str], str]], baseline: set[bytes]
-) -> list[dict[str, str]]:
+def _try_commands(commands: list[str], baseline: set[bytes]) -> list[dict[str, str]]:
     """Run commands, one after the other, in a process of their own; return what is wrong with each
     that misbehaves.
 
@@ -243,25 +224,23 @@ def _try_commands(
     return problems
 
 
-def _run_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -> None:
+def _run_commands(commands: list[str], baseline: set[bytes]) -> None:
     status = 1
     try:
         with open("problems", "a", encoding="utf-8") as file:
-            for arguments, output in commands:
-                Path("command").write_text(" ".join(arguments), encoding="utf-8")
-                problem, words = _run_command(arguments, output)
+            for command in commands:
+                Path("command").write_text(command, encoding="utf-8")
+                problem, words = _run_command(command)
                 if problem or (words := words - baseline):
                     problem = problem or f"prints {sorted(words)[:3]}"
-                    file.write(
-                        json.dumps({"command": " ".join(arguments), "problem": problem}) + "\n"
-                    )
+                    file.write(json.dumps({"command": command, "problem": problem}) + "\n")
                     file.flush()
         status = 0
     finally:
         os._exit(status)
 
 
-def _run_command(arguments: list[str], output: str) -> tuple[str, set[bytes]]:
+def _run_command(command: str) -> tuple[str, set[bytes]]:
     """Run a command; return what is wrong with it, and each word for NaN or infinity that it
     prints, with neighbors.
     """
@@ -271,12 +250,12 @@ def _run_command(arguments: list[str], output: str) -> tuple[str, set[bytes]]:
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         os.dup2(descriptor, number)
         os.close(descriptor)
-    if output:
-        Path(output).unlink(missing_ok=True)
+    for path in Path().glob("out*"):
+        path.unlink()
     signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
     signal.alarm(9 * MAX_SECONDS)
     try:
-        run(arguments)
+        run(command.split())
     except BaseException as error:  # what Python would show as a traceback
         return f"Traceback: {error!r}", set()
     finally:
@@ -286,17 +265,15 @@ def _run_command(arguments: list[str], output: str) -> tuple[str, set[bytes]]:
     if BROKEN.search(errors):
         return errors.decode("utf-8", "replace").strip()[-300:], set()
     results = Path("stdout").read_bytes()
-    if output and os.path.exists(output) and not output.endswith(".joblib"):
-        results += Path(output).read_bytes()
+    for path in Path().glob("out*"):
+        if path.suffix != ".joblib":
+            results += path.read_bytes()
     places = [found.span() for found in NOT_FINITE.finditer(results)]
     return "", {results[max(start - 12, 0) : stop + 12] for start, stop in places}
 
 
-def _list_commands(path: str) -> list[tuple[list[str], str]]:
-    return [
-        ([path if word == "MODEL" else word for word in words], output)
-        for words, output in COMMANDS
-    ]
+def _list_commands(path: str) -> list[str]:
+    return [command.replace("MODEL", path) for command in COMMANDS]
 
 
 def _measure_baseline() -> set[bytes]:
@@ -307,10 +284,10 @@ def _measure_baseline() -> set[bytes]:
     saved = [os.dup(number) for number in range(3)]
     try:
         for kind in KINDS:
-            for arguments, output in _list_commands(f"{kind}.joblib"):
-                problem, words = _run_command(arguments, output)
-                if problem or (words and not output.endswith((".html", "out"))):
-                    raise AssertionError(f"{arguments}: {problem or words}")
+            for command in _list_commands(f"{kind}.joblib"):
+                problem, words = _run_command(command)
+                if problem or (words and not command.endswith((".html", "out"))):
+                    raise AssertionError(f"{command}: {problem or words}")
                 baseline |= words
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -342,7 +319,7 @@ def attack(folder: Path, every: int = 1, n_pairs: int = 3000) -> dict[str, Any]:
         if number % every != 7 % every:
             continue
         write_model(model, "model.joblib")
-        problems = _try_commands([(["inspect", "model.joblib", "--to", "json"], "")], baseline)
+        problems = _try_commands(["inspect model.joblib --to json"], baseline)
         figures["tried"] += 1
         if problems or b"nbtext: model.joblib:" not in Path("stderr").read_bytes():
             figures["accepted"] += 1

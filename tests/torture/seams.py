@@ -121,6 +121,10 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
             figures["changed"] += 1
             figures["wrong"].append(what)
 
+    def append(what: str, place: Path) -> None:
+        meet(f"label {what}", place, lambda: _label(folder, place / "m.jsonl"))
+        meet(f"feedback {what}", place, lambda: _give_feedback(folder, place))
+
     (folder / "own").mkdir()
     _label(folder, folder / "own" / "label.jsonl")
     _give_feedback(folder, folder / "own")
@@ -132,16 +136,7 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
         place.mkdir()
         (place / "m.jsonl").write_bytes(content)
         if not is_answers(content):
-            meet(
-                f"label {content[:60]!r}",
-                place,
-                lambda place=place: _label(folder, place / "m.jsonl"),
-            )  # type: ignore[misc]
-            meet(
-                f"feedback {content[:60]!r}",
-                place,
-                lambda place=place: _give_feedback(folder, place),
-            )  # type: ignore[misc]
+            append(content.decode("latin-1")[:60], place)
         (place / "m.jsonl").write_bytes(content)
         for words in (
             ["update", "m.jsonl", str(LETTERS / "test")],
@@ -157,8 +152,7 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
             stack.enter_context(closing(_place_special(place / name, kind)))
             if is_link:
                 (place / "m.jsonl").symlink_to(name)
-            meet(f"label {kind}", place, lambda place=place: _label(folder, place / "m.jsonl"))  # type: ignore[misc]
-            meet(f"feedback {kind}", place, lambda place=place: _give_feedback(folder, place))  # type: ignore[misc]
+            append(kind, place)
         shutil.rmtree(place)
     return figures
 
@@ -215,14 +209,8 @@ def replace_specials(folder: Path, stride: int = 1) -> dict[str, Any]:
              another status, a traceback), slow (above MAX_SECONDS), unavailable (device files that
              cannot be made here), wrong
     """
-    figures: dict[str, Any] = {
-        "tried": 0,
-        "changed": 0,
-        "failed": 0,
-        "slow": 0,
-        "unavailable": 0,
-        "wrong": [],
-    }
+    names = ("tried", "changed", "failed", "slow", "unavailable")
+    figures: dict[str, Any] = dict.fromkeys(names, 0) | {"wrong": []}
     make_originals(folder, lambda *words: run_nbtext(list(words), folder).check_returncode())
     for number, (command, kind) in enumerate(product([*EVERY, *WAYS], SPECIAL)):
         if (number + number // len(SPECIAL)) % stride == 0:  # each kind takes its turn
@@ -420,16 +408,8 @@ def feed(folder: Path, every: int = 1) -> dict[str, Any]:
     or broken, and the memory.
     """
     run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
-    figures: dict[str, Any] = {
-        "tried": 0,
-        "large": 0,
-        "slow": 0,
-        "crashed": 0,
-        "megabytes": 0,
-        "worst": "",
-        "wrong": [],
-    }
-
+    names = ("tried", "large", "slow", "crashed", "megabytes")
+    figures: dict[str, Any] = dict.fromkeys(names, 0) | {"worst": "", "wrong": []}
     for name, content in islice(_tables(), 0, None, every):
         if len(content) >= MAX_FILE:
             continue
@@ -532,17 +512,8 @@ def _requests(size: int) -> Iterator[tuple[str, str, str, bytes]]:
     a body in bytes.
     """
     words = b"the bins were not emptied again " * (size // 32)
-    for encoding in (
-        "punycode",
-        "idna",
-        "unicode_escape",
-        "raw_unicode_escape",
-        "utf-7",
-        "hz",
-        "cp037",
-        "rot13",
-        "zlib",
-    ):
+    encodings = "punycode idna unicode_escape raw_unicode_escape utf-7 hz cp037 rot13 zlib"
+    for encoding in encodings.split():
         yield (
             f"text in {encoding}",
             "/v1/predict",

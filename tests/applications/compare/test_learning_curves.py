@@ -13,7 +13,6 @@ from nbtext.applications.compare.learning_curves import (
     compute_learning_curves,
     growing_order,
 )
-from nbtext.applications.compare.learning_curves_result import learning_curves_result
 from nbtext.applications.compare.settings import CurveSettings
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
@@ -24,7 +23,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.source_counting import count_source
 from nbtext.model.training import train_on_counts
-from nbtext.report.result import format_result
 from nbtext.text_classifier import TextClassifier
 
 WORDS = ("red", "green", "blue", "sea", "sun", "sky", "and", "the")
@@ -130,33 +128,8 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     assert (point.deviation("accuracy"), found.test_documents) == (None, 84)
 
 
-def test_any_number_of_threads() -> None:
-    """Gives the same curves, in the order of sizes and models."""
-    texts, labels = texts_of(60)
-    features = FeatureSettings()
-    corpus = corpus_of_texts(texts, labels, features)
-    curves = CurveSettings(models=("bernoulli", "multinomial"), sizes=(30, 10), seeds=3)
-    model_settings = [ModelSettings(model=name) for name in curves.models]
-    found = [
-        compute_learning_curves(
-            corpus, curves, features=features, model_settings=model_settings, jobs=jobs
-        )
-        for jobs in (1, 3)
-    ]
-    assert found[0] == found[1]
-    assert [(p.size, p.model) for p in found[0].points] == [
-        (10, "bernoulli"),
-        (10, "multinomial"),
-        (30, "bernoulli"),
-        (30, "multinomial"),
-    ]
-    assert found[0].test_documents == 30
-
-
 def test_settings_that_make_no_sense() -> None:
     """Each is told from what would."""
-    with pytest.raises(SettingsError, match="did you mean bernoulli"):
-        CurveSettings(models=("bernuli",))
     with pytest.raises(SettingsError, match="once"):
         CurveSettings(models=("bernoulli", "bernoulli"))
     texts, labels = texts_of(10)
@@ -170,21 +143,6 @@ def test_settings_that_make_no_sense() -> None:
             features=FeatureSettings(),
             model_settings=[ModelSettings()],
         )
-
-
-@pytest.mark.parametrize("form", ["table", "tsv", "csv", "json", "jsonl", "markdown"])
-def test_every_form(form: str) -> None:
-    """Has every point, also where there is but one size and one seed."""
-    texts, labels = texts_of(30)
-    corpus = corpus_of_texts(texts, labels, FeatureSettings())
-    curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
-    model = ModelSettings(model="multinomial")
-    found = compute_learning_curves(
-        corpus, curves, features=FeatureSettings(), model_settings=[model]
-    )
-    text = "".join(format_result(learning_curves_result(found), form))
-    assert "multinomial" in text
-    assert "20" in text
 
 
 def test_sizes_double_up_to_seventy_percent() -> None:

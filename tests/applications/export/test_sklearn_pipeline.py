@@ -149,15 +149,9 @@ def test_binary_counts_add_up(model: str, texts: list[str]) -> None:
     )
 
 
-def test_what_was_not_counted(texts: list[str]) -> None:
-    """A model of occurrences cannot be refitted as a Bernoulli model or updated; it can be refitted
-    as a complement model.
-    """
+def test_a_model_of_occurrences_is_refitted(texts: list[str]) -> None:
+    """As a complement model; the commands refuse what needs documents of each word."""
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
-    with pytest.raises(ModelError, match="lacks the document frequencies"):
-        refit(classifier.model_, {"model": "bernoulli"})
-    with pytest.raises(ModelError, match="how many documents contain a word"):
-        classifier.partial_fit(["one more"], ["noise"])
     complement = TextClassifier.from_model(refit(classifier.model_, {"model": "complement"}))
     check(fitted(CountVectorizer(), ComplementNB()), complement, texts)
 

@@ -75,42 +75,6 @@ def test_every_topic_comes_first() -> None:
     assert sorted(seen) == [0, 1, 2]
 
 
-def test_near_duplicates_are_not_shown_in_a_row() -> None:
-    """A pool of 50 copies of each of four texts, with one word changed: the first four are of four
-    texts.
-    """
-    bases = ["red sun over sea", "blue car in town", "old book about law", "cold soup with bread"]
-    texts = [
-        f"{base} {word}" for base in bases for word in ("one", "two", "three", "four", "five") * 10
-    ]
-    ranking = ranking_of(count(texts))
-    is_open = np.ones(200, dtype=bool)
-    chosen = []
-    for label in range(4):
-        row = ranking.choose(is_open)
-        assert row is not None
-        is_open[row] = False
-        chosen.append(row // 50)
-        ranking.add(row, [label % 2])
-    assert sorted(chosen) == [0, 1, 2, 3]
-
-
-def test_uncertain_topics_come_before_certain_ones() -> None:
-    """A label of every topic but the last, and then many of the first: the next document is not of
-    the first.
-    """
-    texts, topics = make_texts(300)
-    ranking = ranking_of(count(texts))
-    is_open = np.ones(300, dtype=bool)
-    for topic in (0, 1):
-        for row in np.flatnonzero(np.equal(topics, topic))[:12].tolist():
-            ranking.add(row, [topic])
-            is_open[row] = False
-    row = ranking.choose(is_open)
-    assert row is not None
-    assert topics[row] == 2
-
-
 @pytest.mark.parametrize("labels", [[0], [0, 2], []])
 def test_undo_is_exact(labels: list[int]) -> None:
     """Removing a document restores the choice and the uncertainty, to the bit."""

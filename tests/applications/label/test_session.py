@@ -384,12 +384,6 @@ def test_a_line_of_another_program_stays(tmp_path: Path, note: str) -> None:
         assert path.read_text() == before
 
 
-def test_two_sessions_of_one_file(tmp_path: Path) -> None:
-    start(tmp_path / "labels.jsonl")
-    with pytest.raises(OutputError, match="another nbtext process is writing it"):
-        AnswerFile(str(tmp_path / "labels.jsonl"), ("text",))
-
-
 def test_strange_texts_survive(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     texts = {

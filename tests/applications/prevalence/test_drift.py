@@ -151,16 +151,6 @@ def test_the_effect_is_that_of_moved_scores() -> None:
     assert sums.n_documents == n
 
 
-def test_a_word_that_one_document_repeats_is_no_drift() -> None:
-    """Documents are counted that have a word, not occurrences."""
-    documents, classes = draw(500, 0.5, 8)
-    rows = sparse.csr_array(
-        (documents.counts, documents.indices, documents.indptr), shape=(500, N_WORDS)
-    ).toarray()
-    rows[3, 5] += 200
-    assert compare(as_documents(rows, classes))[0].features.tolist() == []
-
-
 @pytest.mark.parametrize(("share", "is_anything"), [(MAX_DRIFT, False), (MAX_DRIFT + 1e-9, True)])
 def test_too_different_documents_can_have_any_shares(share: float, is_anything: bool) -> None:
     """Where too many words deviate, their effect is unknown: another formula of the effect would be

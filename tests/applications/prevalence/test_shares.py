@@ -80,13 +80,6 @@ def test_least_squares_meet_the_optimality_conditions(seed: int, n: int, is_sing
     assert gradient[found > 1e-9].max() <= gradient.min() + 1e-8
 
 
-def test_least_squares_find_an_exact_mixture() -> None:
-    """A mixture of the columns is found, zeros included."""
-    columns = np.array([[0.8, 0.1, 0.2], [0.1, 0.7, 0.2], [0.1, 0.2, 0.6]])
-    for shares in ([0.2, 0.5, 0.3], [0.0, 0.4, 0.6], [1.0, 0.0, 0.0]):
-        np.testing.assert_allclose(solve_on_simplex(columns, columns @ shares), shares, atol=1e-9)
-
-
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_shares_equal_those_of_quapy(n_classes: int) -> None:
     """QuaPy's PACC finds the same shares, to the tolerance of its optimizer."""

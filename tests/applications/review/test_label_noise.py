@@ -124,17 +124,6 @@ def test_a_document_that_is_alone_with_its_label_is_not_judged() -> None:
     assert (len(none.rows), none.error_rate) == (0, 0.0)
 
 
-def test_is_the_same_for_any_number_of_threads() -> None:
-    """Threads change no bit."""
-    documents, classes, n_features = made_corpus(3, 900)
-    given, _ = flip(classes, 0.1, 3)
-    one, three = (
-        estimate_label_noise(replace(documents, classes=given), n_features, 3, jobs=jobs)
-        for jobs in (1, 3)
-    )
-    assert one.given_probability.tobytes() == three.given_probability.tobytes()
-
-
 def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents may be scored in parts, and keep only their most probable labels: the findings
     hardly change.

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from waiting import wait_until
 
 from nbtext.text_classifier import TextClassifier
 
@@ -85,6 +87,22 @@ class Running:
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, None, **headers)
+
+    def begin(self, path: str, *lines: str, receive_bytes: int = 0) -> socket.socket:
+        """Send the head of a request with JSON, with these lines, on a connection of its own."""
+        connection = socket.socket()
+        connection.settimeout(SECONDS)
+        if receive_bytes:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        connection.connect(("127.0.0.1", self.port))
+        head = (f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json")
+        connection.sendall("\r\n".join((*head, *lines, "\r\n")).encode())
+        return connection
+
+    def wait_for_requests(self, number: int) -> None:
+        """Wait until so many requests are in progress."""
+        line = f"nbtext_requests_in_progress {number}.0".encode()
+        wait_until(lambda: line in self.get("/metrics").body)
 
     def end(self, sign: int = signal.SIGTERM) -> int:
         """Send a signal, and return how the process ended."""

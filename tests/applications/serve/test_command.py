@@ -13,26 +13,21 @@ from nbtext.applications.serve.command import serve
 def test_a_port_that_is_taken(nbtext: Any, model: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        result = nbtext(f"serve -m {model} --port {port}")
-    assert result.status == 1
-    assert result.err == (
-        f"nbtext: 127.0.0.1:{port}: cannot listen: address already in use; choose another --port or --host\n"
-    )
+        nbtext(f"serve -m {model} --port {port}").refused(
+            1,
+            f"127.0.0.1:{port}: cannot listen: address already in use; "
+            "choose another --port or --host",
+        )
 
 
 def test_without_the_extra(nbtext_alone: Any, model: str, tmp_path: Path) -> None:
     """The error names the library and the extra."""
     for name in ("starlette", "prometheus_client", "uvicorn", "httptools", "msgspec"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no', name='{name}')")
-        result = nbtext_alone(
+        nbtext_alone(
             "serve", "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[3]}"
-        )
+        ).refused(1, f"serve needs {name}; install it with: pip install 'nbtext[serve]'")
         (tmp_path / f"{name}.py").unlink()
-        assert result.status == 1
-        assert (
-            result.err
-            == f"nbtext: serve needs {name}; install it with: pip install 'nbtext[serve]'\n"
-        )
 
 
 def test_the_example_works(model: str) -> None:

@@ -277,24 +277,14 @@ def test_limits_of_bodies_and_documents(start: Start, model: Path) -> None:
         assert send_raw(service, [HOST, KIND, line], body, length=False) == 413
 
 
-def slow_request(service: Running, body: bytes = b"", path: str = "predict") -> socket.socket:
-    """A connection whose request never ends."""
-    connection = socket.create_connection(("127.0.0.1", service.port), timeout=30)
-    connection.sendall(
-        b"POST /v1/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
-        % path.encode()
-        + body
-    )
-    return connection
-
-
 def test_overload_and_time(start: Start, model: Path) -> None:
     """Requests above the limit get 503 at once, slow ones after their time; health and metrics are
     always answered.
     """
     service = start("-m", model, "--max-requests", 2, "--timeout", 1.5)
-    slow = [slow_request(service, b"{"), slow_request(service)]
-    wait_until(lambda: b"nbtext_requests_in_progress 2.0" in service.get("/metrics").body)
+    slow = [service.begin("/v1/predict", "Content-Length: 100") for _ in range(2)]
+    slow[0].sendall(b"{")
+    service.wait_for_requests(2)
     refused = service.post("/v1/predict", DOCUMENT)
     assert (refused.status, refused.headers["retry-after"]) == (503, "1")
     assert refused.value == {"error": "too many requests at the same time"}
@@ -313,7 +303,8 @@ def test_overload_and_time(start: Start, model: Path) -> None:
 def test_a_client_that_goes_away(start: Start, model: Path, path: str) -> None:
     """The log and the metrics have the status 499, and no error of the service."""
     service = start("-m", model)
-    with slow_request(service, b"{", path):
+    with service.begin(f"/v1/{path}", "Content-Length: 100") as connection:
+        connection.sendall(b"{")
         time.sleep(0.2)
     wait_until(lambda: service.log("request") != [])
     assert [each["status"] for each in service.log("request")] == [499]

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import random
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -229,7 +228,7 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
             pool.submit(service.post, "/v1/explain?marks=true", body, content_type=JSON)
             for _ in range(3)
         ]
-        wait_until(lambda: b"nbtext_requests_in_progress 3.0" in service.get("/metrics").body)
+        service.wait_for_requests(3)
         for _ in range(5):
             used = processor_seconds(service)
             start_time = time.monotonic()
@@ -243,21 +242,6 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
     used = processor_seconds(service)
     time.sleep(1)
     assert processor_seconds(service) - used < 0.5
-
-
-def connect(
-    service: Running, path: str, kind: str, head: str, receive_bytes: int = 0
-) -> socket.socket:
-    """Send the head of a request."""
-    connection = socket.socket()
-    connection.settimeout(30)
-    if receive_bytes:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-    connection.connect(("127.0.0.1", service.port))
-    connection.sendall(
-        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n{head}\r\n\r\n".encode()
-    )
-    return connection
 
 
 def sockets(service: Running) -> int:
@@ -295,10 +279,11 @@ def test_a_large_answer_that_is_not_read(start: Start, many: Path) -> None:
     service = start("-m", many, "--timeout", 5)
     body = json.dumps(["label1"] * 4000).encode()
     before = sockets_at_rest(service)
-    with connect(service, "/v1/predict", JSON, f"Content-Length: {len(body)}", 4096) as connection:
+    head = f"Content-Length: {len(body)}"
+    with service.begin("/v1/predict", head, receive_bytes=4096) as connection:
         connection.sendall(body)
-        wait_until(lambda: b"nbtext_requests_in_progress 1.0" in service.get("/metrics").body)
-        wait_until(lambda: b"nbtext_requests_in_progress 0.0" in service.get("/metrics").body)
+        service.wait_for_requests(1)
+        service.wait_for_requests(0)
         wait_until(lambda: sockets(service) <= before)
 
 
@@ -308,8 +293,8 @@ def test_an_answer_that_is_read_slowly(start: Start, model: Path) -> None:
     """
     service = start("-m", model, "--timeout", 1)
     body = json.dumps(["bins"] * 9999).encode()
-    head = f"Content-Length: {len(body)}\r\nConnection: close"
-    with connect(service, "/v1/predict", JSON, head, 4096) as connection:
+    head = (f"Content-Length: {len(body)}", "Connection: close")
+    with service.begin("/v1/predict", *head, receive_bytes=4096) as connection:
         threading.Thread(target=connection.sendall, args=(body,), daemon=True).start()
         time.sleep(0.5)
         answer = bytearray()

@@ -204,13 +204,9 @@ def test_it_finishes_what_it_has_begun(start: Start, model: Path) -> None:
     """
     service = start("-m", model)
     body = json.dumps({"text": "bins"}).encode()
-    begun = socket.create_connection(("127.0.0.1", service.port), timeout=30)
-    begun.sendall(
-        b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        % len(body)
-        + body[:5]
-    )
-    wait_until(lambda: b"nbtext_requests_in_progress 1.0" in service.get("/metrics").body)
+    begun = service.begin("/v1/predict", f"Content-Length: {len(body)}")
+    begun.sendall(body[:5])
+    service.wait_for_requests(1)
     service.process.send_signal(signal.SIGTERM)
 
     def is_refused() -> bool:

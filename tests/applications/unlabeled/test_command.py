@@ -1,12 +1,12 @@
 """train --unlabeled --em, as a user types it."""
 
-import json
 import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_rows, write_rows
 
 FEW = 4  # labeled documents of each label
 
@@ -17,22 +17,17 @@ def corpus(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     wanting.
     """
     folder = tmp_path_factory.mktemp("corpus")
-    numbers: dict[str, int] = {}
-    labeled = []
-    others = []
-    for path in sorted((letters / "train").glob("*/*")):
-        label = path.parent.name
-        text = path.read_text(encoding="utf-8")
-        numbers[label] = numbers.get(label, 0) + 1
-        few = numbers[label] <= FEW
-        (labeled if few else others).append(
-            json.dumps({"text": text, "label": label if few else "noise"}) + "\n"
-        )
-    (folder / "few.jsonl").write_text("".join(labeled))
-    (folder / "a.jsonl").write_text("".join(others[::2]))
+    rows: list[list[dict[str, str]]] = [[], []]
+    for folder_of_label in sorted((letters / "train").iterdir()):
+        texts = [path.read_text(encoding="utf-8") for path in sorted(folder_of_label.iterdir())]
+        rows[0] += [{"text": text, "label": folder_of_label.name} for text in texts[:FEW]]
+        rows[1] += [{"text": text, "label": "noise"} for text in texts[FEW:]]
+    labeled, others = rows
+    write_rows(folder / "few.jsonl", labeled)
+    write_rows(folder / "a.jsonl", others[::2])
     (folder / "b").mkdir()
-    for number, line in enumerate(others[1::2]):
-        (folder / "b" / f"{number:03}.txt").write_text(json.loads(line)["text"], encoding="utf-8")
+    for number, row in enumerate(others[1::2]):
+        (folder / "b" / f"{number:03}.txt").write_text(row["text"], encoding="utf-8")
     return folder
 
 
@@ -52,24 +47,13 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     nbtext(f"train few.jsonl --model {model} -o alone.joblib", cwd=corpus).ok()
     result = nbtext(*BOTH, "--model", model, "-o", "both.joblib", cwd=corpus)
     assert (result.status, result.out) == (0, "")
+    said = "\n" + result.err
     assert re.search(
-        r"^labeled documents alone, smoothing 0\.\d+: accuracy 0\.\d+, log-loss \d\.\d+$",
-        result.err,
-        re.MULTILINE,
+        r"\nlabeled documents alone, smoothing 0\.\d+: accuracy 0\.\d+, log-loss \d\.\d+\n", said
     )
-    assert (
-        len(
-            re.findall(
-                r"^unlabeled documents weighted [\d.]+, smoothing [\d.]+: accuracy",
-                result.err,
-                re.MULTILINE,
-            )
-        )
-        >= 3
-    )
-    steps = re.findall(
-        r"^step (\d+): penalized log-likelihood (-[\d,.]+)$", result.err, re.MULTILINE
-    )
+    tried = r"\nunlabeled documents weighted [\d.]+, smoothing [\d.]+: accuracy"
+    assert len(re.findall(tried, said)) >= 3
+    steps = re.findall(r"\nstep (\d+): penalized log-likelihood (-[\d,.]+)(?=\n)", said)
     assert [int(number) for number, _ in steps] == list(range(len(steps)))
     found = [float(value.replace(",", "")) for _, value in steps]
     assert len(found) > 3
@@ -93,25 +77,16 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
 
 def test_the_same_bytes(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
     """The number of jobs, the order of the documents and what labels they have change nothing."""
+    rows = read_rows(corpus / "a.jsonl")
     backwards = tmp_path / "backwards.jsonl"
-    lines = (corpus / "a.jsonl").read_text().splitlines()
-    bare = [json.dumps({"text": json.loads(line)["text"]}) for line in reversed(lines)]
-    backwards.write_text("\n".join(bare) + "\n")
+    write_rows(backwards, ({"text": row["text"]} for row in reversed(rows)))
     models = []
-    for sources, jobs in ((("a.jsonl", "b"), "1"), (("b", str(backwards)), "3")):
-        named = [part for source in sources for part in ("--unlabeled", source)]
+    for sources, jobs in (
+        ("--unlabeled a.jsonl --unlabeled b", "1"),
+        (f"--unlabeled b --unlabeled {backwards}", "3"),
+    ):
         nbtext(
-            "train",
-            "few.jsonl",
-            *named,
-            "--em",
-            "3",
-            "-q",
-            "-j",
-            jobs,
-            "-o",
-            str(tmp_path / jobs),
-            cwd=corpus,
+            f"train few.jsonl {sources} --em 3 -q -j {jobs} -o {tmp_path / jobs}", cwd=corpus
         ).ok()
         models.append((tmp_path / jobs).read_bytes())
     assert models[0] == models[1]
@@ -129,23 +104,14 @@ def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
         )
     nbtext("merge both.joblib both.joblib -o merged.joblib").refused(1)
     assert (tmp_path / "both.joblib").read_bytes() == before
-    options = ("--smoothing", "0.5", "--no-calibrate")
-    nbtext("train", "both.joblib", *options, "-o", "again.joblib").ok()
-    nbtext(
-        "train",
-        "few.jsonl",
-        "--model",
-        "multinomial",
-        *options,
-        "-o",
-        str(tmp_path / "alone.joblib"),
-        cwd=corpus,
-    ).ok()
-    asked = [
-        nbtext(f"predict {corpus / 'b'} -m {tmp_path / f'{name}.joblib'}")
-        for name in ("again", "alone")
-    ]
-    assert asked[0].out == asked[1].out != ""
+    options = "--smoothing 0.5 --no-calibrate"
+    nbtext(f"train both.joblib {options} -o again.joblib").ok()
+    alone = f"--model multinomial {options} -o {tmp_path / 'alone.joblib'}"
+    nbtext(f"train few.jsonl {alone}", cwd=corpus).ok()
+    again, alone = (
+        nbtext(f"predict {corpus / 'b'} -m {name}.joblib").out for name in ("again", "alone")
+    )
+    assert again == alone != ""
     nbtext(f"update again.joblib {corpus / 'few.jsonl'}").ok()
 
 
