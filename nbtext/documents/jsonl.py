@@ -376,6 +376,10 @@ class _Text:
                 return self.buffer[self.at : self.at + 1]
             self.read_more()
 
+    def has_long_rest(self) -> bool:
+        """Return whether more is read than an item may have."""
+        return len(self.buffer) - self.at > self.limit + MAX_EXCESS
+
     def take(self) -> str:
         """Return the parsed text since the last call; "" if text is not kept."""
         if not self._keeps_text:
@@ -416,7 +420,7 @@ def _read_item(text: _Text) -> Item:
         except RecursionError:
             raise text.error(too_deep().what, "") from None
         except json.JSONDecodeError as error:
-            if text.is_ended:
+            if text.is_ended and not text.has_long_rest():
                 raise text.error(f"broken JSON: {error.msg.removesuffix(' at')}") from None
         else:
             # otherwise more digits of a number may follow
@@ -434,7 +438,7 @@ def _read_item(text: _Text) -> Item:
                 taken = text.take()
                 value = item if length <= text.limit else too_long(text.limit)
                 return Item(value, length, repaired, taken[:-length], taken[-length:])
-        if len(text.buffer) - text.at > text.limit + MAX_EXCESS:
+        if text.has_long_rest():
             break
         text.read_more()
         try:

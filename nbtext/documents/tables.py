@@ -364,7 +364,7 @@ class TsvReader:
         mark = re.escape(separator)
         self._opening = re.compile(f'{blanks}"')
         # what may follow a closing quote, without the separator or line end
-        self._ending = re.compile(rf"{blanks}(?={mark}|\r?\n|\Z)")
+        self._ending = re.compile(rf"{blanks}(?={mark}|\r?(?:\n|\Z))")
         self._unquoted = re.compile(rf"(?:[^{mark}\\]|\\.?)*+", re.DOTALL)
 
     def __iter__(self) -> Iterator[list[str]]:

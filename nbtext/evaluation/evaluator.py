@@ -457,7 +457,8 @@ def parse_thresholds(text: str) -> dict[str, float]:
         except ValueError:
             threshold = float("nan")
         if not math.isfinite(threshold):
-            raise ValueError(f"{part!r} has no number; write {name}=0.85")
+            comma = "; write \\, for a comma in a label" if colon else ""
+            raise ValueError(f"{part!r} has no number; write {name}=0.85{comma}")
         if threshold > 1 and not (name in ALL_METRICS and ALL_METRICS[name].is_loss):
             share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
             raise ValueError(f"{part!r} cannot be reached: the highest value is 1{share}")

@@ -186,14 +186,23 @@ def _columns(unit: str) -> list[ProgressColumn]:
         BarColumn,
         DownloadColumn,
         MofNCompleteColumn,
-        TextColumn,
+        ProgressColumn,
+        Task,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """The number of items per second."""
+
+        def render(self, task: Task) -> Text:
+            rate = f"{task.speed:,.0f}" if task.speed else "?"
+            return Text(f"{rate} {unit}/s", "progress.data.speed")
 
     counted: list[ProgressColumn] = (
         [DownloadColumn(), TransferSpeedColumn()]
         if unit == "bytes"
-        else [MofNCompleteColumn(), TextColumn(unit)]
+        else [MofNCompleteColumn(), RateColumn()]
     )
     return [BarColumn(), *counted, TimeRemainingColumn()]

@@ -301,8 +301,10 @@ def test_long_fields_are_read(
     ],
 )
 def test_quotes_in_tsv(read: Callable[..., Any], tmp_path: Path, line: str, expected: str) -> None:
-    """A TSV field is quoted only where it is from its first character to its last."""
-    (tmp_path / "x.tsv").write_bytes(f"{line}\nspam\tnext\n".encode())
+    """A TSV field is quoted only where it is from its first character to its last; the last line
+    may end with a carriage return alone.
+    """
+    (tmp_path / "x.tsv").write_bytes(f'{line}\nspam\t"next"\r'.encode())
     assert [(texts[0], label) for _, texts, label in read(tmp_path / "x.tsv", **NUMBERED)] == [
         (expected, "ham"),
         ("next", "spam"),
