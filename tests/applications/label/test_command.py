@@ -3,7 +3,6 @@ ended.
 """
 
 import fcntl
-import json
 import os
 import pty
 import re
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import write_rows
+from made_files import read_rows, write_rows
 
 SECONDS = 60
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -34,6 +33,7 @@ DOCUMENTS = {
     "s2": "an orbit of the comet and the moon",
 }
 LABELS = {"g": "sport", "b": "baking", "s": "space"}
+ROWS = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
 HOSTILE = {
     "h\x1b[2J1": "clear \x1b[2J\x1b[31m red \x07 bell \x9b1m end",
     "h2": "left \u202e right \u2066 isolate \u200f mark",
@@ -140,8 +140,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def answers(folder: Path) -> dict[str, Any]:
-    path = folder / "labels.jsonl"
-    return {line["id"]: line["label"] for line in map(json.loads, path.read_text().splitlines())}
+    return {row["id"]: row["label"] for row in read_rows(folder / "labels.jsonl")}
 
 
 def shown_id(screen: list[str]) -> str:
@@ -199,8 +198,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
         in terminal.shown
     )
     assert terminal.shown.index("\x1b[?1049l") < terminal.shown.index("to train")
-    result = nbtext("train labels.jsonl -o m.joblib --model multinomial")
-    assert (result.status, "2 documents" in result.err) == (0, True), result.err
+    assert "2 documents" in nbtext("train labels.jsonl -o m.joblib --model multinomial").ok().err
 
 
 @pytest.mark.exhaustive(every=2)
@@ -253,10 +251,8 @@ def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -
     """Control and bidirectional characters are escaped, and no line is longer than the terminal,
     whatever its size.
     """
-    path = tmp_path / "hostile.jsonl"
-    path.write_text(
-        "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in HOSTILE.items())
-    )
+    rows = [{"id": name, "text": text} for name, text in HOSTILE.items()]
+    write_rows(tmp_path / "hostile.jsonl", rows)
     terminal = start(
         "--labels",
         "a\x1b[2Jb," + ",".join(f"label {n}" for n in range(70)),
@@ -282,8 +278,7 @@ def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -
 
 def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Both predict from the first document on; Enter accepts, and the model file stays."""
-    lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
-    write_rows(tmp_path / "train.jsonl", lines)
+    write_rows(tmp_path / "train.jsonl", ROWS)
     nbtext("train train.jsonl -o m.joblib").ok()
     model = (tmp_path / "m.joblib").read_bytes()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
@@ -313,61 +308,57 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "command"),
     [
-        ((), "nbtext train labels.jsonl -o model.joblib"),
+        ("", "nbtext train labels.jsonl -o model.joblib"),
         (
-            ("--keywords", "words.csv"),
+            "--keywords words.csv",
             "nbtext train labels.jsonl --unlabeled docs.jsonl --keywords words.csv -o ",
         ),
-        (("-m", "m.joblib"), "nbtext update m.joblib labels.jsonl -o model.joblib"),
+        ("-m m.joblib", "nbtext update m.joblib labels.jsonl -o model.joblib"),
         (
-            ("-m", "b.joblib", "--text-field", "text"),
+            "-m b.joblib --text-field text",
             "nbtext update b.joblib labels.jsonl --text-field text --label-field label -o model.joblib",
         ),
         (
-            ("-m", "c.joblib"),
+            "-m c.joblib",
             "nbtext update c.joblib labels.jsonl --label-field label -o model.joblib",
         ),
         (
-            ("-m", "s.joblib"),
+            "-m s.joblib",
             "nbtext update s.joblib labels.jsonl --label-field label -o model.joblib",
         ),
         (
-            ("--text-field", "title,text", "--separate-fields"),
+            "--text-field title,text --separate-fields",
             "nbtext train labels.jsonl --text-field title,text --separate-fields -o model.joblib",
         ),
     ],
 )
 def test_the_command_at_the_end(
-    start: Start, tmp_path: Path, nbtext: Any, options: tuple[str, ...], command: str
+    start: Start, tmp_path: Path, nbtext: Any, options: str, command: str
 ) -> None:
     """It trains on the answers, and on the model or the keywords with which the session started; it
     works.
     """
-    lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
     others = [
-        {"title": "a", "body": line["text"], "text": line["text"], "kind": line["label"]}
-        for line in lines
+        {"title": "a", "body": row["text"], "text": row["text"], "kind": row["label"]}
+        for row in ROWS
     ]
     documents = [{"id": name, "title": "a", "text": text} for name, text in DOCUMENTS.items()]
-    for name, rows in (("train.jsonl", lines), ("others.jsonl", others), ("docs.jsonl", documents)):
-        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in rows))
+    write_rows(tmp_path / "docs.jsonl", documents)
     if "-m" in options:
+        write_rows(tmp_path / "train.jsonl", ROWS)
+        write_rows(tmp_path / "others.jsonl", others)
         nbtext("train train.jsonl -o m.joblib").ok()
-        fields = ("--text-field", "body", "--label-field", "kind")
-        nbtext("train", "others.jsonl", *fields, "-o", "b.joblib").ok()
+        nbtext("train others.jsonl --text-field body --label-field kind -o b.joblib").ok()
         columns = [
-            {label: int(label == line["label"]) for label in LABELS.values()}
-            | {"text": line["text"]}
-            for line in lines
+            {label: int(label == row["label"]) for label in LABELS.values()} | {"text": row["text"]}
+            for row in ROWS
         ]
         write_rows(tmp_path / "columns.jsonl", columns)
-        nbtext(
-            "train", "columns.jsonl", "--label-fields", ",".join(LABELS.values()), "-o", "c.joblib"
-        ).ok()
-        fields = ("--text-field", "title,text", "--separate-fields", "--label-field", "kind")
-        nbtext("train", "others.jsonl", *fields, "-o", "s.joblib").ok()
+        nbtext(f"train columns.jsonl --label-fields {','.join(LABELS.values())} -o c.joblib").ok()
+        fields = "--text-field title,text --separate-fields --label-field kind"
+        nbtext(f"train others.jsonl {fields} -o s.joblib").ok()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
-    terminal = start("--labels", "sport,baking", *options)
+    terminal = start("--labels", "sport,baking", *options.split())
     terminal.wait("left")
     # of several labels, Enter saves an answer
     keys = ("\r", "\r") if "c.joblib" in options else ("1", "2")
@@ -385,8 +376,9 @@ def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Each is one line, and nothing is written: no terminal, an empty source, another file, a file
     in use.
     """
-    result = nbtext("label docs.jsonl -o labels.jsonl").refused(2)
-    assert result.err.startswith("nbtext: label needs a terminal, and standard input is not one")
+    nbtext("label docs.jsonl -o labels.jsonl").refused(
+        2, "label needs a terminal, and standard input is not one"
+    )
     assert not (tmp_path / "labels.jsonl").exists()
     (tmp_path / "empty.jsonl").write_text("")
     terminal = start(source="empty.jsonl")

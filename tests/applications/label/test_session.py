@@ -38,20 +38,33 @@ def pool_of(texts: dict[str, str], size: int = 100) -> Pool:
     return read_pool([batch], FEATURES, size)
 
 
-def start(path: Path, trained: TrainedModel | None = None, *, has_lists: bool = False) -> Session:
+def start(
+    path: Path,
+    trained: TrainedModel | None = None,
+    *,
+    has_lists: bool = False,
+    texts: dict[str, str] = TEXTS,
+) -> Session:
     file = AnswerFile(str(path), ("text",), has_lists=has_lists)
     return Session(
-        pool_of(TEXTS), file, Learner(FEATURES, trained, has_lists=file.has_lists), ("sport",)
+        pool_of(texts), file, Learner(FEATURES, trained, has_lists=file.has_lists), ("sport",)
     )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of the answers."""
+    return tmp_path / "labels.jsonl"
+
+
+@pytest.fixture
+def session(path: Path) -> Session:
+    return start(path)
 
 
 def label_of(session: Session) -> tuple[str, ...]:
     assert session.current is not None
     return (LABELS[session.current.id[0]],)
-
-
-def lines_of(path: Path) -> list[dict[str, object]]:
-    return read_rows(path)
 
 
 def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = None) -> CorpusCounter:
@@ -81,33 +94,31 @@ def test_the_model_of_a_session_follows_the_number_of_labels() -> None:
             assert fitted is not None and fitted.model_settings.model == model
 
 
-def test_a_session(tmp_path: Path) -> None:
+def test_a_session(session: Session, path: Path) -> None:
     """All documents are shown once, and each answer is in the file before the next one; it trains a
     model.
     """
-    session = start(tmp_path / "labels.jsonl")
     shown = []
     assert session.explain() == []
     while session.current is not None:
         shown.append(session.current.id)
         session.answer(label_of(session))
-        assert [line["id"] for line in lines_of(tmp_path / "labels.jsonl")] == shown
+        assert [line["id"] for line in read_rows(path)] == shown
     assert sorted(shown) == sorted(TEXTS)
     assert session.n_left == 0
-    assert lines_of(tmp_path / "labels.jsonl")[0] == {
+    assert read_rows(path)[0] == {
         "id": shown[0],
         "text": TEXTS[shown[0]],
         "label": LABELS[shown[0][0]],
     }
     session.answer(("sport",))  # nothing is left: no effect
-    assert len(shown) == len(lines_of(tmp_path / "labels.jsonl"))
+    assert len(shown) == len(read_rows(path))
 
 
-def test_the_model_is_that_of_training(tmp_path: Path) -> None:
+def test_the_model_is_that_of_training(session: Session) -> None:
     """After each answer the counts are those of training on the answers, and undo restores them
     exactly.
     """
-    session = start(tmp_path / "labels.jsonl")
     labeled: dict[str, str] = {}
     while session.current is not None:
         labeled[session.current.id] = TEXTS[session.current.id]
@@ -137,11 +148,11 @@ def trained() -> TrainedModel:
     )
 
 
-def test_an_existing_model_learns_as_update_does(tmp_path: Path, trained: TrainedModel) -> None:
+def test_an_existing_model_learns_as_update_does(path: Path, trained: TrainedModel) -> None:
     """Its probabilities after the answers are those of `nbtext update`, and its file is not
     changed.
     """
-    session = start(tmp_path / "labels.jsonl", trained)
+    session = start(path, trained)
     assert session.labels == ["sport", "baking"]
     assert session.explain() != []
     labeled: dict[str, str] = {}
@@ -161,9 +172,7 @@ def test_an_existing_model_learns_as_update_does(tmp_path: Path, trained: Traine
     np.testing.assert_allclose(*scores, rtol=1e-12)
 
 
-def test_resume_and_undo_of_an_earlier_session(tmp_path: Path) -> None:
-    path = tmp_path / "labels.jsonl"
-    session = start(path)
+def test_resume_and_undo_of_an_earlier_session(session: Session, path: Path) -> None:
     for _ in range(3):
         session.answer(label_of(session))
     expected = session.current
@@ -176,15 +185,14 @@ def test_resume_and_undo_of_an_earlier_session(tmp_path: Path) -> None:
     last = again.file.answers[-1].document
     assert again.undo()
     assert again.current == last
-    assert len(lines_of(path)) == 2
+    assert len(read_rows(path)) == 2
     again.answer(("other",))
-    assert lines_of(path)[-1]["label"] == "other"
+    assert read_rows(path)[-1]["label"] == "other"
     assert "other" in again.labels or again.learner.labels.count("other") == 1
 
 
-def test_an_answer_whose_document_disappeared(tmp_path: Path) -> None:
+def test_an_answer_whose_document_disappeared(path: Path) -> None:
     """Its answer stays, trains the model, and can be undone and given again."""
-    path = tmp_path / "labels.jsonl"
     path.write_text('{"id": "gone", "text": "lost text", "label": "old"}\n')
     session = start(path)
     assert session.labels == ["sport", "old"]
@@ -193,15 +201,13 @@ def test_an_answer_whose_document_disappeared(tmp_path: Path) -> None:
     assert session.current == PoolDocument("gone", ("lost text",))
     assert path.read_bytes() == b""
     session.answer(("new",))
-    assert [line["label"] for line in lines_of(path)] == ["new"]
+    assert [line["label"] for line in read_rows(path)] == ["new"]
 
 
-def test_skipped_documents_come_last(tmp_path: Path) -> None:
+def test_skipped_documents_come_last(session: Session, path: Path) -> None:
     """They are in no file, and come again when no other document is left, and in the next
     session.
     """
-    path = tmp_path / "labels.jsonl"
-    session = start(path)
     skipped = session.current
     assert skipped is not None
     session.skip()
@@ -212,7 +218,7 @@ def test_skipped_documents_come_last(tmp_path: Path) -> None:
     assert (session.current, session.is_again, session.n_left) == (skipped, True, 1)
     session.skip()
     assert session.current == skipped
-    assert skipped.id not in {line["id"] for line in lines_of(path)}
+    assert skipped.id not in {line["id"] for line in read_rows(path)}
     session.file.close()
     session = start(path)
     assert session.current == skipped
@@ -220,10 +226,8 @@ def test_skipped_documents_come_last(tmp_path: Path) -> None:
     assert (session.current, session.n_left) == (None, 0)
 
 
-def test_undo_of_a_skip(tmp_path: Path) -> None:
+def test_undo_of_a_skip(session: Session, path: Path) -> None:
     """It shows the skipped documents again, the last one first, before it removes an answer."""
-    path = tmp_path / "labels.jsonl"
-    session = start(path)
     answered = session.current
     session.answer(label_of(session))
     first = session.current
@@ -231,17 +235,16 @@ def test_undo_of_a_skip(tmp_path: Path) -> None:
     second = session.current
     session.skip()
     assert [session.undo() for _ in range(2)] == ["skip", "skip"]
-    assert (session.current, len(lines_of(path)), session.n_left) == (first, 1, len(TEXTS) - 1)
-    assert (session.undo(), session.current, lines_of(path)) == ("answer", answered, [])
+    assert (session.current, len(read_rows(path)), session.n_left) == (first, 1, len(TEXTS) - 1)
+    assert (session.undo(), session.current, read_rows(path)) == ("answer", answered, [])
     assert session.undo() == ""
     session.skip()
     session.answer(label_of(session))
-    assert (session.undo(), len(lines_of(path))) == ("answer", 0)
+    assert (session.undo(), len(read_rows(path))) == ("answer", 0)
     assert second != first
 
 
-def test_search(tmp_path: Path) -> None:
-    session = start(tmp_path / "labels.jsonl")
+def test_search(session: Session) -> None:
     assert session.search("zebra") == 0
     assert session.n_found is None
     assert session.search("OVEN") == 2
@@ -254,15 +257,14 @@ def test_search(tmp_path: Path) -> None:
     assert session.search("") == 5
 
 
-def test_several_labels(tmp_path: Path) -> None:
+def test_several_labels(path: Path) -> None:
     """A document has any number of labels, also none; each answer is a list."""
-    path = tmp_path / "labels.jsonl"
     session = start(path, has_lists=True)
     given = [("sport", "space"), (), ("space",), ("baking",)]
     for labels in given:
         session.answer(labels)
         session.explain()
-    assert [tuple(line["label"]) for line in lines_of(path)] == given  # type: ignore[arg-type]
+    assert [tuple(line["label"]) for line in read_rows(path)] == given
     assert session.learner.fit() is not None
     assert {each.label for each in session.explain()} <= {"sport", "space", "baking", None}
     for _ in given:
@@ -273,8 +275,7 @@ def test_several_labels(tmp_path: Path) -> None:
     assert AnswerFile(str(path), ("text",)).has_lists
 
 
-def test_names_of_labels(tmp_path: Path) -> None:
-    session = start(tmp_path / "labels.jsonl")
+def test_names_of_labels(session: Session) -> None:
     assert session.add_label(" new one ") == "new one"
     assert session.labels == ["sport", "new one"]
     for wrong in (" ", "x" * 1001):
@@ -329,9 +330,8 @@ def test_a_pool_is_a_sample_of_many_documents() -> None:
         (b'{"id": "1", "text": "x", "label": "a"}\n{"b\n{"b', ":2: is not an answer"),
     ],
 )
-def test_a_file_of_something_else(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_of_something_else(path: Path, content: bytes, message: str) -> None:
     """It is refused, with the line, and not changed."""
-    path = tmp_path / "labels.jsonl"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:
         AnswerFile(str(path), ("text",))
@@ -339,18 +339,16 @@ def test_a_file_of_something_else(tmp_path: Path, content: bytes, message: str) 
     assert path.read_bytes() == content
 
 
-def test_an_incomplete_last_line_is_removed(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_removed(path: Path) -> None:
     """A process that was killed while it wrote has not confirmed that answer."""
-    path = tmp_path / "labels.jsonl"
     whole = '{"id": "g1", "text": "goal match team", "label": "sport"}\n'
     path.write_text(whole + '{"id": "g2", "text": "ma')
     assert len(start(path).file.answers) == 1
     assert path.read_text() == whole
 
 
-def test_a_whole_last_line_is_completed(tmp_path: Path) -> None:
+def test_a_whole_last_line_is_completed(path: Path) -> None:
     """It may come from an editor that ends no last line; undo removes all of it."""
-    path = tmp_path / "labels.jsonl"
     lines = [json.dumps({"id": f"g{n}", "text": TEXTS[f"g{n}"], "label": "sport"}) for n in (1, 2)]
     path.write_text("\n".join(lines))
     session = start(path)
@@ -360,10 +358,8 @@ def test_a_whole_last_line_is_completed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("note", ["a note", '{"id": "x", "text": "", "label": "empty"}\n'])
-def test_a_line_of_another_program_stays(tmp_path: Path, note: str) -> None:
+def test_a_line_of_another_program_stays(session: Session, path: Path, note: str) -> None:
     """Undo would remove the end of what that program wrote; an answer would be joined to it."""
-    path = tmp_path / "labels.jsonl"
-    session = start(path)
     session.answer(label_of(session))
     with path.open("a") as file:
         file.write(note)
@@ -384,19 +380,16 @@ def test_a_line_of_another_program_stays(tmp_path: Path, note: str) -> None:
         assert path.read_text() == before
 
 
-def test_strange_texts_survive(tmp_path: Path) -> None:
-    path = tmp_path / "labels.jsonl"
+def test_strange_texts_survive(path: Path) -> None:
     texts = {
         "a": "\x1b[31m red",
         "b\u202e": "lone \ud800 surrogate",
         "c": "a\nb\r\n\0",
         "d": "שלום 日本語 e\u0301",
     }
-    session = Session(
-        pool_of(texts), AnswerFile(str(path), ("text",)), Learner(FEATURES, None, has_lists=False)
-    )
+    session = start(path, texts=texts)
     while session.current is not None:
         session.answer(("x",))
     session.file.close()
-    assert {line["id"]: line["text"] for line in lines_of(path)} == texts
+    assert {line["id"]: line["text"] for line in read_rows(path)} == texts
     assert AnswerFile(str(path), ("text",)).answers[0].labels == ("x",)

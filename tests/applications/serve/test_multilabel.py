@@ -1,17 +1,18 @@
 """A service of a model that predicts several labels for a document."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import read_rows
+from made_files import read_rows, write_rows
 from waiting import wait_until
 
 from nbtext.applications.serve.openapi import describe
 from nbtext.text_classifier import TextClassifier
 
+Running = Any  # see conftest.py
+Start = Any
 DOCUMENT = describe()
 WORDS = {
     "animals": "cat dog horse cow",
@@ -25,22 +26,27 @@ def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of texts with two labels, one or none."""
     folder = tmp_path_factory.mktemp("topics")
     sets = [[], ["animals"], ["food"], ["cities"], ["animals", "food"], ["cities", "food"]]
-    lines = []
+    rows = []
     for place in range(120):
         labels = sets[place % len(sets)]
         words = [WORDS[label].split()[(place + k) % 4] for label in labels for k in range(2)]
         text = " ".join([*words, "the", "a", ["of", "in", "to"][place // 6 % 3]])
-        lines.append(json.dumps({"text": text, "label": labels}) + "\n")
-    (folder / "t.jsonl").write_text("".join(lines))
+        rows.append({"text": text, "label": labels})
+    write_rows(folder / "t.jsonl", rows)
     nbtext("train t.jsonl --keep-sample 200 -o topics.joblib", cwd=folder).ok()
     return folder / "topics.joblib"
 
 
-def test_predictions(start: Callable[..., Any], topics: Path) -> None:
+@pytest.fixture(scope="module")
+def service(start: Start, topics: Path) -> Running:
+    """A service of that model."""
+    return start("-m", topics)
+
+
+def test_predictions(service: Running) -> None:
     """Lists of labels and probabilities, in JSON, an array and JSON lines; options of several
     labels.
     """
-    service = start("-m", topics)
     texts = ["the cat dog and the soup bread", "of the a", ""]
     found = service.post("/v1/predict", texts).value
     assert [set(each["labels"]) for each in found] == [{"animals", "food"}, set(), {"food"}]
@@ -64,11 +70,10 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
     assert described["labels"] == ["animals", "cities", "food"]
 
 
-def test_explanations(start: Callable[..., Any], nbtext: Any, topics: Path) -> None:
+def test_explanations(service: Running, nbtext: Any, topics: Path, tmp_path: Path) -> None:
     """Each predicted label by its words, as the command explains it; the terms add up to the
     log-odds.
     """
-    service = start("-m", topics)
     texts = ["the cat dog and the soup bread", "of the a", ""]
     predicted = service.post("/v1/predict", texts).value
     found = service.post("/v1/explain?marks=true", texts).value
@@ -92,9 +97,8 @@ def test_explanations(start: Callable[..., Any], nbtext: Any, topics: Path) -> N
     assert (len(found[1]["explanations"]), "reason" in found[1]) == (1, False)
     assert found[2]["id"] == "3"
     assert "reason" not in found[2]
-    (folder := topics.parent / "explained").mkdir(exist_ok=True)
-    (folder / "one.jsonl").write_text(json.dumps({"id": "1", "text": texts[0]}) + "\n")
-    explained = nbtext(f"explain one.jsonl -m {topics} --to jsonl", cwd=folder)
+    write_rows(tmp_path / "one.jsonl", [{"id": "1", "text": texts[0]}])
+    explained = nbtext(f"explain one.jsonl -m {topics} --to jsonl")
     one = service.post("/v1/explain", {"text": texts[0]}).value
     assert explained.records == one["explanations"]
     (chosen,) = service.post("/v1/explain?label=cities&features=1", {"text": texts[0]}).value[
@@ -106,9 +110,7 @@ def test_explanations(start: Callable[..., Any], nbtext: Any, topics: Path) -> N
     )
 
 
-def test_most_labels_of_a_document_that_are_explained(
-    start: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_most_labels_of_a_document_that_are_explained(start: Start, tmp_path: Path) -> None:
     """An answer repeats the text for each label, so their number has a limit; another label can be
     asked for.
     """
@@ -121,7 +123,7 @@ def test_most_labels_of_a_document_that_are_explained(
     assert len(service.post("/v1/explain?label=l29", {"text": texts[0]}).value["explanations"]) == 1
 
 
-def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> None:
+def test_options_of_several_labels(start: Start, model: Path) -> None:
     """A single-label model refuses them."""
     service = start("-m", model)
     for option in ("threshold=0.5", "at_least_one=true"):
@@ -130,9 +132,7 @@ def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> No
         )
 
 
-def test_feedback_of_a_column_for_each_label(
-    start: Callable[..., Any], nbtext: Any, tmp_path: Path
-) -> None:
+def test_feedback_of_a_column_for_each_label(start: Start, nbtext: Any, tmp_path: Path) -> None:
     """`nbtext update` reads the columns that the model was trained on, also one whose name is a key
     of each line.
     """
@@ -156,9 +156,7 @@ def test_feedback_of_a_column_for_each_label(
     nbtext("update m.joblib m.jsonl").ok()
 
 
-def test_feedback_is_learned(
-    start: Callable[..., Any], nbtext: Any, topics: Path, tmp_path: Path
-) -> None:
+def test_feedback_is_learned(start: Start, nbtext: Any, topics: Path, tmp_path: Path) -> None:
     """Feedback has lists of labels, which the model learns; an empty list is a document without
     label.
     """
