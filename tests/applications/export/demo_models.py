@@ -5,7 +5,9 @@ and what exported models answer.
 import ctypes
 import json
 import subprocess
+from dataclasses import fields
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -13,7 +15,10 @@ import numpy as np
 
 from nbtext.applications.export.command import export as command
 from nbtext.documents.batch import Batch
+from nbtext.features.analyzer import MARKS_PATTERN
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictor import Predictor
+from nbtext.settings import choices_of
 from nbtext.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[3] / "corpora" / "letters"
@@ -63,6 +68,32 @@ KINDS: dict[str, dict[str, Any]] = {
     "tilted": {"optimize": "log_loss"},
     "shifted": {"optimize": "macro_f1", "smoothing": 10.0},
 }
+
+
+MODELS = ("multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm")
+READINGS: tuple[dict[str, Any], ...] = (
+    {"ngrams": (1, 1)},
+    {"ngrams": (1, 3)},
+    {"ngrams": (2, 3)},
+    {"view": ("word:1,2", "char_wb:1,3:binary-l2", "char:2")},
+    {"analyzer": "char", "ngrams": (1, 3)},
+    {"analyzer": "char_wb", "ngrams": (2, 2)},
+)
+
+
+def draw_options(random: Random, seed: int) -> dict[str, Any]:
+    """Options of a model that every program can hold; seeds take the readings in turn."""
+    choices = {field.name: choices_of(field) for field in fields(FeatureSettings)}
+    options = {name: random.choice(choices[name] or ()) for name in ("tf", "idf", "norm")}
+    options |= READINGS[seed % len(READINGS)]
+    if "analyzer" not in options:
+        options["token_pattern"] = random.choice([None, MARKS_PATTERN])
+    return options | {
+        "model": random.choice(MODELS),
+        "lowercase": random.random() < 0.5,
+        "calibrate": random.random() < 0.5,
+        "optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"]),
+    }
 
 
 def export(classifier: TextClassifier, form: str, path: str) -> None:

@@ -6,20 +6,28 @@ import subprocess
 import unicodedata
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import KINDS, ODD_TEXTS, STRICT, ask_c, build_filter, documents, export, predicted
+from demo_models import (
+    KINDS,
+    ODD_TEXTS,
+    STRICT,
+    ask_c,
+    build_filter,
+    documents,
+    draw_options,
+    export,
+    predicted,
+)
 
 from nbtext.applications.export.c_source import C_SOURCE
 from nbtext.errors import AssumptionWarning, ModelError
-from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
+from nbtext.features.analyzer import Analyzer
 from nbtext.text_classifier import TextClassifier
 
 SPOKEN = {name: kind for name, kind in KINDS.items() if "strip_accents" not in kind}
 PERILOUS = "aAbBéÉßſıİΣσςΑΑ \t\xa0\x1c_-'0½²x\u0301\u0307\u0345ʰﬁ漢字\U00010400\U0001d400:\xadΐŉǰΣ."
-VIEWS = ("word:1,2", "char_wb:1,3:binary-l2", "char:2")
 WORDS = """
 #define NBTEXT_NO_MAIN
 #include "model.c"
@@ -81,28 +89,7 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
     """
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
-    options: dict[str, Any] = {
-        "tf": random.choice(["count", "binary", "relative", "log"]),
-        "idf": random.choice(["none", "plain", "smooth"]),
-        "norm": random.choice(["none", "l1", "l2"]),
-        "model": random.choice(
-            ["multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm"]
-        ),
-        **random.choice(
-            [
-                {"ngrams": (1, 1)},
-                {"ngrams": (2, 3)},
-                {"view": VIEWS},
-                {"analyzer": "char", "ngrams": (1, 3)},
-            ]
-        ),
-        "token_pattern": random.choice([None, MARKS_PATTERN]),
-        "lowercase": random.random() < 0.5,
-        "optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"]),
-    }
-    if "analyzer" in options:
-        del options["token_pattern"]
-    classifier = TextClassifier(**options).fit(
+    classifier = TextClassifier(**draw_options(random, seed)).fit(
         texts[:30], [random.choice(["a", '"\\', "??/*\n"]) for _ in range(30)]
     )
     broken = [

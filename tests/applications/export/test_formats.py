@@ -5,14 +5,14 @@ import io
 import json
 import subprocess
 import unicodedata
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import ask_javascript, check_answers, export, exported, predicted
+from demo_models import ask_javascript, check_answers, draw_options, export, exported, predicted
 
 from nbtext.applications.export import exporter
 from nbtext.applications.export.command import EXPORTERS
@@ -20,18 +20,17 @@ from nbtext.applications.export.exporter import check_dense
 from nbtext.applications.export.javascript import javascript
 from nbtext.applications.export.sklearn_pipeline import check_pipeline
 from nbtext.errors import ModelError
-from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
+from nbtext.features.analyzer import Analyzer
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictor import Predictor
 from nbtext.records import frozen
-from nbtext.settings import choices_of, setting
+from nbtext.settings import setting
 from nbtext.text_classifier import TextClassifier
 
 PERILOUS = (
     "aAbBéÉßſıİΣσςΑ \t\n\xa0\x1c\x85\u2003\ufeff_-'0½²x\u0301\u0307\u0345ﬁ漢字"
     "\U0001f600\U00010400\U0001d400\udfff:\xadΐŉǰ"
 )
-MODELS = ("multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm")
 
 
 @frozen(kw_only=True)
@@ -111,28 +110,9 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
     """
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
-    choices = {
-        **{field.name: choices_of(field) for field in fields(FeatureSettings)},
-        "model": MODELS,
+    options = draw_options(random, seed) | {
+        "strip_accents": random.choice([None, "unicode", "ascii"])
     }
-    options: dict[str, Any] = {
-        name: random.choice(choices[name] or ())
-        for name in ("analyzer", "tf", "idf", "norm", "model")
-    }
-    options |= {
-        "ngrams": random.choice([(1, 1), (1, 3), (2, 2)]),
-        "lowercase": random.random() < 0.5,
-    }
-    if seed % 3 == 0:
-        del options["analyzer"], options["ngrams"]
-        options |= {"view": ("word:1,2", "char_wb:1,3:binary-l2", "char:2"), "analyzer": "word"}
-    if options["analyzer"] == "word":
-        options["token_pattern"] = random.choice([None, MARKS_PATTERN])
-    options |= {
-        "strip_accents": random.choice([None, "unicode", "ascii"]),
-        "calibrate": random.random() < 0.5,
-    }
-    options |= {"optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"])}
     classifier = TextClassifier(**options).fit(
         texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)]
     )
