@@ -1,6 +1,5 @@
 """`nbtext sample` as a user types it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,8 @@ from made_files import write_rows
 
 def test_a_record_a_line(nbtext: Any, model: str) -> None:
     """Without --to, a pipe gets a JSON record for each document, with its label and its text."""
-    result = nbtext(f"sample -m {model} --label trash -n 5 --length 40 --seed 1")
-    assert (result.status, result.err) == (0, "")
+    result = nbtext(f"sample -m {model} --label trash -n 5 --length 40 --seed 1").ok()
+    assert result.err == ""
     records = result.records
     assert [record["label"] for record in records] == ["trash"] * 5
     assert [len(record["text"].split()) for record in records] == [40] * 5
@@ -38,22 +37,12 @@ def test_control_characters_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_p
         tmp_path / "odd.jsonl",
         ({"text": "a\x1b[31mb \x9bz", "label": f"x\x1b[{n}m"} for n in (1, 2)),
     )
-    nbtext(
-        "train",
-        "odd.jsonl",
-        "--model",
-        "multinomial",
-        "--token-pattern",
-        r"\S+",
-        "--no-lowercase",
-        "-o",
-        "odd",
-    ).ok()
+    options = r"--model multinomial --token-pattern \S+ --no-lowercase"
+    nbtext(f"train odd.jsonl {options} -o odd").ok()
     shown = on_a_terminal("sample", "-m", str(tmp_path / "odd"), "-n", "9")
     assert "\x1b" not in shown
     assert "\x9b" not in shown
     assert "\\x1b[31m" in shown
-    piped = nbtext("sample -m odd -n 9")
-    assert {
-        word for line in piped.out.splitlines() for word in json.loads(line)["text"].split()
-    } == {"a\x1b[31mb", "\x9bz"}
+    records = nbtext("sample -m odd -n 9").records
+    words = {word for record in records for word in record["text"].split()}
+    assert words == {"a\x1b[31mb", "\x9bz"}

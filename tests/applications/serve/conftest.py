@@ -81,9 +81,13 @@ class Running:
     def post(self, path: str, body: Any, **headers: str) -> Answer:
         return self.ask("POST", path, body, **headers)
 
+    def predict(self, body: Any) -> Any:
+        """What the first model says of a document, or of several."""
+        return self.post("/v1/predict", body).value
+
     def label_of(self, text: str) -> Any:
         """The label of a text, by the first model."""
-        return self.post("/v1/predict", {"text": text}).value["label"]
+        return self.predict({"text": text})["label"]
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, None, **headers)

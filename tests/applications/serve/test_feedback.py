@@ -371,7 +371,7 @@ def test_a_model_learns(start: Start, nbtext: Any, model: Path, tmp_path: Path) 
     expected.write_bytes(before)
     service = start("-m", copied, "--feedback-dir", folder, "--new-labels")
     assert (learn(), copied.read_bytes()) == ((0, ""), before), "there is nothing to learn"
-    assert service.post("/v1/predict", {"text": "xylophone lessons"}).value["known"] == 0
+    assert service.predict({"text": "xylophone lessons"})["known"] == 0
     for _ in range(5):
         service.post(PATH, {"text": "xylophone lessons in the xylophone hall", "label": "music"})
     copied.rename(tmp_path / "away")

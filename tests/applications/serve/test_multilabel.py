@@ -48,11 +48,11 @@ def test_predictions(service: Running) -> None:
     labels.
     """
     texts = ["the cat dog and the soup bread", "of the a", ""]
-    found = service.post("/v1/predict", texts).value
+    found = service.predict(texts)
     assert [set(each["labels"]) for each in found] == [{"animals", "food"}, set(), {"food"}]
     assert found[0]["probabilities"] == [found[0]["scores"][label] for label in found[0]["labels"]]
     assert (found[2]["known"], "reason" in found[2]) == (0, False)
-    assert service.post("/v1/predict", {"text": texts[0]}).value["labels"] == found[0]["labels"]
+    assert service.predict({"text": texts[0]})["labels"] == found[0]["labels"]
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
     streamed = service.post("/v1/predict", lines, content_type="application/jsonl").lines
     assert [each["labels"] for each in streamed] == [each["labels"] for each in found]
@@ -75,7 +75,7 @@ def test_explanations(service: Running, nbtext: Any, topics: Path, tmp_path: Pat
     log-odds.
     """
     texts = ["the cat dog and the soup bread", "of the a", ""]
-    predicted = service.post("/v1/predict", texts).value
+    predicted = service.predict(texts)
     found = service.post("/v1/explain?marks=true", texts).value
     components = DOCUMENT["components"]
     answer = components["schemas"]["Explanation"] | {"additionalProperties": False}
@@ -118,7 +118,7 @@ def test_most_labels_of_a_document_that_are_explained(start: Start, tmp_path: Pa
     texts = [f"all every {' '.join(labels)}"] * 20 + [f"none {label}" for label in labels]
     TextClassifier().fit(texts, [labels] * 20 + [[]] * 30).save(tmp_path / "many.joblib")
     service = start("-m", tmp_path / "many.joblib")
-    assert len(service.post("/v1/predict", {"text": texts[0]}).value["labels"]) == 30
+    assert len(service.predict({"text": texts[0]})["labels"]) == 30
     assert len(service.post("/v1/explain", {"text": texts[0]}).value["explanations"]) == 20
     assert len(service.post("/v1/explain?label=l29", {"text": texts[0]}).value["explanations"]) == 1
 
@@ -175,4 +175,4 @@ def test_feedback_is_learned(start: Start, nbtext: Any, topics: Path, tmp_path: 
         "/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]}
     ).refused(400, "no label 'plants'")
     nbtext(f"update {model} {tmp_path / 'new' / 'topics.jsonl'}").ok()
-    wait_until(lambda: service.post("/v1/predict", {"text": "wolf"}).value["known"] > 0, 60)
+    wait_until(lambda: service.predict({"text": "wolf"})["known"] > 0, 60)

@@ -97,7 +97,7 @@ def test_labels_and_words_while_typing(visit: Any, service: Running) -> None:
     wait_until(
         page, "() => document.getElementById('marked').textContent === 'my neighbour drills'"
     )
-    expected = service.post("/v1/predict", {"text": "my neighbour drills"}).value
+    expected = service.predict({"text": "my neighbour drills"})
     assert page.locator("#summary").inner_text().startswith(f"{expected['label']}: ")
     rows = page.locator("#labels tbody tr")
     assert rows.count() == len(expected["scores"])
@@ -200,7 +200,7 @@ def test_a_csv_comes_back(
     )
     assert [row[:3] for row in after] == before
     assert after[0][3:] == ["predicted_label", "probability"]
-    expected = service.post("/v1/predict", [row[2] for row in before[1:]]).value
+    expected = service.predict([row[2] for row in before[1:]])
     assert [row[3] for row in after[1:]] == [each["label"] or "" for each in expected]
     assert [float(row[4]) for row in after[1:] if row[4]] == [
         e["probability"] for e in expected if e["label"]

@@ -47,9 +47,9 @@ def test_an_object_and_an_array(service: Running, predicted: Any) -> None:
     one = service.post("/v1/predict", {"text": texts[0]})
     assert (one.status, one.headers["content-type"]) == (200, "application/json")
     assert one.value == expected[0]
-    assert service.post("/v1/predict", [{"text": text} for text in texts]).value == expected
-    assert service.post("/v1/predict", texts).value == expected
-    assert service.post("/v1/predict", []).value == []
+    assert service.predict([{"text": text} for text in texts]) == expected
+    assert service.predict(texts) == expected
+    assert service.predict([]) == []
 
 
 def test_nested_keys(start: Start, nbtext: Any, tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_nested_keys(start: Start, nbtext: Any, tmp_path: Path) -> None:
     plain = service.post("/v1/predict", "red", content_type="text/plain").value
     assert plain["label"] == "r"
     for body in ({"data": {"text": "red"}}, {"data.text": "red"}, {"text": "red"}):
-        assert service.post("/v1/predict", body).value == plain
-        assert service.post("/v1/predict", [body]).value == [plain]
+        assert service.predict(body) == plain
+        assert service.predict([body]) == [plain]
         assert service.post("/v1/predict", json.dumps(body), **JSONL).lines == [plain]
 
 
@@ -86,7 +86,7 @@ def test_json_lines(service: Running, predicted: Any) -> None:
 def test_plain_text(service: Running) -> None:
     """The whole body is one text, in UTF-8; another character set is refused."""
     text = "Die Mülltonne wurde nicht geleert.\n\nThe bins were not emptied."
-    expected = service.post("/v1/predict", {"text": text}).value
+    expected = service.predict({"text": text})
     assert service.post("/v1/predict", text.encode(), content_type="text/plain").value == expected
     kind = 'Text/Plain; Charset="ISO-8859-1"'
     service.post("/v1/predict", text.encode("latin-1"), content_type=kind).refused(415, "UTF-8")
@@ -103,7 +103,7 @@ def test_odd_values(service: Running) -> None:
         {"text": ["x"]},
         {"a": 1},
     ]
-    answer = service.post("/v1/predict", items).value
+    answer = service.predict(items)
     assert [each["id"] for each in answer[:4]] == ["17", "1.5", "3", "4"]
     assert [each.get("reason") is None for each in answer] == [True] * 3 + [False] * 4
     surrogate = service.post(
@@ -196,7 +196,7 @@ def test_fields(start: Start, nbtext: Any, tmp_path: Path) -> None:
         "train t.csv --model multinomial --text-field subject,body --separate-fields -q -o fields.joblib",
     ).ok()
     service = start("-m", tmp_path / "fields.joblib")
-    assert service.post("/v1/predict", {"subject": "red", "body": ""}).value["label"] == "a"
+    assert service.predict({"subject": "red", "body": ""})["label"] == "a"
     assert service.post("/v1/predict", {"subject": "blue"}).status == 400
     assert service.post("/v1/predict", "red", content_type="text/plain").status == 415
     assert service.get("/v1/models").value["models"][0]["fields"] == ["subject", "body"]
@@ -212,10 +212,10 @@ def test_the_keys_of_the_training_table(start: Start, nbtext: Any, tmp_path: Pat
     ).ok()
     service = start("-m", tmp_path / "joined.joblib")
     row = {"subject": "blue", "body": "boat"}
-    expected = service.post("/v1/predict", row).value
+    expected = service.predict(row)
     assert expected["label"] == "b"
     for body in ({"text": "blue\nboat"}, [{"text": "blue boat"}], ["blue boat"]):
-        answer = service.post("/v1/predict", body).value
+        answer = service.predict(body)
         assert (answer[0] if isinstance(answer, list) else answer) == expected
     for line in (row, {"text": "blue boat"}):
         assert service.post("/v1/predict", json.dumps(line), **JSONL).lines == [expected]
@@ -267,9 +267,7 @@ def test_one_bad_request_among_many(service: Running) -> None:
 def test_a_large_array(service: Running) -> None:
     """It is predicted in parts, in order."""
     items = [{"text": f"bins {number}", "id": str(number)} for number in range(3000)]
-    assert [each["id"] for each in service.post("/v1/predict", items).value] == [
-        str(n) for n in range(3000)
-    ]
+    assert [each["id"] for each in service.predict(items)] == [str(n) for n in range(3000)]
 
 
 def test_a_byte_order_mark(service: Running, predicted: Any) -> None:
