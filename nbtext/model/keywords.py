@@ -129,6 +129,12 @@ class KeywordColumns(NamedTuple):
     missing: tuple[str, ...] = ()
     cut: tuple[tuple[str, str], ...] = ()
 
+    def select(self, chosen: Integers) -> KeywordColumns:
+        """Return some of the keywords."""
+        members = self.members[:, chosen]
+        is_used = members.any(axis=1)
+        return KeywordColumns(self.columns[is_used], members[is_used], self.classes[chosen])
+
 
 def find_columns(
     keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings, vocabulary: Vocabulary
@@ -191,13 +197,21 @@ def count_unlabeled(
 
 
 class KeywordFit(NamedTuple):
-    """A model that is trained by keywords, the number of documents that contain one, and the
-    keywords that occur.
+    """A model that is trained by keywords, and how.
+
+    n_matched  documents that contain a keyword
+    missing    keywords that occur in no document
+    cut        keywords of which only some characters are features, with these
+    agreement  the share of documents with hidden keywords that are predicted as the keywords'
+               label, before and after the steps of expectation-maximization; None without steps, or
+               if no keyword can be hidden
     """
 
     model: TrainedModel
     n_matched: int
-    keywords: KeywordColumns
+    missing: tuple[str, ...]
+    cut: tuple[tuple[str, str], ...]
+    agreement: tuple[float, float] | None
 
 
 def train_with_keywords(
@@ -289,7 +303,10 @@ def train_with_keywords(
         counts = counts + replace(labeled, sample=concatenate(()), sample_size=0)
     fitted = fit_model(counts, features, model_settings, jobs=jobs, selection=selection)
     n_matched = int((np.diff(matched.indptr) > 0).sum())
-    return KeywordFit(make_trained_model(fitted, counts), n_matched, found)
+    agreement = _measure_agreement(learner, found, steps, jobs) if steps else None
+    return KeywordFit(
+        make_trained_model(fitted, counts), n_matched, found.missing, found.cut, agreement
+    )
 
 
 def _posteriors_of_keywords(
@@ -421,3 +438,37 @@ class _Learner:
         return ClassStatistics(
             posteriors.sum(axis=0), indptr, classes, *(each.data.astype(float) for each in sums)
         )
+
+
+def _measure_agreement(
+    learner: _Learner, found: KeywordColumns, steps: int, jobs: int
+) -> tuple[float, float] | None:
+    """Return the share of the documents with a hidden keyword that are predicted as its label,
+    before and after the steps.
+
+    Half of the keywords of each label are hidden: they are removed from the documents. None: no
+    label has two.
+    """
+    order = np.argsort(found.classes, kind="stable")
+    classes = found.classes[order]
+    hidden = np.sort(order[(np.arange(len(order)) - np.searchsorted(classes, classes)) % 2 == 1])
+    if not len(hidden):
+        return None
+    left = found.select(np.setdiff1d(order, hidden))
+    hidden_only = found.select(hidden)
+    is_hidden = np.zeros(learner.n_features, dtype=bool)
+    is_hidden[hidden_only.columns] = True
+    truth = _posteriors_of_keywords(learner.documents, hidden_only, learner)
+    rows = np.flatnonzero(np.diff(truth.indptr) > 0)
+    expected = truth[rows].toarray().argmax(axis=1)
+    masked = learner.documents.filter_entries(~is_hidden[learner.documents.indices])
+    other = replace(learner, documents=masked)
+    matched = _posteriors_of_keywords(masked, left, other)
+    judged = (masked.binarize() if learner.is_binary else masked).take(rows)
+    shares = []
+    for n in (0, steps):
+        scores = other.compile(other.learn(matched, left, n, jobs)).scores(
+            judged.indptr, judged.indices, judged.counts
+        )
+        shares.append(float((scores.argmax(axis=1) == expected).mean()))
+    return shares[0], shares[1]

@@ -11,6 +11,7 @@ from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.settings import GIVEN, SHOWN
+from nbtext.model.settings import LARGEST_FALL
 from nbtext.report.records import name_lines
 from nbtext.report.terminal import new_table
 
@@ -181,22 +182,31 @@ def format_unlabeled(unlabeled: Unlabeled) -> str:
 
 
 def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
-    """Format how many documents keywords match, and which keywords do not occur as they are."""
+    """Format how many documents keywords match, and whether expectation-maximization agrees with
+    hidden keywords.
+    """
     share = found.n_matched / max(1, n_documents)
     contain = "contains" if found.n_matched == 1 else "contain"
     lines = [
         f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"
     ]
-    keywords = found.keywords
-    if keywords.missing:
-        lines += name_lines("keywords that occur in no document", keywords.missing)
-    if keywords.cut:
+    if found.missing:
+        lines += name_lines("keywords that occur in no document", found.missing)
+    if found.cut:
         names = list_some(
-            (f"{printable(word)} as {printable(read)}" for word, read in keywords.cut), MAX_LABELS
+            (f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS
         )
         lines.append(
             f"keywords of which only a part is read: {names}; to read every character, give --analyzer char"
         )
+    if found.agreement is not None:
+        before, after = found.agreement
+        line = f"agreement with hidden keywords: {before:.4f} before EM, {after:.4f} after it"
+        is_worse = before - after > LARGEST_FALL
+        line += (
+            "; warning: EM may make the model worse; compare with a model without --em" * is_worse
+        )
+        lines.append(line)
     return lines
 
 

@@ -155,6 +155,25 @@ def test_labeled_documents_join(nbtext: Any, tmp_path: Path) -> None:
     nbtext(ask).refused(1, "'weather' has no keywords")
 
 
+def test_a_warning_where_em_harms(nbtext: Any, tmp_path: Path) -> None:
+    """Two topics that the keywords do not mean are larger than those that they mean: EM finds the
+    topics. The agreement with hidden keywords tells, without labeled texts.
+    """
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(600):
+        topic = rng.integers(2)
+        label = rng.integers(2)
+        words = [f"topic{topic}x{rng.integers(5)}" for _ in range(30)]
+        words += [f"sign{label}x{rng.integers(4)}" for _ in range(2)]
+        lines.append(" ".join(words))
+    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
+    keywords = write_toml(tmp_path, {f"l{k}": [f"sign{k}x{n}" for n in range(2)] for k in range(2)})
+    said = nbtext(f"train texts.txt --keywords {keywords} --em 10 -o m").ok().err
+    assert "agreement with hidden keywords: " in said
+    assert "warning: EM may make the model worse" in said
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
