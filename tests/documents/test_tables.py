@@ -274,6 +274,19 @@ def test_a_row_that_does_not_fit_is_a_problem(
     assert said.startswith(f"{tmp_path}/x.csv{says}")
 
 
+@pytest.mark.parametrize("header", ["text,label", "text, label"])
+def test_blanks_may_precede_quotes(read: Any, tmp_path: Path, header: str) -> None:
+    """The header or the rows show it, and a comma and doubled quotes within quotes do not."""
+    rows = '"win, now", "spam"\n"he said, ""hi, you""", "ham"\n'
+    (tmp_path / "x.csv").write_text(f"{header}\n{rows}")
+    assert [(texts[0], label) for _, texts, label in read(tmp_path / "x.csv")] == [
+        ("win, now", "spam"),
+        ('he said, "hi, you"', "ham"),
+    ]
+    (tmp_path / "y.csv").write_text('text,label\n"he said, ""hi""",ham\n  indented,spam\n')
+    assert [texts[0] for _, texts, _ in read(tmp_path / "y.csv")] == ['he said, "hi"', "  indented"]
+
+
 def test_long_fields_are_read(
     read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path
 ) -> None:
