@@ -600,8 +600,9 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if is_csv:
         # a setting of the process; Python's default is 128 KiB
         csv.field_size_limit(max(csv.field_size_limit(), limit + MAX_OPEN))
-        # a blank and a quote begin a column: within quotes, the quote would be doubled
-        spaced = re.escape(separator).encode() + rb' +"(?!")'
+        # a column of a line that begins with blanks and a quote, and ends with a quote
+        mark = re.escape(separator).encode()
+        spaced = mark + rb' +"(?!")(?:[^"\r\n]|"")*" *(?:\r?\n|' + mark + rb")"
         is_spaced = f"{separator} " in lines[n_skipped] or re.search(spaced, head) is not None
         reader = csv.reader(feed.lines, delimiter=separator, skipinitialspace=is_spaced)
     groups = read_rows(feed, reader, origin=origin, n_skipped=n_skipped)
