@@ -197,7 +197,7 @@ def take_rows(indptr, values, rows):
     for each in values:
         if not is_indptr(indptr, len(each)):
             raise ValueError("the arrays of the rows do not fit each other")
-        own = np.empty(bounds[-1], dtype=each.dtype)
+        own = np.empty(bounds[len(rows)], dtype=each.dtype)
         copy_rows(indptr, each.view(np.uint8), each.itemsize, rows, bounds, own.view(np.uint8))
         taken.append(own)
     return bounds, taken
