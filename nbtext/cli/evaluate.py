@@ -130,8 +130,8 @@ class Evaluate:
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
     example="nbtext evaluate letters/test -m letters.joblib --fail-under accuracy=0.8",
     notes="With -m, memory holds the model and 45 bytes for each document. Cross-validation keeps the counts of all "
-    "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
-    "names of at most 10,000 documents.",
+    "documents in memory; with --model best also their texts. --report adds the names, and for mistakes "
+    "the texts, of at most 25 documents for each true and predicted label.",
     referred=dict.fromkeys(
         ("Features", "Model"), "in cross-validation (--folds, --group-field or --order-field)"
     ),
@@ -211,9 +211,7 @@ def evaluate(given: Evaluate) -> None:
         from nbtext.report.evaluation_page import render_evaluation_page
         from nbtext.report.page.rendering import write_page
 
-        diagnosis = log.diagnose(
-            evaluation, evaluator.outcomes(), model, has_all_probabilities=has_all
-        )
+        diagnosis = log.diagnose(evaluation, evaluator.outcomes(), model)
         names = ", ".join(given.sources)
         typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
         locate = Locator(model.fitted.feature_settings) if model is not None else None

@@ -8,30 +8,24 @@ model tells of them.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.arrays import Floats
-from nbtext.bayes.scorer import log_posterior
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.bootstrap import Estimate, compute_intervals
 from nbtext.evaluation.curves import (
     AnsweredPart,
-    LabelCurve,
     Reliability,
     ReliabilityBin,
     TradeOff,
-    compute_label_curve,
 )
-from nbtext.evaluation.evaluator import Evaluation, PairKey, list_pairs
+from nbtext.evaluation.evaluator import Evaluation
 from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, sum_outcomes, totals_of
 from nbtext.evaluation.outcomes import (
-    LabelNumbers,
     MultilabelOutcomes,
     Outcomes,
     PredictedBatch,
@@ -40,34 +34,25 @@ from nbtext.evaluation.outcomes import (
 )
 
 if TYPE_CHECKING:
-    from nbtext.bayes.calibration import TemperatureScaling
     from nbtext.model.explanation import Explainer, Explanation
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.inspection import Inspection
 
-# kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
-MAX_PROBABILITIES = 1 << 23
-MAX_LISTED = 10_000  # documents whose names can be looked up
-MAX_STUDIED = 2_000  # documents whose words may explain a confusion
-# mistakes, outliers, and documents with wrong label sets, that are shown with their text
+MAX_CELLS = 1 << 11  # of the confusion matrix that have examples
+# examples of a cell, mistakes, and documents with wrong label sets
 N_TOP = 25
 # characters of each text that are kept
-IN_LISTS = 160
-FOR_WORDS = 16_384
+FOR_WORDS = 2_000
 IN_FULL = 200_000
 OF_SETS = 400
 MAX_LABELS = 100  # in charts and in the confusion matrix: the most frequent ones
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99, 0.995)  # accuracies of answers
 N_PARTS = 120  # points of the trade-off
 N_FEATURES = 12  # of each label
-N_TYPICALITY_BINS = 20
 MAX_CONFUSED_PAIRS = 12  # of labels
-MAX_EXAMINED = 50  # documents of each confusion whose words are examined
 MAX_WORDS = 10
 # words in a larger share of the training documents are not named
 COMMON_SHARE = 0.2
-N_EXAMPLES = 3  # documents of each wrong label with another one
-MAX_PAIRS = 1 << 14  # of a wrong label and another one that have examples
 
 Cell = tuple[str, str | None]  # true label, predicted label
 Item = TypeVar("Item")
@@ -89,53 +74,6 @@ class Example(NamedTuple):
     n_missing: int = 0
 
 
-class ExamplesByCell:
-    """Keeps the most probable examples of each cell of the confusion matrix, and counts all of
-    them.
-
-    Parameters
-    ----------
-    maximum : int
-        Maximum number of examples; if there are more, the largest cells keep fewer.
-    """
-
-    def __init__(self, maximum: int) -> None:
-        self._maximum = maximum
-        self._kept: dict[Cell, list[tuple[float, int, Example]]] = {}
-        self._n_kept = 0
-        self.counts: Counter[Cell] = Counter()
-
-    def add(self, place: int, probability: float, cell: Cell, make: Callable[[], Example]) -> None:
-        """Count an example, and keep it for now."""
-        self.counts[cell] += 1
-        self._kept.setdefault(cell, []).append((-probability, place, make()))
-        self._n_kept += 1
-        if self._n_kept > 2 * self._maximum:
-            self._trim()
-
-    def cells(self) -> dict[Cell, list[Example]]:
-        """Return the examples of each cell, the most probable first."""
-        self._trim()
-        return {cell: [example for *_, example in entries] for cell, entries in self._kept.items()}
-
-    def _trim(self) -> None:
-        if len(self._kept) > self._maximum:
-            largest = sorted(self._kept, key=lambda cell: (-self.counts[cell], str(cell)))
-            self._kept = {cell: self._kept[cell] for cell in largest[: self._maximum]}
-        sizes = [len(entries) for entries in self._kept.values()]
-        limits = range(max(sizes, default=0) + 1)
-        limit = (
-            bisect_right(
-                limits, self._maximum, key=lambda limit: sum(min(size, limit) for size in sizes)
-            )
-            - 1
-        )
-        for entries in self._kept.values():
-            entries.sort(key=lambda entry: entry[:2])
-            del entries[limit:]
-        self._n_kept = sum(map(len, self._kept.values()))
-
-
 class TopExamples(Generic[Item]):
     """Keeps the examples with the highest rank; of equal ones the first."""
 
@@ -151,48 +89,10 @@ class TopExamples(Generic[Item]):
         elif key > self._heap[0][:2]:
             heapq.heapreplace(self._heap, (*key, make()))
 
-    def rank_examples(self) -> list[tuple[float, Item]]:
-        """Return the examples with their ranks, the highest first."""
-        return [
-            (rank, example)
-            for rank, _, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)
-        ]
-
-
-class ThinnedRows:
-    """Keeps a bounded number of values: all rows, or every second, fourth, ... of them.
-
-    Later rows may be wider: missing values of earlier ones are 0.
-
-    Parameters
-    ----------
-    most : int
-        Maximum number of values to keep.
-    step  every `step`-th row is kept
-    """
-
-    def __init__(self, maximum: int) -> None:
-        self._most = maximum
-        self.step = 1
-        self._seen = self._kept = 0
-        self._parts: list[Floats] = []
-
-    def add(self, rows: Floats) -> None:
-        """Add rows, shape (n_rows, width)."""
-        kept = rows[-self._seen % self.step :: self.step].copy()
-        self._seen += len(rows)
-        self._kept += kept.size
-        self._parts.append(kept)
-        while self._kept > self._most and self._seen > self.step:
-            self._parts = [self.rows()[::2]]
-            self._kept = self._parts[0].size
-            self.step *= 2
-
-    def rows(self) -> Floats:
-        """Return the rows that were kept, in order, shape (n_rows, largest width)."""
-        width = max((part.shape[1] for part in self._parts), default=0)
-        padded = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in self._parts]
-        return np.concatenate(padded) if padded else np.zeros((0, 0))
+    def rank_examples(self) -> list[Item]:
+        """Return the examples, the highest rank first."""
+        entries = sorted(self._heap, key=lambda entry: entry[:2], reverse=True)
+        return [example for *_, example in entries]
 
 
 class MisleadingWord(NamedTuple):
@@ -211,15 +111,13 @@ class MisleadingWord(NamedTuple):
 class Confusion(NamedTuple):
     """Documents of one label for which another one was predicted (one direction).
 
-    examined  Number of documents, the most probable ones, whose words were examined.
-    words     Those with the largest contributions to the wrong label, without the common words that
-              the model tells.
+    words  Those with the largest contributions to the wrong label in the listed documents, without
+           the common words that the model tells.
     """
 
     label: str
     predicted: str
     documents: int
-    examined: int = 0
     words: tuple[MisleadingWord, ...] = ()
 
 
@@ -251,57 +149,19 @@ class Mistake(NamedTuple):
     explanation: Explanation
 
 
-class Outliers(NamedTuple):
-    """Documents unlike the training documents.
-
-    correct     Number of outliers with the right predicted label.
-    examples    The outliers with the lowest typicality, each with its typicality.
-    typicality  Number of documents in each of 20 bins of typicality; uniform for documents like the
-                training documents.
-    """
-
-    documents: int
-    correct: int
-    examples: tuple[tuple[float, Example], ...]
-    typicality: tuple[int, ...]
-
-
 class Confusions(NamedTuple):
     """The confusion matrix with examples.
 
     labels  The labels that are shown, sorted.
-    order   The positions of the labels, with confused labels adjacent.
     counts  Number of documents in each cell that is not empty, of all labels.
     listed  The most probable examples of each cell.
     pairs   The labels that are confused most often.
     """
 
     labels: tuple[str, ...]
-    order: tuple[int, ...]
     counts: tuple[tuple[Cell, int], ...]
     listed: dict[Cell, list[Example]]
     pairs: tuple[ConfusedPair, ...]
-
-
-class Curves(NamedTuple):
-    """The curves of labels, which are computed from every `step`-th document."""
-
-    labels: tuple[LabelCurve, ...]
-    step: int
-
-
-class Trust(NamedTuple):
-    """The calibration of the probabilities, and the accuracy and share of answers at each
-    threshold.
-
-    before  Reliability of the same predictions without calibration; None: the model has no
-            calibration.
-    """
-
-    before: Reliability | None
-    calibration: TemperatureScaling | None
-    trade_off: tuple[AnsweredPart, ...]
-    targets: tuple[Target, ...]
 
 
 class Diagnosis(NamedTuple):
@@ -309,64 +169,40 @@ class Diagnosis(NamedTuple):
 
     Attributes
     ----------
-    curves : Curves, optional
-        Curves of labels; None: only the probability of the predicted label is known.
     top_features : Inspection, optional
         The features with the largest weights, of the labels that are shown.
-    has_names, has_texts of documents
+    has_names of documents
     """
 
     evaluation: Evaluation
     intervals: dict[str, Estimate]
     confusions: Confusions
-    trust: Trust
-    curves: Curves | None
+    is_calibrated: bool
+    trade_off: tuple[AnsweredPart, ...]
+    targets: tuple[Target, ...]
     mistakes: tuple[Mistake, ...]
-    outliers: Outliers | None
     top_features: Inspection | None
     has_names: bool
-    has_texts: bool
 
 
 class ErrorLog:
-    """Records the probabilities and examples of some documents.
+    """Records examples of documents.
 
-    listed    examples of each cell, for the lists of the confusion matrix
-    studied   wrong ones with enough text to find misleading words
+    examples  the most probable ones of each cell of the confusion matrix; wrong ones with enough
+              text to find misleading words
     mistakes  the wrong ones with the highest probability
-    outliers  those with the lowest typicality
     """
 
     def __init__(self) -> None:
-        self._numbers = LabelNumbers()
-        self._probabilities = ThinnedRows(MAX_PROBABILITIES)
-        self.before_calibration: Reliability | None = None
-        self.listed = ExamplesByCell(MAX_LISTED)
-        self.studied = ExamplesByCell(MAX_STUDIED)
+        self.examples: dict[Cell, TopExamples[Example]] = {}
         self.mistakes = TopExamples[Example](N_TOP)
-        self.outliers = TopExamples[Example](N_TOP)
         self.n_documents = 0
-        self.has_texts = False
 
     def record(self, batch: PredictedBatch, outcomes: Outcomes) -> None:
         """Record a batch, and its outcomes."""
         predictions = batch.predictions
         if len(predictions) == 0:
             return
-        classes = self._numbers.add(predictions.classes)
-        rows = np.zeros((len(predictions), len(self._numbers)))
-        found = predictions.probabilities
-        rows[:, classes] = np.where(np.isnan(found), 1 / len(classes), found)
-        self._probabilities.add(rows)
-        if batch.scores is not None:
-            # the probabilities of the same labels without calibration
-            uncalibrated = np.exp(log_posterior(batch.scores))[
-                np.arange(len(rows)), predictions.label_classes
-            ]
-            self.before_calibration = self.before_calibration or Reliability()
-            is_known = outcomes.is_known
-            self.before_calibration.add(uncalibrated[is_known], outcomes.is_chosen_right[is_known])
-        self.has_texts |= batch.columns is not None
         named = zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
         for row, (identity, true, labels) in enumerate(named):
             if not identity or not true:  # counts alone have no names
@@ -379,30 +215,18 @@ class ErrorLog:
             texts = tuple(column[row] for column in batch.columns or ())
             make = partial(_example, identity, cell, probability, texts)
             is_wrong = predicted not in (label, None)
-            self.listed.add(place, probability, cell, partial(make, IN_LISTS if is_wrong else 0))
+            if cell in self.examples or len(self.examples) < MAX_CELLS:
+                kept = self.examples.setdefault(cell, TopExamples(N_TOP))
+                kept.add(place, probability, partial(make, FOR_WORDS if is_wrong else 0))
             if is_wrong and batch.columns is not None:
-                self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
                 self.mistakes.add(place, probability, partial(make, IN_FULL))
-            if outcomes.is_outlier[row] and predictions.typicality is not None:
-                self.outliers.add(
-                    place, -float(predictions.typicality[row]), partial(make, IN_LISTS)
-                )
         self.n_documents += len(predictions)
-
-    def probabilities(self, labels: tuple[str, ...]) -> tuple[Floats, int]:
-        """Return the probabilities of every n-th document, shape (n_kept, n_labels), and n."""
-        rows = self._probabilities.rows()
-        found = np.zeros((len(rows), len(labels)))
-        found[:, self._numbers.positions(labels)] = rows
-        return found, self._probabilities.step
 
     def diagnose(
         self,
         evaluation: Evaluation,
         outcomes: Outcomes,
         model: TrainedModel | None = None,
-        *,
-        has_all_probabilities: bool = True,
     ) -> Diagnosis:
         """Collect the details of the evaluation of the same predictions.
 
@@ -412,15 +236,10 @@ class ErrorLog:
             Those of all documents.
         model : TrainedModel, optional
             The model that made the predictions; None: several models, or unknown.
-        has_all_probabilities : bool
-            The probabilities of all labels are known, not only of the predicted one.
         """
         by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
         labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
-        calibration = model.fitted.calibration if model is not None else None
-        scaling = calibration.temperature if calibration is not None else None
         trade_off = TradeOff.of(outcomes)
-        before = self.before_calibration if scaling is not None else None
         targets = tuple(Target(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS)
         mistakes = []
         top_features = None
@@ -434,7 +253,7 @@ class ErrorLog:
             top_features = inspect(
                 model, n_features=N_FEATURES, labels=[label for label in labels if label in known]
             )
-            for _, example in self.mistakes.rank_examples():
+            for example in self.mistakes.rank_examples():
                 against = example.label if example.label in known else None
                 batch = Batch(
                     [example.id], tuple([text] for text in example.texts), [example.label]
@@ -449,13 +268,12 @@ class ErrorLog:
                 METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes)
             ),
             confusions=self._confusions(outcomes, labels, model, explainer),
-            trust=Trust(before, scaling, trade_off.parts(N_PARTS), targets),
-            curves=self._curves(outcomes, labels) if has_all_probabilities else None,
+            is_calibrated=model is not None and model.fitted.calibration.temperature is not None,
+            trade_off=trade_off.parts(N_PARTS),
+            targets=targets,
             mistakes=tuple(mistakes),
-            outliers=self._outliers(outcomes),
             top_features=top_features,
-            has_names=self.listed.counts.total() > 0,
-            has_texts=self.has_texts,
+            has_names=bool(self.examples),
         )
 
     def _confusions(
@@ -475,49 +293,20 @@ class ErrorLog:
         for (label, predicted), count in counts.items():
             if predicted is not None and predicted != label:
                 both[min(label, predicted), max(label, predicted)] += count
-        studied = self.studied.cells()
+        listed = {cell: each.rank_examples() for cell, each in self.examples.items()}
         pairs = []
         common = find_common_words(model) if model is not None else frozenset[str]()
+        known = set(model.fitted.labels if model is not None else ())
         for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_CONFUSED_PAIRS]:
             confusions = []
             for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
-                confusion = Confusion(*cell, counts.get(cell, 0))
-                examined = studied.get(cell, [])[:MAX_EXAMINED]
-                if explainer is not None and examined and set(cell) <= set(explainer.model.labels):
-                    words = _find_misleading_words(explainer, common, cell, examined)
-                    confusion = Confusion(*confusion[:3], len(examined), words)
-                confusions.append(confusion)
+                words: tuple[MisleadingWord, ...] = ()
+                documents = [each for each in listed.get(cell, []) if each.texts]
+                if explainer is not None and documents and known.issuperset(cell):
+                    words = _find_misleading_words(explainer, common, cell, documents)
+                confusions.append(Confusion(*cell, counts.get(cell, 0), words))
             pairs.append(ConfusedPair((confusions[0], confusions[1])))
-        shown = {*labels, None}
-        order = order_by_confusion(
-            labels, [each for each in counts.items() if shown.issuperset(each[0])]
-        )
-        return Confusions(
-            labels, order, tuple(sorted(counts.items(), key=str)), self.listed.cells(), tuple(pairs)
-        )
-
-    def _curves(self, outcomes: Outcomes, labels: tuple[str, ...]) -> Curves:
-        probabilities, step = self.probabilities(outcomes.labels)
-        is_known = outcomes.is_known[::step]
-        true = outcomes.true[::step]
-        places = {label: place for place, label in enumerate(outcomes.labels)}
-        numbers = [(label, places[label]) for label in labels]
-        measured = probabilities[is_known]
-        of_measured = true[is_known]
-        curves = tuple(
-            compute_label_curve(label, measured[:, k], of_measured == k) for label, k in numbers
-        )
-        return Curves(curves, step)
-
-    def _outliers(self, outcomes: Outcomes) -> Outliers | None:
-        """Describe outliers; None if the model has no likelihood of a document."""
-        typicality = outcomes.typicality[~np.isnan(outcomes.typicality)]
-        if not len(typicality):
-            return None
-        counts, _ = np.histogram(typicality, N_TYPICALITY_BINS, (0, 1))
-        examples = tuple((-rank, example) for rank, example in self.outliers.rank_examples())
-        n_correct = int((outcomes.is_outlier & outcomes.is_correct).sum())
-        return Outliers(int(outcomes.is_outlier.sum()), n_correct, examples, tuple(counts.tolist()))
+        return Confusions(labels, tuple(sorted(counts.items(), key=str)), listed, tuple(pairs))
 
 
 def _example(
@@ -591,14 +380,12 @@ class SetDiagnosis(NamedTuple):
     """An evaluation of several labels with details.
 
     intervals    Of the metrics that single documents determine, by name.
-    examples     Some documents of each pair of labels.
     worst        The documents with the largest gap, the largest first.
     reliability  Bins of all pairs of a document and a label, by probability.
     """
 
     evaluation: Evaluation
     intervals: dict[str, Estimate]
-    examples: dict[PairKey, list[SetExample]]
     worst: tuple[SetExample, ...]
     reliability: tuple[ReliabilityBin, ...]
 
@@ -607,7 +394,6 @@ class SetLog:
     """Records examples of documents with several labels."""
 
     def __init__(self) -> None:
-        self._examples: dict[PairKey, list[SetExample]] = {}
         self._worst = TopExamples[SetExample](N_TOP)
         self._reliability = Reliability()
         self._n_documents = 0
@@ -628,8 +414,9 @@ class SetLog:
         for row, (true, predicted) in enumerate(
             zip(true_sets(predictions), predictions.labels, strict=True)
         ):
-            pairs = list_pairs(true, predicted)
-            if not pairs or not predictions.ids[row]:  # counts alone have no names
+            if (
+                set(true) == set(predicted) or not predictions.ids[row]
+            ):  # counts alone have no names
                 continue
             text = (
                 " · ".join(column[row] for column in batch.columns)
@@ -642,48 +429,19 @@ class SetLog:
             make = partial(
                 SetExample, predictions.ids[row], correct, added, missed, gaps[row], text[:OF_SETS]
             )
-            for pair in pairs:
-                if pair in self._examples or len(self._examples) < MAX_PAIRS:
-                    found = self._examples.setdefault(pair, [])
-                    found += [make()] * (len(found) < N_EXAMPLES)
             self._worst.add(self._n_documents + row, gaps[row], make)
         self._n_documents += len(predictions)
 
     def diagnose(
-        self, evaluation: Evaluation, outcomes: MultilabelOutcomes, *_: object, **__: object
+        self, evaluation: Evaluation, outcomes: MultilabelOutcomes, *_: object
     ) -> SetDiagnosis:
         """Collect the details of the evaluation of the same predictions; see
         `ErrorLog.diagnose`.
         """
         add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
-        shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs or ()}
         intervals = compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes))
-        examples = {pair: examples for pair, examples in self._examples.items() if pair in shown}
-        worst = tuple(example for _, example in self._worst.rank_examples())
-        return SetDiagnosis(evaluation, intervals, examples, worst, self._reliability.bins())
+        worst = tuple(self._worst.rank_examples())
+        return SetDiagnosis(evaluation, intervals, worst, self._reliability.bins())
 
 
 LOGS: dict[str, type[Any]] = {"one": ErrorLog, "several": SetLog}  # by the task
-
-
-def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]]) -> tuple[int, ...]:
-    """Order labels so that labels that are often confused are adjacent; return their positions.
-
-    The order is that of the leaves of an average-linkage tree over the confusion rates.
-    """
-    places = {label: place for place, label in enumerate(labels)}
-    confused = np.zeros((len(labels), len(labels)))
-    support = np.zeros(len(labels))
-    for (label, predicted), count in cells:
-        support[places[label]] += count
-        if predicted is not None and predicted != label:
-            confused[places[label], places[predicted]] += count
-    if len(labels) < 3:
-        return tuple(range(len(labels)))
-    from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
-
-    similarity = (confused + confused.T) / np.sqrt(np.maximum(1, np.outer(support, support)))
-    distances = 1 / (1e-3 + similarity[np.triu_indices(len(labels), 1)])
-    return tuple(
-        map(int, leaves_list(optimal_leaf_ordering(linkage(distances, "average"), distances)))
-    )

@@ -37,9 +37,6 @@ class Outcomes:
                      given as the answer.
     is_answerable    Shape (n_documents,): the document was read and has a known token, so that only
                      a threshold could withhold its label.
-    typicality       Shape (n_documents,): the conformal p-value of the document; NaN if the model
-                     has none.
-    is_outlier       Shape (n_documents,).
     labels           All labels; `true` and `predicted` are positions among them, or numbers of a
                      `LabelNumbers`.
     """
@@ -52,8 +49,6 @@ class Outcomes:
     squared_errors: Floats
     is_chosen_right: Mask
     is_answerable: Mask
-    typicality: Floats
-    is_outlier: Mask
     labels: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -107,14 +102,12 @@ class PredictedBatch(NamedTuple):
     known.
 
     columns  The texts, a list for each text field.
-    scores   Shape (n_documents, n_classes): the scores before calibration.
     folds    Shape (n_documents,): the numbers of the folds that hold the documents, from 1 on.
     places   Sort the documents of all batches in the order of the source.
     """
 
     predictions: Predictions
     columns: tuple[Sequence[str], ...] | None = None
-    scores: Floats | None = None
     folds: Integers | None = None
     places: Sequence[str | int] | None = None
 
@@ -171,7 +164,6 @@ def measure(
     is_known = own >= 0
     of_true = np.where(is_known, probabilities[rows, own], 0.0)
     is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
-    typicality = predictions.typicality
     return Outcomes(
         true=true.astype(np.int32),
         predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
@@ -181,10 +173,6 @@ def measure(
         squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
         is_answerable=is_answered | ((best < min_probability) & is_read),
-        typicality=typicality if typicality is not None else np.full(len(true), np.nan),
-        is_outlier=np.array(
-            list(map(bool, predictions.outliers or [False] * len(true))), dtype=np.bool_
-        ),
     )
 
 

@@ -65,10 +65,7 @@ def predict_by_model(
 
     def predict(batch: Batch) -> PredictedBatch:
         EVALUATORS[model.task.name].check(batch)
-        scores = predictor.score_batch(batch)
-        return PredictedBatch(
-            predictor.predict_batch(batch, decisions, scores), batch.texts, scores.scores
-        )
+        return PredictedBatch(predictor.predict_batch(batch, decisions), batch.texts)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 

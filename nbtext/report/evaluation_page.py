@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtext.errors import printable
 from nbtext.evaluation.curves import ReliabilityBin
-from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Example, Mistake, SetDiagnosis
+from nbtext.evaluation.diagnosis import Diagnosis, Example, Mistake, SetDiagnosis
 from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.features.analyzer import Locator
 from nbtext.report.evaluation import format_unknown
@@ -66,34 +66,19 @@ def render_evaluation_page(
     }
     if isinstance(diagnosis, SetDiagnosis):
         content["worst"] = [(each, _shorten(each.text)) for each in diagnosis.worst]
-        pairs = evaluation.label_pairs or ()
-        examples = diagnosis.examples
-        listed = (examples.get((pair.kind, pair.label, pair.other), ()) for pair in pairs)
-        content["pairs"] = [
-            (pair, [(each.id, _shorten(each.text)) for each in some])
-            for pair, some in zip(pairs, listed, strict=True)
-        ]
         words = (
             "Each pair of a document and a label is counted. On the dashed line, documents have a label as often as "
             "its probability says; below it, less often."
         )
         chart = _reliability_chart(
-            words, ("frequency", "pairs"), [("of labels", diagnosis.reliability)]
+            words, ("frequency", "pairs"), "of labels", diagnosis.reliability
         )
         return render_page("multilabel.html", content, charts=[chart])
-    outliers = diagnosis.outliers
-    (target,) = (each for each in diagnosis.trust.targets if each.accuracy == 0.95)
+    (target,) = (each for each in diagnosis.targets if each.accuracy == 0.95)
     content |= {
         "diagnosis": diagnosis,
         "target": target,
-        "areas": {curve.label: curve for curve in diagnosis.curves.labels}
-        if diagnosis.curves is not None
-        else {},
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
-        "outliers": [
-            (rank, each, excerpt(each))
-            for rank, each in (outliers.examples if outliers is not None else ())
-        ],
         "model": list(summary_lines(diagnosis.top_features))
         if diagnosis.top_features is not None
         else [],
@@ -143,7 +128,6 @@ def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         "labels": [printable(label) for label in confusions.labels],
         "documents": [scores[label].support for label in confusions.labels],
-        "alike": confusions.order,
         "cells": cells,
     }
 
@@ -174,19 +158,15 @@ def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
 def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
     """Yield the charts that have data."""
     if diagnosis.evaluation.reliability:
-        before = diagnosis.trust.before
         error = percent(diagnosis.evaluation.metrics["expected_calibration_error"])
-        words = "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
-        if before is not None and before.error is not None:
-            words += f"Calibration reduces the mean distance from the line from {percent(before.error)} to {error}."
-        else:
-            words += f"The mean distance from the line is {error}."
-        name = "calibrated" if diagnosis.trust.calibration is not None else "as they are"
-        kinds = [(name, diagnosis.evaluation.reliability)]
-        if before is not None:
-            kinds.append(("not calibrated", before.bins()))
-        yield _reliability_chart(words, ("accuracy", "documents"), kinds)
-    parts = diagnosis.trust.trade_off
+        words = (
+            "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
+            f"The mean distance from the line is {error}."
+        )
+        name = "calibrated" if diagnosis.is_calibrated else "as they are"
+        bins = diagnosis.evaluation.reliability
+        yield _reliability_chart(words, ("accuracy", "documents"), name, bins)
+    parts = diagnosis.trade_off
     if len(parts) > 1:
         yield Chart(
             "trade_off",
@@ -197,58 +177,13 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
             ("threshold", "share with a label", "accuracy", "documents"),
             [(part.threshold, part.answered, part.accuracy, part.documents) for part in parts],
         )
-    if diagnosis.curves is not None:
-        # both charts draw the same rows; the page has a table of the areas
-        columns = ("label", "place", "threshold", "precision", "recall", "rate")
-        named = ((printable(curve.label), curve.points) for curve in diagnosis.curves.labels)
-        points = [
-            (label, place, *point) for label, found in named for place, point in enumerate(found)
-        ]
-        yield Chart(
-            "precision_recall",
-            "Precision and recall",
-            "One line for each label. From left to right, recall rises and precision usually falls.",
-            columns,
-            columns,
-            points,
-            is_tabled=False,
-        )
-        yield Chart(
-            "roc",
-            "ROC",
-            "One line for each label: the share of its documents that are found (recall) against the share of other "
-            "documents that are found too (false positive rate).",
-            columns,
-            columns,
-            (),
-            is_tabled=False,
-            rows_of="precision_recall",
-        )
-    if diagnosis.outliers is not None:
-        n_bins = N_TYPICALITY_BINS
-        yield Chart(
-            "typicality",
-            "Typicality of the documents",
-            "If the documents are like the training documents, all columns reach the dashed line. A high first column "
-            "means that many of them are unlike the training documents.",
-            ("low", "high", "documents"),
-            ("from", "to", "documents"),
-            [
-                (k / n_bins, (k + 1) / n_bins, count)
-                for k, count in enumerate(diagnosis.outliers.typicality)
-            ],
-        )
 
 
 def _reliability_chart(
-    words: str, headings: tuple[str, str], kinds: Sequence[tuple[str, tuple[ReliabilityBin, ...]]]
+    words: str, headings: tuple[str, str], kind: str, bins: Sequence[ReliabilityBin]
 ) -> Chart:
-    """Make the chart of probabilities against the share of right ones; `kinds` are bins by their
-    name.
-    """
-    rows = [
-        (kind, b.mean_probability, b.accuracy, b.documents) for kind, bins in kinds for b in bins
-    ]
+    """Make the chart of probabilities against the share of right ones."""
+    rows = [(kind, b.mean_probability, b.accuracy, b.documents) for b in bins]
     return Chart(
         "reliability",
         "Reliability",

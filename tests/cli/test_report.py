@@ -113,16 +113,10 @@ def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     assert "--folds 3" in text
 
 
-@pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize(("form", "has_curves"), [("jsonl", True), ("tsv", False)])
-def test_of_predictions_made_before(
-    nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str, has_curves: bool
-) -> None:
-    """With names and texts; curves of every label where its probabilities are known."""
-    source = str(letters / "test")
-    nbtext(f"predict {source} -m {model} --to {form} -o answers").ok()
-    nbtext(f"evaluate {source} --predictions answers --report page.html").ok()
+def test_of_predictions_made_before(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """With names and texts."""
+    nbtext(f"predict {letters}/test -m {model} -o answers").ok()
+    nbtext(f"evaluate {letters}/test --predictions answers --report page.html").ok()
     text = said(tmp_path / "page.html")
-    assert ("Curves are not shown" in text) is not has_curves
     assert "they need the one model that made all predictions (-m)" in text
     assert "noise" in text

@@ -44,8 +44,7 @@ def recorded(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Evaluator,
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)
         texts = [f"text of {identity}" for identity in batch.ids]
-        scored = PredictedBatch(batch, (texts,), np.log(probabilities[rows]))
-        error_log.record(scored, evaluator.add(batch))
+        error_log.record(PredictedBatch(batch, (texts,)), evaluator.add(batch))
     return error_log, evaluator, probabilities, true
 
 

@@ -53,13 +53,11 @@ def page_of(
     error_log = ErrorLog()
     evaluator = Evaluator()
     predictor = Predictor(classifier.fitted_)
-    scores = predictor.score(documents.columns)
-    predictions = predictor.predict_batch(documents, scores=scores)
+    predictions = predictor.predict_batch(documents)
     if not has_model:
         predictions.ids = [""] * len(documents)
-        predictions.typicality = None
-    columns = (documents.columns, scores.scores) if has_model else ()
-    error_log.record(PredictedBatch(predictions, *columns), evaluator.add(predictions))
+    columns = documents.columns if has_model else None
+    error_log.record(PredictedBatch(predictions, columns), evaluator.add(predictions))
     model = classifier.model_ if has_model else None
     diagnosis = error_log.diagnose(evaluator.evaluation(), evaluator.outcomes(), model)
     locate = Locator(classifier.feature_settings) if has_model else None
@@ -102,13 +100,7 @@ def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) 
     names = shown.page.eval_on_selector_all(
         "figure[data-chart]", "all => all.map(each => each.dataset.chart)"
     )
-    assert set(names) == {
-        "reliability",
-        "trade_off",
-        "precision_recall",
-        "roc",
-        "typicality",
-    }
+    assert set(names) == {"reliability", "trade_off"}
     assert all(shown.marks(name) > 0 for name in names)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
     shown.page.locator("td.wrong1, td.wrong2, td.wrong3, td.wrong4, td.wrong5").first.click()
@@ -134,7 +126,7 @@ def test_text_is_shown_and_not_run(shown: Any) -> None:
 def test_a_cell_lists_its_documents(
     shown: Any, documents: Batch, classifier: TextClassifier
 ) -> None:
-    """A click on each cell lists the documents of this label with this answer, and no others."""
+    """A click on each cell lists 25 documents of this label with this answer, and no others."""
     expected = defaultdict(set)
     labels = sorted(SUBJECTS)
     for identity, label, answer in zip(
@@ -146,11 +138,9 @@ def test_a_cell_lists_its_documents(
             cell = shown.page.locator(f'td[data-label="{label}"][data-predicted="{answer}"]')
             cell.click()
             listed = shown.page.locator("#cell .documents .mono").all_inner_texts()
-            assert (len(listed), set(listed)) == (
-                len(expected[label, answer]),
-                expected[label, answer],
-            )
-            assert cell.inner_text() == (str(len(listed)) if listed else "")
+            own = expected[label, answer]
+            assert len(listed) == min(25, len(own)) and own.issuperset(listed)
+            assert cell.inner_text() == (str(len(own)) if own else "")
     assert sum(map(len, expected.values())) == 90
 
 
@@ -190,32 +180,6 @@ def test_a_pair_leads_to_its_cell(shown: Any) -> None:
     assert shown.page.locator("#cell .documents li").count() == number
 
 
-def test_a_label_can_be_brought_out(shown: Any) -> None:
-    """Both charts highlight the selected label."""
-    line = "document.querySelector('figure[data-chart=precision_recall] .layer_1_marks path')?.getAttribute('d')"
-    before = shown.page.evaluate(line)
-    shown.page.locator("#label").select_option("trains")
-    shown.page.wait_for_function(f"() => {line} !== {before!r}")
-    assert shown.page.evaluate("page.views.roc.signal('chosen')") == "trains"
-
-
-def test_an_odd_label_can_be_brought_out(visit: Visited, tmp_path: Path) -> None:
-    """One with blanks and a control character, by the name that the curves have for it."""
-    subjects = {" two  words\t": SUBJECTS["rivers"], "\x1b[31mred": SUBJECTS["trains"]}
-    learned = documents_of(subjects, 20, 1)
-    asked = documents_of(subjects, 10, 2)
-    classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
-    shown = visit(page_of(tmp_path, asked, classifier)).page
-    for place in (1, 0):
-        shown.locator("#label").select_option(index=place)
-        is_known = "page.data.charts.precision_recall.rows.some(row => row[0] === page.views.roc.signal('chosen'))"
-        assert shown.evaluate(is_known)
-        assert (
-            shown.evaluate("page.views.roc.signal('chosen')")
-            == shown.locator("#label").input_value()
-        )
-
-
 def test_labels_can_be_put_in_order(shown: Any) -> None:
     """By a click on a heading, and the other way round by another one."""
     column = "[...document.querySelectorAll('table.sortable tbody tr')].map(row => parseFloat(row.cells[3].innerText))"
@@ -249,14 +213,12 @@ def test_what_is_not_there_is_said(
     part.
     """
     shown = visit(page_of(tmp_path, documents, classifier, has_model=False))
-    assert [
-        shown.page.locator(f"#{name}").count() for name in ("mistakes", "words", "outliers")
-    ] == [0, 0, 0]
+    assert [shown.page.locator(f"#{name}").count() for name in ("mistakes", "words")] == [0, 0]
     missing = shown.page.locator("#settings li").all_inner_texts()
-    assert [text.split()[0] for text in missing] == ["Names", "Words", "Outliers:"]
+    assert [text.split()[0] for text in missing] == ["Names", "Words"]
     shown.page.locator("#matrix tbody td").first.click()
     assert "names are not on this page" in shown.page.locator("#cell").inner_text()
-    assert shown.marks("precision_recall") > 0
+    assert shown.marks("reliability") > 0
 
 
 def test_a_hundred_labels(visit: Visited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,6 @@ def _page_charts(curves: LearningCurves) -> list[Chart]:
                 ("model", "size", "value", "low", "high"),
                 ("model", "documents", metric.title, "minus a deviation", "plus a deviation"),
                 rows,
-                is_tabled=False,
                 specification="learning_curve",
                 metric=metric.title,
             )

@@ -1,9 +1,8 @@
-// The confusion matrix: a heat map that can be sorted and zoomed, with the documents of each cell. And the label that
-// the curves highlight.
+// The confusion matrix: a heat map that can be sorted and zoomed, with the documents of each cell.
 "use strict";
 
 (() => {
-  const { labels, documents, alike, cells } = page.data.confusions;
+  const { labels, documents, cells } = page.data.confusions;
   const find = (id) => document.getElementById(id);
   const UNANSWERED = -1;
   const SIZES = [7, 10, 14, 18, 22, 28, 34, 42, 52];
@@ -19,7 +18,6 @@
   const right = labels.map((_, place) => byRow[place].get(place)?.number ?? 0);
   const all = labels.map((_, place) => place);
   const orders = {
-    alike: () => alike,
     name: () => all,
     documents: () => [...all].sort((a, b) => documents[b] - documents[a] || a - b),
     wrong: () => [...all].sort((a, b) => share(right[a], a) - share(right[b], b) || a - b),
@@ -178,12 +176,4 @@
     find("cell").focus({ preventScroll: true });
   }));
   build();
-
-  const label = find("label");
-  if (label) {
-    const names = ["precision_recall", "roc"];
-    const highlight = (view) => view.signal("chosen", label.value).runAsync();
-    page.whenDrawn.push((chart, view) => { if (names.includes(chart)) highlight(view); });
-    label.addEventListener("change", () => names.forEach((chart) => page.views[chart] && highlight(page.views[chart])));
-  }
 })();

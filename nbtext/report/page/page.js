@@ -4,7 +4,6 @@
 const page = {
   data: JSON.parse(document.getElementById("data").textContent),
   views: {}, // Vega views, by the name of the chart
-  whenDrawn: [], // functions called with the name of a chart and its view after it was drawn
 };
 
 (() => {
@@ -60,8 +59,7 @@ const page = {
 
   async function draw(figure) {
     const name = figure.dataset.chart;
-    const { specification, rows_of: other } = page.data.charts[name];
-    const { columns, rows } = page.data.charts[other || name];
+    const { specification, columns, rows } = page.data.charts[name];
     const values = rows.map((row) => Object.fromEntries(columns.map((column, place) => [column, row[place]])));
     const { view } = await vegaEmbed(
       figure.querySelector(".drawing"),
@@ -76,7 +74,6 @@ const page = {
     // the summary and the table describe the drawing
     figure.querySelector(".drawing svg").setAttribute("aria-hidden", "true");
     figure.dataset.drawn = "true";
-    page.whenDrawn.forEach((tell) => tell(name, view));
   }
 
   function drawAll() {

@@ -34,8 +34,6 @@ class Chart:
     columns        Fields of the rows in the specification.
     headings       Headings of the same columns in the table.
     rows           Numbers, texts and None.
-    is_tabled      False: the page has another table of the same data.
-    rows_of        Another chart with the same rows, which are then not repeated.
     specification  File in `charts/` of the page's folder, without its suffix; "": `name`.
     metric         Title of a metric, which replaces METRIC in the specification.
     """
@@ -46,8 +44,6 @@ class Chart:
     columns: tuple[str, ...]
     headings: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
-    is_tabled: bool = True
-    rows_of: str | None = None
     specification: str = ""
     metric: str = ""
 
@@ -55,8 +51,6 @@ class Chart:
         """Return what the page's script draws the chart from; numbers have six digits."""
         text = _text(package, f"charts/{self.specification or self.name}.json")
         specification = json.loads(text.replace("METRIC", self.metric))
-        if self.rows_of is not None:
-            return {"specification": specification, "rows_of": self.rows_of}
         rows = [
             [(float(f"{value:.6g}") if isinstance(value, float) else value) for value in row]
             for row in self.rows
