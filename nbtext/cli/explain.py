@@ -113,9 +113,7 @@ def explain(given: Explain) -> None:
             )
             write_page(output, page)
             return
-        found = explanations_result(
-            explanations, output_format=chosen, n_features=given.features, locate=locate
-        )
+        found = explanations_result(explanations, n_features=given.features, locate=locate)
         running.write_result(found, given.result, chosen)
 
 

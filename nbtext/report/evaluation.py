@@ -7,15 +7,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
+from nbtext.evaluation.evaluator import Evaluation, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
 from nbtext.report.records import Row
-from nbtext.report.result import Result, Table
+from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table as ShownTable
+    from rich.table import Table
 
 COLUMNS = ("metric", "value", "label")
 # labels of a confusion matrix; with more, only the most frequent confusions
@@ -30,7 +30,7 @@ def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
     """Return an evaluation as a result, with a row for each metric, and for each figure of each
     label.
     """
-    return Result([evaluation], COLUMNS, _rows, _document, _layout, _tables)
+    return Result([evaluation], COLUMNS, _rows, _document, _layout)
 
 
 def _document(evaluation: Evaluation) -> dict[str, Any]:
@@ -74,66 +74,6 @@ def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     return found
 
 
-def _tables(evaluation: Evaluation) -> Iterator[Table]:
-    summary = _summary(evaluation).items()
-    yield Table(("metric", "value"), [(name.replace("_", " "), value) for name, value in summary])
-    if evaluation.targets:
-        rows = [
-            (
-                each.metric,
-                each.label,
-                f"{each.target:g}",
-                f"{each.value:.4f}",
-                f"{each.low:.4f} to {each.high:.4f}",
-                each.result,
-            )
-            for each in evaluation.targets
-        ]
-        yield Table(("target", "label", "at least", "value", "interval", "result"), rows)
-    yield Table(_label_columns(evaluation), _label_rows(evaluation))
-    if evaluation.reliability is not None:
-        bins = [
-            (
-                f"{b.low:.3f} to {b.high:.3f}",
-                b.documents,
-                f"{b.mean_probability:.4f}",
-                f"{b.accuracy:.4f}",
-            )
-            for b in evaluation.reliability
-        ]
-        yield Table(("probability", "documents", "mean probability", "accuracy"), bins)
-    if evaluation.label_pairs is not None:
-        yield Table(
-            ("error", "label", "other label", "documents"), _pair_rows(evaluation.label_pairs)
-        )
-
-
-def _label_columns(evaluation: Evaluation) -> tuple[str, ...]:
-    has_thresholds = any(isinstance(score, ThresholdScore) for score in evaluation.per_label)
-    return (
-        "label",
-        "precision",
-        "recall",
-        "F1",
-        "documents",
-        *(("threshold",) if has_thresholds else ()),
-    )
-
-
-def _label_rows(evaluation: Evaluation, form: str = "") -> Iterator[tuple[str, ...]]:
-    """Yield the figures of each label as text; `form` is the format of its number of documents."""
-    for score in evaluation.per_label:
-        shares = (f"{share:.3f}" for share in (score.precision, score.recall, score.f1))
-        row = (score.label, *shares, format(score.support, form))
-        if isinstance(score, ThresholdScore):
-            row = (*row, f"{score.threshold:.3f}" if score.threshold is not None else "")
-        yield row
-
-
-def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, str, str, int]]:
-    return ((pair.kind, pair.label, pair.other or "", pair.documents) for pair in pairs[:MAX_PAIRS])
-
-
 def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     line = number_of(evaluation.documents, "document")
     if evaluation.unknown_label:
@@ -154,14 +94,20 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         yield f"target {each.metric} of {printable(each.label)} {each.target:g}: {each.result}, {found}"
-    yield new_table(
-        *_label_columns(evaluation),
-        rows=(map(printable, row) for row in _label_rows(evaluation, ",")),
-    )
+    table = new_table("label", "precision", "recall", "F1", "documents")
+    if any(isinstance(score, ThresholdScore) for score in evaluation.per_label):
+        table.add_column("threshold", justify="right")
+    for score in evaluation.per_label:
+        row = [f"{share:.3f}" for share in (score.precision, score.recall, score.f1)]
+        row.append(f"{score.support:,}")
+        if isinstance(score, ThresholdScore) and score.threshold is not None:
+            row.append(f"{score.threshold:.3f}")
+        table.add_row(printable(score.label), *row)
+    yield table
     if evaluation.label_pairs:
         pairs = (
-            (printable(label), kind, printable(other) or "–", f"{documents:,}")
-            for kind, label, other, documents in _pair_rows(evaluation.label_pairs)
+            (printable(pair.label), pair.kind, printable(pair.other or "–"), f"{pair.documents:,}")
+            for pair in evaluation.label_pairs[:MAX_PAIRS]
         )
         titles = ("wrong label", "error", "another label of the document", "documents")
         yield new_table(*titles, rows=pairs, texts=(0, 1, 2))
@@ -192,7 +138,7 @@ def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[s
     yield line
 
 
-def _confusion_matrix(evaluation: Evaluation) -> ShownTable:
+def _confusion_matrix(evaluation: Evaluation) -> Table:
     """Make the confusion matrix: a row for each true label, a column for each predicted label."""
     from rich.text import Text
 
@@ -213,7 +159,7 @@ def _confusion_matrix(evaluation: Evaluation) -> ShownTable:
     return table
 
 
-def _frequent_confusions(evaluation: Evaluation) -> ShownTable:
+def _frequent_confusions(evaluation: Evaluation) -> Table:
     """Make a table of the most frequent confusions."""
     found: list[tuple[int, str, str]] = [
         (-count, label, evaluation.labels[column])

@@ -91,7 +91,6 @@ def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
 def explanations_result(
     explanations: Iterable[Explanation],
     *,
-    output_format: str,
     n_features: int | None = None,
     locate: Locator | None = None,
 ) -> Result[Explanation]:
@@ -99,8 +98,6 @@ def explanations_result(
 
     Parameters
     ----------
-    output_format : str
-        The format in which it is written.
     n_features : int, optional
         Number of features to show, the largest contributions first; None: ten in a table or
         Markdown, else all.
@@ -108,14 +105,12 @@ def explanations_result(
         Finds the features in a text; a table then shows the text with its words marked.
     """
     n_shown = N_FEATURES if n_features is None else n_features
-    n_in_rows = n_shown if output_format == "markdown" else n_features
     return Result(
         explanations,
         COLUMNS,
-        lambda explanation: _rows(explanation, n_in_rows),
+        lambda explanation: _rows(explanation, n_features),
         layout=lambda explanation, _: _parts(explanation, n_shown, locate),
         records=lambda explanation: [explanation_record(explanation, n_features)],
-        gap="\n",
     )
 
 

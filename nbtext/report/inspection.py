@@ -16,8 +16,8 @@ from nbtext.model.inspection import (
     WordView,
 )
 from nbtext.model.settings import CRITERIA
-from nbtext.report.records import Row, markdown_field
-from nbtext.report.result import Result, Table
+from nbtext.report.records import Row
+from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_features
 from nbtext.report.training import format_parts, format_unlabeled
 
@@ -47,7 +47,7 @@ def inspection_result(inspection: Inspection) -> Result[Inspection]:
     """
     if inspection.words:
         return Result([inspection], WORD_COLUMNS, _word_rows, _document, _layout)
-    return Result([inspection], FEATURE_COLUMNS, _feature_rows, _document, _layout, tables=_tables)
+    return Result([inspection], FEATURE_COLUMNS, _feature_rows, _document, _layout)
 
 
 def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
@@ -89,13 +89,6 @@ def _feature_rows(inspection: Inspection) -> Iterator[Row]:
     return (
         [view.label, *_fields(feature)] for view in inspection.labels for feature in view.features
     )
-
-
-def _tables(inspection: Inspection) -> Iterator[Table | str]:
-    yield "".join(f"- {name}: {markdown_field(text)}\n" for name, text in summary_lines(inspection))
-    if inspection.confused:
-        yield Table(CONFUSED_COLUMNS, _confused_rows(inspection.confused))
-    yield Table(FEATURE_COLUMNS, _feature_rows(inspection))
 
 
 def _fields(feature: Any) -> list[Any]:

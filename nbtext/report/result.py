@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nbtext.errors import printable
 from nbtext.records import frozen
@@ -31,13 +31,6 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-class Table(NamedTuple):
-    """Rows of named columns. Numbers are formatted for each format; None is an empty field."""
-
-    columns: Sequence[str]
-    rows: Iterable[Row]
-
-
 @frozen
 class Result(Generic[Item]):
     """What a command found.
@@ -54,13 +47,10 @@ class Result(Generic[Item]):
         The only item as a dict or a data class, for JSON. By default, JSON is the list of the
         records of all items.
     layout : Callable[[Item, Screen], Iterable[RenderableType]], optional
-        The parts of an item on a terminal. By default, one table holds the rows of all items.
-    tables : Callable[[Item], Iterable[Table | str]], optional
-        The tables of an item for Markdown, and the text between them, instead of its rows.
+        The parts of an item on a terminal and in Markdown: lines and tables. By default, one table
+        holds the rows of all items.
     records : Callable[[Item], Iterable[dict[str, Any]]], optional
         The records of an item, for JSON lines. By default, its document, or its rows.
-    gap : str
-        What is between two items on a terminal.
     texts : Mapping[str, Callable[[Item], str]]
         The text of an item, by format: formats that only this result has, and faster ways to write
         one.
@@ -73,9 +63,7 @@ class Result(Generic[Item]):
     rows: Callable[[Item], Iterable[Row]]
     document: Callable[[Item], Any] | None = None
     layout: Callable[[Item, Screen], Iterable[RenderableType]] | None = None
-    tables: Callable[[Item], Iterable[Table | str]] | None = None
     records: Callable[[Item], Iterable[dict[str, Any]]] | None = None
-    gap: str = ""
     texts: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
     has_header: bool = False
 
@@ -100,9 +88,11 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
         rows = chain.from_iterable(map(result.rows, result.items))
         shown = ([printable(field_text(value)) for value in row] for row in rows)
         yield format_screen([new_table(*result.columns, rows=shown)], screen)
-    elif output_format == "table" and result.layout is not None:
+    elif output_format in ("table", "markdown") and result.layout is not None:
         for number, item in enumerate(result.items):
-            yield result.gap * (number > 0) + format_screen(result.layout(item, screen), screen)
+            parts = result.layout(item, screen)
+            yield "\n" * (number > 0)
+            yield format_screen(parts, screen) if output_format == "table" else _markdown(parts)
     elif output_format == "jsonl":
         for item in result.items:
             yield "".join(format_json(record) + "\n" for record in result.list_records(item))
@@ -115,12 +105,6 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
             yield before + format_json(record)
             before = ",\n"
         yield "\n]\n" if before == ",\n" else "[]\n"
-    elif output_format == "markdown" and result.tables is not None:
-        for item in result.items:
-            yield "\n".join(
-                each if isinstance(each, str) else _format_table(each)
-                for each in result.tables(item)
-            )
     else:
         if output_format != "tsv":
             yield _format_head(result.columns, output_format)
@@ -130,8 +114,23 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
             yield format_rows(result.rows(item), output_format)
 
 
-def _format_table(table: Table) -> str:
-    return _format_head(table.columns, "markdown") + format_rows(table.rows, "markdown")
+def _markdown(parts: Iterable[RenderableType]) -> str:
+    """Format the parts of a screen as paragraphs and tables."""
+    from rich.table import Table
+
+    found = []
+    for part in parts:
+        if isinstance(part, Table):
+            rows = zip(*(map(_one_line, column.cells) for column in part.columns), strict=True)
+            head = _format_head([str(column.header) for column in part.columns], "markdown")
+            found.append(head + format_rows(rows, "markdown"))
+        else:
+            found.append(markdown_field(_one_line(part)) + "\n")
+    return "\n".join(found)
+
+
+def _one_line(part: RenderableType) -> str:
+    return " ".join(str(part).split())
 
 
 def _format_head(columns: Sequence[str], output_format: str) -> str:

@@ -33,15 +33,16 @@ def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
     """
     trained = nbtext("train", str(letters / "train"), "--model", "combined", *VIEWS, "-o", "m").ok()
     shown = nbtext("inspect m --to markdown").out.replace("\\_", "_")
-    (line,) = (line for line in shown.splitlines() if line.startswith("- parts: "))
-    assert f"; {line.removeprefix('- parts: ')}; estimated accuracy" in trained.err
+    (line,) = (line for line in shown.splitlines() if line.startswith("parts "))
+    line = line.removeprefix("parts ")
+    assert f"; {line}; estimated accuracy" in trained.err
     parts = nbtext("inspect m --to json").json["parts"]
     named = [
         f"{each['weight']:.3g} × {each['model']} of {each['view']}"
         for each in parts
         if each["weight"]
     ]
-    assert (line.removeprefix("- parts: "), len(named) > 1) == (" + ".join(named), True)
+    assert (line, len(named) > 1) == (" + ".join(named), True)
     assert sum(part["weight"] for part in parts) == pytest.approx(1)
     updated = nbtext(f"update m {letters}/test -o u").ok()
     assert "approximate (fitted before the last change of the documents): weights, " in updated.err

@@ -63,7 +63,6 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     for output_format, words in (
         ("table", "target recall of ham 0.99: "),
         ("tsv", "target_recall\t0.99"),
-        ("markdown", "| recall | ham | 0.99 |"),
     ):
         assert words in nbtext(f"evaluate test.csv -m m --to {output_format}", cwd=mails).out
 
@@ -128,7 +127,6 @@ def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str
     assert f"target recall of ham 0.95: {result}, " in "".join(
         format_result(evaluation_result(evaluation), "table")
     )
-    assert f" {result} |" in "".join(format_result(evaluation_result(evaluation), "markdown"))
 
 
 def test_the_default_model_chooses_thresholds_on_all_retained_documents(

@@ -54,7 +54,6 @@ def test_a_model(nbtext: Any, corpora: dict[str, str]) -> None:
     for form, row in (
         ("tsv", "unknown_label\t2\t"),
         ("csv", "unknown_label,2,"),
-        ("markdown", "| unknown label | 2 |"),
         ("table", "2 with a label that the model does not know"),
     ):
         shown = nbtext("evaluate", corpora["all"], "-m", "m.joblib", "--to", form).ok().out

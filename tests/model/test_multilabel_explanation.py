@@ -79,11 +79,7 @@ def test_explanations_are_written(classifier: TextClassifier) -> None:
     assert record["terms"]["other_labels"] != 0
     assert record["terms"]["calibration"] != 0
     for output_format in ("table", "tsv", "jsonl"):
-        written = "".join(
-            format_result(
-                explanations_result(explanations, output_format=output_format), output_format
-            )
-        )
+        written = "".join(format_result(explanations_result(explanations), output_format))
         assert "other" in written
         assert "calibration" in written
     assert [each.reason for each in classifier.explain([""])] == [None]

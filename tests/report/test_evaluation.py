@@ -80,7 +80,7 @@ def test_reliability() -> None:
     """JSON and Markdown say how often answers of about the same probability were right."""
     evaluation = evaluation_of("a", "b")
     assert json.loads(show(evaluation, "json"))["reliability"][0]["accuracy"] == 0.5
-    assert "| 0.400 to 0.600 | 4 | 0.5000 | 0.5000 |" in "".join(
+    assert "| 0.40 to 0.60 | 4 | 0.500 | 0.500 | ━" in "".join(
         format_result(evaluation_result(evaluation), "markdown")
     )
 

@@ -38,7 +38,7 @@ def explained(classifier: TextClassifier, text: str = TEXT) -> list[Explanation]
 
 def written(form: str, explanations: list[Explanation], **options: Any) -> str:
     screen = options.pop("screen", PLAIN)
-    found = explanations_result(explanations, output_format=form, **options)
+    found = explanations_result(explanations, **options)
     return "".join(format_result(found, form, screen)).encode("utf-8", "backslashreplace").decode()
 
 

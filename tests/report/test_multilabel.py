@@ -245,26 +245,3 @@ def test_evaluation(form: str) -> None:
         assert float(rows["subset_accuracy", ""]) == pytest.approx(
             evaluation.metrics["subset_accuracy"], abs=1e-6
         )
-
-
-def test_numbers_of_documents_in_markdown() -> None:
-    """They are plain digits for programs, as those of labels that exclude each other; people get
-    commas.
-    """
-    evaluator = MultilabelEvaluator()
-    evaluator.add(predictions())
-    found = evaluator.evaluation()
-    found = replace(
-        found,
-        per_label=tuple(replace(each, support=1234) for each in found.per_label),
-        label_pairs=tuple(replace(each, documents=5678) for each in found.label_pairs or ()),
-    )
-    text = "".join(format_result(evaluation_result(found), "markdown"))
-    assert (text.count("1234"), "1,234" in text, "5678" in text, "5,678" in text) == (
-        len(LABELS),
-        False,
-        True,
-        False,
-    )
-    shown = "".join(format_result(evaluation_result(found), "table"))
-    assert ("1,234" in shown, "5,678" in shown) == (True, True)

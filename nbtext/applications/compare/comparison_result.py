@@ -11,7 +11,7 @@ from nbtext.evaluation.bootstrap import Estimate
 from nbtext.report.evaluation import format_unknown
 from nbtext.report.page.rendering import Chart, render_page
 from nbtext.report.records import Row
-from nbtext.report.result import Result, Table
+from nbtext.report.result import Result
 from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ MAX_PAIRS = 12
 
 
 def comparison_result(comparison: Comparison) -> Result[Comparison]:
-    """Return a comparison as a result: a row for each model, and in Markdown one for each pair,
-    too.
-    """
+    """Return a comparison as a result: a row for each model."""
     metric_columns = tuple(
         metric.name + end for metric in comparison.metrics for end in ("", "_low", "_high")
     )
@@ -41,22 +39,7 @@ def comparison_result(comparison: Comparison) -> Result[Comparison]:
             about = (getattr(each, name) for name in ABOUT)
             yield [*about, *_figures(each.metrics), *unknown.values()]
 
-    def tables(found: Comparison) -> Iterator[Table]:
-        yield Table(columns, rows(found))
-        pairs = (
-            [
-                test.first,
-                test.second,
-                *_figures(test.differences),
-                *(getattr(test, name) for name in OF_TEST),
-            ]
-            for test in found.tests
-        )
-        yield Table(("first", "second", *metric_columns, *OF_TEST), pairs)
-
-    return Result(
-        [comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables
-    )
+    return Result([comparison], columns, rows, _document, layout=lambda found, _: _parts(found))
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:
