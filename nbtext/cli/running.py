@@ -405,7 +405,7 @@ def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: f
     encoding that fits.
     """
     if share <= MAX_INVALID or "--encoding" in typed_options():
-        return "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict"
+        return "give the right --encoding (such as cp1252)"
     from nbtext.documents.recognition import guess_encodings
 
     guessed = guess_encodings(sources)

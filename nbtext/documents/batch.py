@@ -460,8 +460,7 @@ def make_batch(
     ----------
     columns : mapping of str to sequence
         The values of each field that the settings name, one for each document; without those that
-        the source does not have. A value that is an InputError could not be read. A missing text
-        is empty, but a problem if all texts are missing.
+        the source does not have. A missing text is empty, but a problem if all texts are missing.
     origin, numbers
         The place of each document, which is its id if it has no other; see `Batch`.
     problems : mapping of int to InputError
@@ -571,8 +570,6 @@ def read_each(
     for row, value in enumerate(values):
         result = None
         try:
-            if isinstance(value, InputError):
-                raise value
             is_text = type(value) is str
             if is_text and value in known:
                 result = known[value]
@@ -599,20 +596,16 @@ def _missing_text(
 
 
 def decode_values(values: Iterable[Any], encoding: Encoding) -> tuple[list[Any], list[int]]:
-    """Return values with bytes decoded, or the error of invalid ones; and the number of repairs in
-    each.
-    """
+    """Return values with bytes decoded, and the number of repairs in each."""
     found: list[Any] = []
     repairs = []
     for value in values:
-        try:
-            decoded = encoding.decode_rest(value) if isinstance(value, bytes) else None
-        except InputError as problem:
-            found.append(problem)
-            continue
-        found.append(value if decoded is None else decoded.text)
-        if decoded is not None:
+        if isinstance(value, bytes):
+            decoded = encoding.decode_rest(value)
             repairs.append(decoded.repaired)
+            found.append(decoded.text)
+        else:
+            found.append(value)
     return found, repairs
 
 

@@ -13,7 +13,7 @@ from nbtext.documents.charsets import find_codec
 from nbtext.documents.settings import DEFAULT_ENCODING, InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.kernel import choose_version
-from nbtext.records import dataclass, frozen
+from nbtext.records import frozen
 
 BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16
     codecs.BOM_UTF8: "utf-8",
@@ -72,15 +72,12 @@ class Encoding:
     ----------
     codec : str
         Python's name of the encoding, "utf-8" for the most common one.
-    is_strict : bool
-        Whether invalid bytes are an error, instead of becoming U+FFFD.
     is_typed : bool
         Whether the user has named it; otherwise it is that of documents that do not declare their
         own.
     """
 
     codec: str
-    is_strict: bool = False
     is_typed: bool = False
 
     @property
@@ -98,11 +95,6 @@ class Encoding:
     def decode(self, data: bytes) -> Decoded:
         """Return the text of these bytes; a byte order mark at their start decides the encoding and
         is removed.
-
-        Raises
-        ------
-        InputError
-            The bytes are invalid, and `is_strict` is set.
         """
         detected, length = detect_bom(data, self)
         return detected.decode_rest(data[length:])
@@ -111,10 +103,8 @@ class Encoding:
         """Return the text of bytes that do not begin their file."""
         try:
             return Decoded(data.decode(self.codec), 0)
-        except UnicodeDecodeError as error:
-            if self.is_strict:
-                raise self._invalid(error.object[error.start], error.start) from None
-        text = data.decode(self.codec, "replace")
+        except UnicodeDecodeError:
+            text = data.decode(self.codec, "replace")
         return Decoded(
             text, text.count("\ufffd") - data.decode(self.codec, "ignore").count("\ufffd")
         )
@@ -125,14 +115,10 @@ class Encoding:
         return data[length:].decode(detected.codec, "replace")
 
     def decode_line(self, data: bytes) -> Decoded:
-        """Return the text of bytes that `to_utf8` converted; InputError as for `decode_rest`."""
+        """Return the text of bytes that `to_utf8` converted."""
         if self.codec == "utf-8":
             return self.decode_rest(data)
-        exact = data.decode("utf-8", "surrogatepass")
-        if self.is_strict and (found := _surrogate.search(exact)):
-            byte = self.encode(found.group())[0] if self.is_wide else ord(found.group()) & 0xFF
-            raise self._invalid(byte, len(self.encode(exact[: found.start()])))
-        return Decoded(*_surrogate.subn("\ufffd", exact))
+        return Decoded(*_surrogate.subn("\ufffd", data.decode("utf-8", "surrogatepass")))
 
     def decode_exactly(self, data: bytes) -> str:
         """Return the text of bytes that `to_utf8` converted, in which invalid bytes are lone
@@ -152,16 +138,12 @@ class Encoding:
             return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         return _surrogate.sub("\ufffd", text)
 
-    def _invalid(self, byte: int, place: int) -> InputError:
-        hint = "give the right --encoding, or use --encoding-errors replace"
-        return InputError(f"byte 0x{byte:02x} at {place} is not valid {self.codec}", hint=hint)
-
 
 def to_utf8(blocks: Iterator[bytes], encoding: Encoding) -> Iterator[bytes]:
     """Convert the bytes of a text, without its byte order mark, to UTF-8.
 
     Invalid bytes become lone surrogates, which are not valid in UTF-8 either. So each line is
-    repaired or refused where it is read, as a line of UTF-8 is; see `Encoding.decode_line`.
+    repaired where it is read, as a line of UTF-8 is; see `Encoding.decode_line`.
     """
     decoder = codecs.getincrementaldecoder(encoding.codec)(ESCAPE)
     for block in blocks:
@@ -201,8 +183,7 @@ def encoding_of(settings: InputSettings) -> Encoding:
     if codec is None:
         what = f"there is no encoding {name!r}"
         raise SettingsError(what, where="--encoding", hint="try utf-8, latin-1 or cp1252")
-    is_strict = settings.encoding_errors == "strict"
-    return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), is_strict, settings.encoding is not None)
+    return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), settings.encoding is not None)
 
 
 def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
@@ -226,11 +207,6 @@ def decode_declared(data: bytes, charsets: Sequence[str | None], encoding: Encod
     ----------
     charsets : sequence of str or None
         The names, that of the highest precedence first; None where there is none.
-
-    Raises
-    ------
-    InputError
-        The bytes are invalid, and the settings refuse invalid bytes.
     """
     detected, size = detect_bom(data, encoding)
     if size:
@@ -280,37 +256,26 @@ def check_width(text: str) -> None:
         raise InputError(what, hint="split the document")
 
 
-@dataclass
-class DecodedLines:
-    """Lines of text, with the repairs and the problems of invalid lines, by index."""
+class DecodedLines(NamedTuple):
+    """Lines of text, and the number of repairs of each invalid one, by index."""
 
     texts: list[str]
     repaired: dict[int, int]
-    problems: dict[int, InputError]
 
 
 def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
-    """Decode lines of UTF-8; if one is invalid, only this line is repaired or reported. Carriage
-    returns are kept.
+    """Decode lines of UTF-8; if one is invalid, only this line is repaired. Carriage returns are
+    kept.
 
     encoding  that of the file, whose bytes `to_utf8` converted
     """
+    repaired: dict[int, int] = {}
     try:
         texts = data.decode().split("\n")
     except UnicodeDecodeError:
-        decoded = DecodedLines([], {}, {})
-        lines = data.split(b"\n")
-        for place, line in enumerate(lines if lines[-1] else lines[:-1]):
-            try:
-                text, repaired, _ = encoding.decode_line(line)
-            except InputError as problem:
-                text = ""
-                repaired = 0
-                decoded.problems[place] = problem
-            decoded.texts.append(text)
-            if repaired:
-                decoded.repaired[place] = repaired
-        return decoded
+        lines = list(map(encoding.decode_line, data.split(b"\n")))
+        texts = [line.text for line in lines]
+        repaired = {place: line.repaired for place, line in enumerate(lines) if line.repaired}
     if not texts[-1]:
         texts.pop()
-    return DecodedLines(texts, {}, {})
+    return DecodedLines(texts, repaired)

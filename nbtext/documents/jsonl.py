@@ -157,12 +157,10 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
     values: list[Any] = []
     numbers = []
     for line, text in enumerate(decoded.texts):
-        if not text.strip(JSON_BLANKS) and line not in decoded.problems:
+        if not text.strip(JSON_BLANKS):
             continue
         numbers.append(lines.block.first_line + line)
         try:
-            if line in decoded.problems:
-                raise decoded.problems[line]
             values.append(_parse_line(text))
         except InputError as problem:
             # no key can be added to the line
@@ -334,7 +332,6 @@ class _Text:
         self.line = 1
         self.is_ended = False
         self._raw_blocks = read_raw_blocks(stream)
-        self._is_strict = self.encoding.is_strict or self._keeps_text
         is_utf8 = self.encoding.codec == "utf-8"
         # invalid bytes are lone surrogates, until an item is complete
         self._decoder = codecs.getincrementaldecoder("utf-8")(
@@ -358,11 +355,7 @@ class _Text:
             raw = next(self._raw_blocks, b"")
             self.is_ended = not raw
             text = self._decoder.decode(raw, final=self.is_ended)
-            is_valid = self.encoding.repair(text) == text
-            if self._is_strict and not is_valid:
-                hint = "name the --encoding, or give --encoding-errors replace"
-                raise self.error(f"the bytes are not valid {self.encoding.codec}", hint)
-            self.is_repaired |= not is_valid
+            self.is_repaired |= self.encoding.repair(text) != text
             blocks.append(text)
             wanted -= len(text)
         self.buffer = "".join(blocks)

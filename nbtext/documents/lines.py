@@ -113,19 +113,13 @@ def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def parse_lines(lines: LineDocuments) -> Batch:
-    """Return a batch in which each line is a document, with the repair counts and problems of
-    decoding.
-    """
+    """Return a batch in which each line is a document, with the repair counts of decoding."""
     decoded = decode_lines(lines.block.data, lines.encoding)
     texts = [text.removesuffix("\r") for text in decoded.texts]
     labels: list[Label] = [lines.label] * len(texts)
     batch = Batch(list(map(lines.place, range(len(texts)))), (texts,), labels)
     batch.repaired_documents = len(decoded.repaired)
     batch.repaired_bytes = sum(decoded.repaired.values())
-    for row, problem in sorted(decoded.problems.items()):
-        batch.problems[row] = problem.locate(lines.place(row))
-        texts[row] = ""
-        labels[row] = None
     return batch
 
 

@@ -118,17 +118,10 @@ class InputSettings(Settings):
     )
     encoding: str | None = setting(
         None,
-        "Text encoding, by any of its usual names. A byte order mark takes precedence.",
+        "Text encoding, by any of its usual names. A byte order mark takes precedence. Each invalid sequence of "
+        "bytes is replaced by U+FFFD, and the command prints their number.",
         metavar="NAME",
         default_help=DEFAULT_ENCODING,
-    )
-    encoding_errors: str = setting(
-        "replace",
-        "How invalid bytes are handled. `replace` replaces each by U+FFFD, and the command prints their "
-        "number. With `strict`, a document with invalid bytes is an error: training stops, and `predict` gives it no "
-        "label.",
-        choices=("replace", "strict"),
-        metavar="NAME",
     )
     text_field: tuple[str, ...] = setting(
         DEFAULT_TEXT,
@@ -196,8 +189,8 @@ class InputSettings(Settings):
     )
     max_document_bytes: int = setting(
         100_000_000,
-        "Maximum size of a document in bytes. A larger document is an error, as with --encoding-errors "
-        "strict.",
+        "Maximum size of a document in bytes. A larger document is an error: training stops, and `predict` "
+        "gives it no label.",
         metavar="N",
     )
     # what the program sets

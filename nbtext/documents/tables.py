@@ -150,10 +150,9 @@ class LineFeed:
     def _decode_lines(self, data: bytes, first_line: int) -> list[str]:
         decoded = decode_lines(data, self._encoding)
         texts = decoded.texts
-        if self.keeps_lines and (decoded.repaired or decoded.problems):
+        if self.keeps_lines and decoded.repaired:
             texts = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
-        for oddities in (decoded.repaired, decoded.problems):
-            self.oddities.update({first_line + line: odd for line, odd in oddities.items()})
+        self.oddities |= {first_line + line: odd for line, odd in decoded.repaired.items()}
         may_be_wide = count_byte(data, self._separator.encode()[0]) > MAX_COLUMNS
         for line, text in enumerate(texts) if may_be_wide or len(data) > LARGE_BYTES else ():
             try:

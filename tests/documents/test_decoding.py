@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from nbtext.documents.decoding import Encoding, decode_lines, encoding_of, to_utf8
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import SettingsError
 
 UTF8 = encoding_of(InputSettings())
-STRICT = encoding_of(InputSettings(encoding_errors="strict"))
 ENCODINGS = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "latin-1", "cp037", "shift_jis"]
 TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
 
@@ -96,55 +95,38 @@ def test_invalid_bytes_are_replaced_and_counted(opened: Callable[..., Any], tmp_
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "where"),
+    ("name", "content"),
     [
-        ("x.jsonl", b'{"text": "ok"}\n\n{"text": "caf\xe9"}\n', "x.jsonl:3"),
-        ("x.csv", b"text,label\nok,a\ncaf\xe9,b\n", "x.csv:3"),
-        ("x.tsv", b"text\tlabel\nok\ta\ncaf\xe9\tb\n", "x.tsv:3"),
-        ("x.txt", b"ok\ncaf\xe9\nok\n", "x.txt:2"),
-        ("y.txt", b"__label__a ok\n__label__b caf\xe9\n", "y.txt:2"),
-        ("tree/label/1", b"caf\xe9", "tree/label/1"),
-        ("x.eml", b"Subject: hello\n\ncaf\xe9\n", "x.eml"),
+        ("x.jsonl", b'{"text": "ok"}\n\n{"text": "caf\xe9"}\n'),
+        ("x.csv", b"text,label\nok,a\ncaf\xe9,b\n"),
+        ("x.tsv", b"text\tlabel\nok\ta\ncaf\xe9\tb\n"),
+        ("x.txt", b"ok\ncaf\xe9\nok\n"),
+        ("y.txt", b"__label__a ok\n__label__b caf\xe9\n"),
+        ("tree/label/1", b"caf\xe9"),
+        ("x.eml", b"Subject: hello\n\ncaf\xe9\n"),
     ],
 )
-def test_strict_decoding_names_the_document(
-    problems: Callable[..., Any],
-    opened: Callable[..., Any],
-    tmp_path: Path,
-    name: str,
-    content: bytes,
-    where: str,
+def test_invalid_bytes_are_counted_in_every_format(
+    opened: Any, tmp_path: Path, name: str, content: bytes
 ) -> None:
-    """With --encoding-errors strict the document is a problem that names file and line; without, it
-    is counted.
-    """
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    source = tmp_path / "tree" if name.startswith("tree") else path
-    (said,) = problems(source, encoding_errors="strict")
-    assert said.startswith(f"{tmp_path}/{where}: byte 0xe9 at ")
-    assert sum(batch.repaired_documents for batch in opened(source).batches()) == 1
-    assert sum(batch.repaired_bytes for batch in opened(source).batches()) == 1
+    (batch,) = opened(tmp_path if name.startswith("tree") else path).batches()
+    assert (batch.repaired_documents, batch.repaired_bytes, batch.problems) == (1, 1, {})
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary())
 def test_replacing_is_what_python_replaces(data: bytes) -> None:
-    """Any bytes are decoded as Python decodes them; strict decoding accepts exactly the valid
-    ones.
-    """
+    """Any bytes are decoded as Python decodes them."""
     unmarked = data.removeprefix(codecs.BOM_UTF8)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return
     decoded = UTF8.decode(data)
     assert decoded.text == unmarked.decode("utf-8", "replace")
-    try:
-        strict = STRICT.decode(data).text
-    except InputError:
-        assert decoded.repaired > 0
-    else:
-        assert (decoded.repaired, decoded.text) == (0, strict)
+    is_valid = unmarked.decode("utf-8", "ignore").encode() == unmarked
+    assert (decoded.repaired == 0) == is_valid
 
 
 def converted(data: bytes, codec: str, size: int) -> bytes:
@@ -192,23 +174,12 @@ def test_invalid_bytes_of_any_encoding(data: bytes, codec: str, size: int) -> No
         codec, "ignore"
     ).count("\ufffd")
     assert encoding.encode(encoding.decode_exactly(converted(data, codec, size))) == data
-    strict = decode_lines(converted(data, codec, size), Encoding(codec, is_strict=True))
-    assert bool(strict.problems) == bool(found.repaired)
-    if strict.problems:
-        with pytest.raises(UnicodeDecodeError) as caught:
-            data.decode(codec)
-        place = caught.value.start
-        assert f"byte 0x{data[place]:02x} at {place} is not valid {codec}" in str(
-            strict.problems[0]
-        )
 
 
 def test_an_invalid_line_leaves_the_others_alone() -> None:
-    """Only the invalid lines of a block are repaired or refused."""
+    """Only the invalid lines of a block are repaired."""
     data = b"one\ntw\xff\xffo\nthree\n"
     assert decode_lines(data, UTF8).repaired == {1: 2}
-    strict = decode_lines(data, STRICT)
-    assert (strict.texts, list(strict.problems)) == (["one", "", "three"], [1])
 
 
 def test_the_newsgroups_hold_73_broken_documents(

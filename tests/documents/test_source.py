@@ -109,7 +109,6 @@ def test_a_binary_file_is_refused(read: Callable[..., Any], tmp_path: Path, cont
     ("settings", "where"),
     [
         ({"input_format": "pdf"}, "input_format"),
-        ({"encoding_errors": "ignore"}, "encoding_errors"),
         ({"text_field": ()}, "--text-field"),
         ({"max_document_bytes": 0}, "--max-document-bytes"),
         ({"max_document_bytes": 2**63}, "--max-document-bytes"),

@@ -108,7 +108,6 @@ def _documents(data: bytes, input_format: str) -> list[Any]:
     settings = InputSettings(
         input_format=input_format,
         encoding=ENCODINGS[first & 7],
-        encoding_errors="strict" if first & 8 else "replace",
         text_field=("text", "label") if first & 16 else ("text",) if first & 32 == 0 else ("1",),
         separate_fields=bool(first & 16 and first & 64),
         max_document_bytes=(100_000_000, 50)[first >> 7],
@@ -167,7 +166,7 @@ def lines(data: bytes) -> None:
     for input_format in ("lines", "fasttext"):
         _outcome(data, input_format)
     with file_of(data) as path, suppress(NbtextError):
-        list(open_source([path], InputSettings(encoding_errors="strict")).batches())
+        list(open_source([path], InputSettings()).batches())
 
 
 def json(data: bytes) -> None:
