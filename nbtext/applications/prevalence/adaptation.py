@@ -16,7 +16,7 @@ from nbtext.bayes.prevalence import Prevalence
 from nbtext.bayes.scorer import log_posterior
 from nbtext.cli import running
 from nbtext.documents.streams import STANDARD_INPUT, is_regular
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import SettingsError
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 
 if TYPE_CHECKING:
@@ -32,7 +32,16 @@ def adapt(settings: AdaptSettings, given: Predict, trained: TrainedModel) -> Tra
     if STANDARD_INPUT in given.sources or not all(map(is_regular, paths)):
         raise SettingsError(ONE_PASS, where="adapt_prior", hint="save the documents to a file")
     fitted = trained.fitted
-    check_adaptation(fitted)
+    if not fitted.task.is_exclusive:
+        what = "the model gives a document several labels, and the shares of some change the probability of others"
+        raise SettingsError(
+            what, where="adapt_prior", hint="leave out this option; nbtext prevalence works"
+        )
+    if fitted.model_settings.has_targets:
+        what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
+        raise SettingsError(
+            what, where="adapt_prior", hint="leave out this option, or train without targets"
+        )
     run = replace(given.run, quiet=True)
     with running.open_documents(given.sources, given.input, run, trained_on=fitted.input) as (
         source,
@@ -42,42 +51,19 @@ def adapt(settings: AdaptSettings, given: Predict, trained: TrainedModel) -> Tra
     return replace(trained, fitted=adapt_prior(fitted, found))
 
 
-def check_adaptation(model: FittedModel) -> None:
-    """Raise SettingsError if a document can have several labels: each probability depends on those
-    of other labels.
-    """
-    if not model.task.is_exclusive:
-        what = "the model gives a document several labels, and the shares of some change the probability of others"
-        raise SettingsError(
-            what, where="adapt_prior", hint="leave out this option; nbtext prevalence works"
-        )
-
-
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
-    """Return the model with probabilities for documents whose labels have the estimated shares.
+    """Return the model, which has mean posteriors, with probabilities for documents whose labels
+    have the estimated shares.
 
     The probability of each label is multiplied by the ratio of its new share and its share in
     training. An uncertain estimate changes them less; see `shrink_shares`.
 
     Source: Saerens, Latinne and Decaestecker, Adjusting the Outputs of a Classifier to New a Priori
     Probabilities, 2002, equation 2.4.
-
-    Raises
-    ------
-    SettingsError
-        The model has thresholds that meet a target only with the shares of training.
     """
-    check_adaptation(model)
     known = model.calibration.mean_posteriors
     earlier = model.calibration.prior_adjustment
-    if model.model_settings.has_targets:
-        what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
-        raise SettingsError(
-            what, where="adapt_prior", hint="leave out this option, or train without targets"
-        )
-    if known is None:
-        what = "needs the shares of labels in training, which the model does not store"
-        raise ModelError(what, where="--adapt-prior", hint="train it again")
+    assert known is not None  # the prevalence is estimated by them
     shares = shrink_shares(prevalence.estimate, prevalence.n_documents, known.prior)
     ratios = np.log(shares) - np.log(known.prior)
     adjustment = ratios + (0.0 if earlier is None else earlier)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from nbtext.applications.prevalence.settings import PrevalenceSettings
 from nbtext.cli import running
 from nbtext.cli.command import command
-from nbtext.errors import SettingsError
 
 
 @command(
@@ -38,8 +37,6 @@ def prevalence(given: PrevalenceSettings) -> None:
     input_settings = given.input
     trained = load_model(given.model)
     if given.group_field is not None:
-        if not given.group_field:
-            raise SettingsError("the name of the field is empty", where="group_field")
         input_settings = replace(
             input_settings, split_field=given.group_field, split_option="--group-field"
         )
@@ -49,5 +46,5 @@ def prevalence(given: PrevalenceSettings) -> None:
     ) as (source, on_batch):
         found = estimate_prevalence(trained, source, jobs=given.run.jobs, on_batch=on_batch)
     running.say(*describe_doubts(found, trained.fitted.task), quiet=given.run.quiet)
-    grouped = found if given.group_field is not None else found[""]
-    running.write_result(prevalence_result(grouped), given.result, chosen)
+    result = prevalence_result(found, is_grouped=given.group_field is not None)
+    running.write_result(result, given.result, chosen)

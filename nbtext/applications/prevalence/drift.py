@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbtext.arrays import Floats, Integers, Integers32
+from nbtext.arrays import Floats, Integers
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.features.document_counts import DocumentCounts
@@ -32,23 +32,21 @@ MAX_DRIFT = 0.075
 # by the benchmark from 0.061 to 0.053 on average for senders' domains in groups about religion,
 # from 0.129 to 0.105 for short reviews.
 MIN_DRIFT = 0.01
-PENDING = 1 << 20  # entries that are summed together
 
 
 @frozen(eq=False)
 class WordDrift:
     """How the features of unlabeled documents deviate from the mixture.
 
-    share     total variation distance of the features that deviate: the share of them that
-              documents have too often
-    features  those that deviate, the largest deviation first
-    factor    (n_classes, n_classes), the deviation of the mean posterior is factor @ standard
-              normal variables
+    share       total variation distance of the features that deviate: the share of them that
+                documents have too often
+    features    those that deviate, the largest deviation first
+    covariance  (n_classes, n_classes), of the deviation of the mean posterior, above 0
     """
 
     share: float
     features: Integers
-    factor: Floats
+    covariance: Floats
 
     @property
     def is_rejected(self) -> bool:
@@ -64,26 +62,24 @@ class WordDrift:
 
     def draw(self, rng: np.random.Generator, n: int) -> Floats:
         """Return random deviations of the mean posterior, (n, n_classes)."""
-        return np.asarray(rng.standard_normal((n, len(self.factor))) @ self.factor.T)
+        mean = np.zeros(len(self.covariance))
+        return rng.multivariate_normal(mean, self.covariance, n, method="cholesky")
 
 
 class WordSums:
-    """Sums over unlabeled documents, as they are read batch by batch. Memory holds the features
-    that occur.
+    """Sums over unlabeled documents, as they are read batch by batch.
 
-    features  those that occur, ascending
-    sums      a row for each of them: documents that have it, and the sum of its weights
-    slope     (n_classes, n_classes), the derivatives of the sum of posteriors by the scores of a
-              unit of weight
+    found    (n_features,), documents that have each feature
+    weights  (n_features,), the sum of its weights
+    slope    (n_classes, n_classes), the derivatives of the sum of posteriors by the scores of a
+             unit of weight
     """
 
-    def __init__(self, n_classes: int) -> None:
-        self.n_classes = n_classes
+    def __init__(self, n_classes: int, n_features: int) -> None:
         self.n_documents = 0
-        self.features = np.zeros(0, dtype=np.int64)
-        self.sums = np.zeros((0, 2))
+        self.found = np.zeros(n_features)
+        self.weights = np.zeros(n_features)
         self.slope = np.zeros((n_classes, n_classes))
-        self._pending: list[tuple[Integers32, Floats]] = []
 
     def add(self, documents: DocumentCounts, posteriors: Floats, temperatures: Floats) -> None:
         """Add some documents.
@@ -97,20 +93,8 @@ class WordSums:
         scale = documents.sum_entries(np.abs(weights).astype(np.float64)) / temperatures
         scaled = posteriors * scale[:, None]
         self.slope += np.diag(scaled.sum(axis=0)) - scaled.T @ posteriors
-        self._pending.append(
-            (documents.indices, np.stack((np.ones(len(weights)), weights), axis=1))
-        )
-        if sum(len(features) for features, _ in self._pending) > max(PENDING, len(self.features)):
-            self._sum_pending()
-
-    def _sum_pending(self) -> None:
-        features = np.concatenate((self.features, *(each for each, _ in self._pending)))
-        sums = np.concatenate((self.sums, *(each for _, each in self._pending)))
-        self.features, places = np.unique(features, return_inverse=True)
-        self.sums = np.stack(
-            [np.bincount(places, column, len(self.features)) for column in sums.T], axis=1
-        )
-        self._pending.clear()
+        np.add.at(self.found, documents.indices, 1.0)
+        np.add.at(self.weights, documents.indices, weights)
 
     def compare(
         self, statistics: ClassStatistics, shares: Floats, scorer: LinearScorer
@@ -126,25 +110,17 @@ class WordSums:
         statistics  over the features of the scorer
         shares      (n_classes,)
         """
-        self._sum_pending()
-        found, weights = np.zeros((2, statistics.n_features))
-        found[self.features], weights[self.features] = self.sums.T
+        found = self.found
         # features of all documents of a class
         entries = statistics.class_sums(statistics.documents).astype(np.float64)
-        known = (entries > 0) & (statistics.class_documents > 0)
-        lengths = np.divide(
-            entries, statistics.class_documents, out=np.zeros(len(entries)), where=known
-        )
+        is_known = entries > 0
+        lengths = entries / np.where(is_known, statistics.class_documents, 1)
         n_found = float(found.sum())
-        total = float(np.abs(weights).sum())
+        total = float(np.abs(self.weights).sum())
         mean_length = float(shares @ lengths)
         if n_found <= 0 or total <= 0 or mean_length <= 0:
             return None
-        rates = (
-            n_found
-            / mean_length
-            * np.divide(shares * lengths, entries, out=np.zeros(len(entries)), where=known)
-        )
+        rates = n_found / mean_length * shares * lengths / np.where(is_known, entries, 1)
         rate = rates[statistics.classes]
         frequencies = statistics.documents.astype(np.float64)
         expected = statistics.feature_sums(rate * frequencies)
@@ -155,22 +131,15 @@ class WordSums:
         features = np.flatnonzero(deviations**2 > SIGNIFICANT**2 * variances)
         features = features[np.argsort(-np.abs(deviations[features]), kind="stable")]
         deviations = deviations[features]
-        factor = np.zeros((self.n_classes, self.n_classes))
-        if len(features):
-            unit = np.divide(
-                weights, found, out=np.full(len(found), total / n_found), where=found > 0
-            )[features]
-            moves = _weigh(scorer, features) * (deviations * unit / total)[:, None]
-            moves = (
-                np.concatenate((moves, moves.sum(axis=0)[None, :]))
-                @ (self.slope / self.n_documents).T
-            )
-            covariance = moves.T @ moves
-            covariance[np.diag_indices_from(covariance)] += RIDGE * max(
-                float(np.trace(covariance)), RIDGE
-            )
-            factor = np.linalg.cholesky(covariance)
-        return WordDrift(float(np.abs(deviations).sum() / (2 * n_found)), features, factor)
+        units = np.where(found > 0, self.weights / np.maximum(found, 1), total / n_found)[features]
+        moves = _weigh(scorer, features) * (deviations * units / total)[:, None]
+        moves = np.concatenate((moves, moves.sum(axis=0, keepdims=True)))
+        moves = moves @ (self.slope / self.n_documents).T
+        covariance = moves.T @ moves
+        ridge = RIDGE * max(float(np.trace(covariance)), RIDGE)
+        covariance += ridge * np.eye(len(covariance))
+        share = float(np.abs(deviations).sum() / (2 * n_found))
+        return WordDrift(share, features, covariance)
 
 
 def _weigh(scorer: LinearScorer, features: Integers) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from nbtext.applications.prevalence.shares import (
     count_predictions,
     is_measured,
 )
-from nbtext.arrays import Floats, Integers
-from nbtext.bayes.prevalence import MAX_CLASSES, MeanPosteriors, Prevalence
+from nbtext.arrays import Floats
+from nbtext.bayes.prevalence import MAX_CLASSES, LabelPosteriors, MeanPosteriors, Prevalence
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.analyzer import refuse_long_texts
@@ -36,26 +36,21 @@ TEXTS_AT_ONCE = 512
 MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its features
 
 
-class _Counted(NamedTuple):
-    """The documents of a batch with the weights of their features, and what divides their
-    scores.
-    """
-
-    documents: DocumentCounts
-    temperatures: Floats
+Counted = tuple[DocumentCounts, Floats]  # documents with weights, and what divides their scores
 
 
-class _Group(NamedTuple):
+class _Group:
     """Sums over the documents of a group.
 
     predicted  (n_labels,), the number of predictions of each label
     right      (n_labels,), the sum of their probabilities
     """
 
-    sums: PosteriorSums
-    words: WordSums
-    predicted: Integers
-    right: Floats
+    def __init__(self, n_labels: int, n_features: int) -> None:
+        self.sums = PosteriorSums(n_labels)
+        self.words = WordSums(n_labels, n_features)
+        self.predicted = np.zeros(n_labels, dtype=np.int64)
+        self.right = np.zeros(n_labels)
 
 
 class _Estimator:
@@ -64,19 +59,18 @@ class _Estimator:
     """
 
     def __init__(self, model: TrainedModel) -> None:
-        check_prevalence(model.fitted)
         self._model = model
         self._fitted = model.fitted
+        self._known = check_prevalence(model.fitted)
         self._groups: dict[str, _Group] = {}
+        self._reason = ""  # why a document could not be read
         self._predictor = Predictor(model.fitted)
-        # of labels that exclude others
-        self._compares_words = isinstance(self._fitted.task.posteriors, MeanPosteriors)
 
-    def predict(self, batch: Batch) -> tuple[Predictions, _Counted | None, list[str] | None]:
+    def predict(self, batch: Batch) -> tuple[Predictions, Counted | None, list[str] | None]:
         """Return the predictions of a batch, its features if words are compared, and its groups; in
         any thread.
         """
-        if not self._compares_words:
+        if isinstance(self._known, LabelPosteriors):
             return self._predictor.predict_batch(batch), None, batch.groups
         refuse_long_texts(batch, self._fitted.feature_settings)
         documents = self._predictor.count(batch.features)
@@ -85,14 +79,15 @@ class _Estimator:
         temperatures = (
             np.ones(len(batch)) if scaling is None else scaling.temperature(scores.n_known)
         )
-        counted = _Counted(documents.weigh(weights), temperatures)
+        counted = documents.weigh(weights), temperatures
         return self._predictor.predict_batch(batch, scores=scores), counted, batch.groups
 
     def add(
-        self, predictions: Predictions, counted: _Counted | None, groups: list[str] | None
+        self, predictions: Predictions, counted: Counted | None, groups: list[str] | None
     ) -> None:
         """Add what `predict` returns; documents that could not be read do not count."""
         is_read = predictions.is_read
+        self._reason = next(filter(None, predictions.reasons), self._reason)
         names = np.array([""] * len(is_read) if groups is None else groups, dtype=object)
         n_labels = len(self._fitted.labels)
         for name in sorted(set(names[is_read].tolist())):
@@ -103,60 +98,55 @@ class _Estimator:
                     raise SettingsError(
                         what, where="--group-field", hint="name a field with fewer groups"
                     )
-                self._groups[name] = _Group(
-                    PosteriorSums(n_labels),
-                    WordSums(n_labels),
-                    np.zeros(n_labels, dtype=np.int64),
-                    np.zeros(n_labels),
-                )
-            sums, words, predicted, right = self._groups[name]
+                self._groups[name] = _Group(n_labels, self._fitted.scorer.n_features)
+            group = self._groups[name]
             posteriors = predictions.probabilities[rows]
-            sums.add(posteriors)
+            group.sums.add(posteriors)
             if counted is not None:
-                words.add(counted.documents.take(rows), posteriors, counted.temperatures[rows])
+                documents, temperatures = counted
+                group.words.add(documents.take(rows), posteriors, temperatures[rows])
             classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
             owners = np.repeat(np.arange(len(rows)), [len(each) for each in classes])
             found = np.fromiter(chain.from_iterable(classes), np.int64)
-            predicted += np.bincount(found, minlength=n_labels)
-            right += np.bincount(found, posteriors[owners, found], n_labels)
+            group.predicted += np.bincount(found, minlength=n_labels)
+            group.right += np.bincount(found, posteriors[owners, found], n_labels)
 
     def estimates(self) -> dict[str, Prevalence]:
         """Return the estimate of each group, by its name; InputError if no documents were added."""
         if not self._groups:
-            raise InputError("SOURCE has no documents to estimate shares from")
+            raise InputError("SOURCE has no documents to estimate shares from", hint=self._reason)
         return {name: self._estimate(self._groups[name]) for name in sorted(self._groups)}
 
     def _estimate(self, group: _Group) -> Prevalence:
-        sums, words, predicted, right = group
         fitted = self._fitted
         labels = fitted.labels
-        known = fitted.task.posteriors
-        assert known is not None  # see check_prevalence
-        n = sums.n_documents
-        if not isinstance(known, MeanPosteriors):
-            missing = ~is_measured(known)
-            estimate = sums.estimate_labels(known)
-            n_predicted = n
-            drift = None
-        else:
+        known = self._known
+        sums = group.sums
+        n_predicted = sums.n_documents
+        drift = None
+        drifted: tuple[str, ...] = ()
+        if isinstance(known, MeanPosteriors):
             missing = known.documents == 0
+            n_predicted = int(group.predicted.sum())
             statistics = self._model.counts.statistics
             if fitted.columns is not None:
                 statistics = statistics.restrict(fitted.columns)
-            drift = words.compare(statistics, sums.solve(known), fitted.scorer)
+            drift = group.words.compare(statistics, sums.solve(known), fitted.scorer)
             estimate = sums.estimate(known, drift)
-            n_predicted = int(predicted.sum())
             if drift is not None and drift.is_rejected and n_predicted:
-                estimate = count_predictions(predicted, right, sums, estimate)
-        drifted: tuple[str, ...] = ()
-        if drift is not None and fitted.vocabulary is not None:
-            drifted = tuple(fitted.vocabulary.terms[j] for j in drift.features[:N_DRIFTED].tolist())
+                estimate = count_predictions(group.predicted, group.right, sums, estimate)
+            if drift is not None and fitted.vocabulary is not None:
+                features = drift.features[:N_DRIFTED].tolist()
+                drifted = tuple(fitted.vocabulary.terms[j] for j in features)
+        else:
+            missing = ~is_measured(known)
+            estimate = sums.estimate_labels(known)
         return Prevalence(
             labels,
-            n,
+            sums.n_documents,
             estimate,
-            predicted,
-            predicted / max(1, n_predicted),
+            group.predicted,
+            group.predicted / max(1, n_predicted),
             tuple(labels[k] for k in np.flatnonzero(missing).tolist()),
             None if drift is None else drift.share,
             drifted,
@@ -197,24 +187,17 @@ def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Preva
     return estimator.estimates()[""]
 
 
-def check_prevalence(model: FittedModel) -> None:
-    """Raise ModelError unless the model can estimate shares of labels."""
-    if model.task.posteriors is not None:
-        return
-    n_labels = len(model.labels)
+def check_prevalence(model: FittedModel) -> MeanPosteriors | LabelPosteriors:
+    """Return what the model stores to estimate shares of labels; ModelError if it does not."""
+    known: MeanPosteriors | LabelPosteriors | None = model.task.posteriors
+    if known is not None:
+        return known
     is_single = model.task.is_exclusive
-    if n_labels < 2 and is_single:
-        raise ModelError(
-            "the model has only one label, so its share is 1",
-            hint="use a model with two labels or more",
-        )
-    if n_labels > MAX_CLASSES and is_single:
-        what = f"the model has {n_labels:,} labels, and shares can be estimated for at most {MAX_CLASSES} labels"
-        what += ", because each pair of labels needs a number"
-        raise ModelError(
-            what, hint="train a model on groups of labels, or count the labels that predict prints"
-        )
-    again = "train it again, on two documents of a label or more"
-    hint = f"{again}, or refit it with nbtext calibrate" if is_single else again
+    if is_single and not 2 <= len(model.labels) <= MAX_CLASSES:
+        what = f"shares can be estimated for 2 to {MAX_CLASSES} labels, and the model has {len(model.labels):,}"
+        raise ModelError(what, hint="train a model on groups of labels")
+    hint = "train it again, on two documents of a label or more"
+    if is_single:
+        hint += ", or refit it with nbtext calibrate"
     what = "estimating shares needs probabilities of left-out documents, which the model does not store"
     raise ModelError(what, hint=hint)

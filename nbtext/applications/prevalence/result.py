@@ -20,56 +20,43 @@ if TYPE_CHECKING:
 COLUMNS = ("label", "share", "low", "high", "documents", "predicted", "predicted_share")
 
 
-def prevalence_result(
-    prevalence: Prevalence | Mapping[str, Prevalence],
-) -> Result[Mapping[str, Prevalence]]:
-    """Return shares, or those of groups by name, as a result."""
-    groups = prevalence if isinstance(prevalence, Mapping) else {"": prevalence}
-    is_grouped = groups is prevalence
-    columns = ("group", *COLUMNS) if is_grouped else COLUMNS
+def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> Result[list[Any]]:
+    """Return the shares of groups by name as a result; without groups there is one, without a
+    name.
+    """
+    start = 0 if is_grouped else 1
+    columns = ("group", *COLUMNS)[start:]
+    headers = ("group", "label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
+    found = [(name, *row)[start:] for name, each in groups.items() for row in _rows(each)]
 
-    def rows(_: Mapping[str, Prevalence]) -> list[tuple[Any, ...]]:
-        return [
-            (name, *row) if is_grouped else row
-            for name, each in groups.items()
-            for row in _rows(each)
-        ]
-
-    def document(_: Mapping[str, Prevalence]) -> dict[str, Any]:
+    def document(_: list[Any]) -> dict[str, Any]:
         nested = [
             ({"group": name} if is_grouped else {})
-            | {"documents": found.n_documents}
-            | ({} if found.drift is None else {"drift": found.drift})
-            | {"labels": [dict(zip(COLUMNS, row, strict=True)) for row in _rows(found)]}
-            for name, found in groups.items()
+            | {"documents": each.n_documents}
+            | ({} if each.drift is None else {"drift": each.drift})
+            | {"labels": [dict(zip(COLUMNS, row, strict=True)) for row in _rows(each)]}
+            for name, each in groups.items()
         ]
         return {"groups": nested} if is_grouped else nested[0]
 
-    def layout(_: Mapping[str, Prevalence], screen: Screen) -> list[RenderableType]:
-        headers = ("label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
-        table = new_table(*(("group", *headers) if is_grouped else headers))
-        for *names, share, low, high, documents, predicted, naive in rows(groups):
-            figures = (
-                f"{share:.4f}",
-                f"{low:.4f} … {high:.4f}",
-                f"{documents:,.0f}",
-                f"{predicted:,} ({naive:.4f})",
+    def layout(rows: list[Any], screen: Screen) -> list[RenderableType]:
+        table = new_table(*headers[start:])
+        for *names, share, low, high, documents, predicted, naive in rows:
+            interval = f"{low:.4f} … {high:.4f}"
+            counted = f"{predicted:,} ({naive:.4f})"
+            table.add_row(
+                *map(printable, names), f"{share:.4f}", interval, f"{documents:,.0f}", counted
             )
-            table.add_row(*map(printable, names), *figures)
         n_documents = sum(each.n_documents for each in groups.values())
         return [
             f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included",
             table,
         ]
 
-    return Result(
-        [groups],
-        columns,
-        rows,
-        document,
-        layout,
-        records=lambda _: (dict(zip(columns, row, strict=True)) for row in rows(groups)),
-    )
+    def records(rows: list[Any]) -> Iterator[dict[str, Any]]:
+        return (dict(zip(columns, row, strict=True)) for row in rows)
+
+    return Result([found], columns, list, document, layout, records=records)
 
 
 def _rows(found: Prevalence) -> list[tuple[Any, ...]]:

@@ -12,6 +12,8 @@ Quantification, 2016.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from nbtext.applications.prevalence.drift import WordDrift
@@ -26,21 +28,22 @@ MIN_POSITIVE = 1e-9  # parameter of a Beta distribution
 MIN_DOCUMENTS = 10
 
 
+def _concentrate(known: MeanPosteriors | LabelPosteriors) -> Floats:
+    """Return the concentrations of the distributions of means, by documents and spreads."""
+    # one more document with the maximum
+    spreads = (known.documents * known.spreads + 1) / (known.documents + 1)
+    return np.asarray(known.documents / spreads - 1)
+
+
 def resample_means(known: MeanPosteriors, rng: np.random.Generator) -> Floats:
     """Return random means: how they would be with other left-out documents.
 
     Each row has a Dirichlet distribution whose mean and variance are those of the mean of the
     row's documents.
     """
-    # one more document with the maximum
-    spread = (known.documents * known.spreads + 1) / (known.documents + 1)
-    concentration = known.documents / spread - 1
-    drawn = rng.standard_gamma(np.maximum(known.means * concentration[:, None], 0.0))
-    totals = drawn.sum(axis=1)
-    is_drawn = (known.documents > 0) & (totals > 0)
-    return np.where(
-        is_drawn[:, None], drawn / np.where(is_drawn, totals, 1.0)[:, None], known.means
-    )
+    drawn = rng.standard_gamma(np.maximum(known.means * _concentrate(known)[:, None], 0.0))
+    totals = drawn.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(drawn, totals, out=known.means.copy(), where=totals > 0))
 
 
 def is_measured(known: LabelPosteriors) -> Mask:
@@ -56,8 +59,7 @@ def resample_label_means(known: LabelPosteriors, rng: np.random.Generator) -> Fl
     """Return random means: how they would be with other left-out documents; see
     `resample_means`.
     """
-    spreads = (known.documents * known.spreads + 1) / (known.documents + 1)
-    concentration = known.documents / spreads - 1
+    concentration = _concentrate(known)
     parameters = (
         np.maximum(each * concentration, MIN_POSITIVE) for each in (known.means, 1 - known.means)
     )
@@ -117,26 +119,42 @@ class PosteriorSums:
         shares = self.solve(known)
         if drift is not None and drift.is_too_large:
             return ShareEstimate(shares, np.zeros(self.n_classes), np.ones(self.n_classes))
-        moved = (
-            None
-            if drift is None or not len(drift.features)
-            else drift.draw(np.random.default_rng(1), RESAMPLES)
-        )
-        found = np.empty((RESAMPLES, self.n_classes))
-        unexplained = _random_misfit(self.total / self.n_documents - known.means.T @ shares)
-        classes = self.rng.integers(self.n_classes, size=RESAMPLES)
-        added = self.rng.standard_exponential(RESAMPLES)
-        for i, (k, weight) in enumerate(zip(classes.tolist(), added.tolist(), strict=True)):
+        moves = _random_misfit(self.total / self.n_documents - known.means.T @ shares)
+        if drift is not None:
+            moves += drift.draw(np.random.default_rng(1), RESAMPLES)
+        classes = iter(self.rng.integers(self.n_classes, size=RESAMPLES).tolist())
+
+        def draw() -> tuple[Floats, Floats]:
             means = resample_means(known, self.rng)
-            mean = (self.resampled[i] + weight * means[k]) / (
-                self.weights[i] + weight
-            ) + unexplained[i]
-            if moved is not None:
-                mean = mean + moved[i]
+            return means, means[next(classes)]
+
+        def solve(means: Floats, mean: Floats) -> Floats:
             mean = np.maximum(mean, 0.0)
-            mean /= mean.sum()
-            found[i] = solve_on_simplex(means.T, mean)
-        return widen(self.n_documents, ShareEstimate(shares, *_bounds(found)))
+            return solve_on_simplex(means.T, mean / mean.sum())
+
+        return widen(self.n_documents, ShareEstimate(shares, *self._resample(moves, draw, solve)))
+
+    def _resample(
+        self,
+        moves: Floats,
+        draw: Callable[[], tuple[Floats, Floats]],
+        solve: Callable[[Floats, Floats], Floats],
+    ) -> tuple[Floats, Floats]:
+        """Return the bounds of the intervals of the shares of resampled documents.
+
+        moves  (RESAMPLES, n_classes), what is added to each mean posterior
+        draw   returns random means, and the posterior of one more document
+        solve  returns the shares by random means and a mean posterior
+        """
+        found = np.empty_like(self.resampled)
+        added = self.rng.standard_exponential(RESAMPLES)
+        for i, weight in enumerate(added.tolist()):
+            means, document = draw()
+            mean = (self.resampled[i] + weight * document) / (self.weights[i] + weight)
+            found[i] = solve(means, mean + moves[i])
+        tail = (1 - CONFIDENCE) / 2
+        low, high = np.quantile(found, (tail, 1 - tail), axis=0)
+        return low, high
 
     def estimate_labels(self, known: LabelPosteriors) -> ShareEstimate:
         """Return the shares among the documents of these sums, one at least, with intervals of
@@ -151,27 +169,19 @@ class PosteriorSums:
         shares = np.where(is_known, _solve_for_label(known.means, mean, mean), mean)
         without, with_label = known.means.T
         explained = without + shares * (with_label - without)
-        unexplained = _random_misfit(np.where(is_known, mean - explained, 0.0))
-        found = np.empty_like(self.resampled)
-        added = self.rng.standard_exponential(len(found))
-        for i, weight in enumerate(added.tolist()):
+        moves = _random_misfit(np.where(is_known, mean - explained, 0.0))
+
+        def draw() -> tuple[Floats, Floats]:
             means = resample_label_means(known, self.rng)
-            document = np.where(self.rng.random(len(mean)) < 0.5, means[:, 1], means[:, 0])
-            resampled = (self.resampled[i] + weight * document) / (
-                self.weights[i] + weight
-            ) + unexplained[i]
-            found[i] = _solve_for_label(means, resampled, self.rng.random(len(mean)))
-        low, high = _bounds(found)
+            return means, np.where(self.rng.random(len(mean)) < 0.5, means[:, 1], means[:, 0])
+
+        def solve(means: Floats, mean: Floats) -> Floats:
+            return _solve_for_label(means, mean, self.rng.random(len(mean)))
+
+        low, high = self._resample(moves, draw, solve)
         low = np.where(is_known, low, 0.0)
         high = np.where(is_known, high, 1.0)
         return widen(self.n_documents, ShareEstimate(shares, low, high))
-
-
-def _bounds(found: Floats) -> tuple[Floats, Floats]:
-    """Return the bounds of the intervals of resampled shares, (n_resamples, n_classes)."""
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(found, (tail, 1 - tail), axis=0)
-    return low, high
 
 
 def _random_misfit(misfit: Floats) -> Floats:
@@ -179,28 +189,21 @@ def _random_misfit(misfit: Floats) -> Floats:
     return np.random.default_rng(2).standard_normal((RESAMPLES, 1)) * misfit
 
 
-def widen(n_documents: int, estimate: ShareEstimate, *others: ShareEstimate) -> ShareEstimate:
+def widen(n_documents: int, estimate: ShareEstimate) -> ShareEstimate:
     """Return an estimate with intervals that are not narrower than those of counting so many
-    documents, and include those of the others.
-    """
-    shares = estimate.shares
-    low, high = count_interval(shares, n_documents)
-    for each in (estimate, *others):
-        low = np.minimum(low, each.low)
-        high = np.maximum(high, each.high)
-    return ShareEstimate(shares, np.minimum(low, shares), np.maximum(high, shares))
-
-
-def count_interval(shares: Floats, n_documents: int) -> tuple[Floats, Floats]:
-    """Return Wilson's interval with CONFIDENCE of shares that were counted among documents: its low
-    and high bounds.
+    documents: Wilson's interval with CONFIDENCE.
 
     Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference, 1927.
     """
+    shares, low, high = estimate
     square = (DEVIATIONS / 2) ** 2 / n_documents
     middle = (shares + square / 2) / (1 + square)
     width = np.sqrt(square * (shares * (1 - shares) + square / 4)) / (1 + square)
-    return np.maximum(middle - width, 0.0), np.minimum(middle + width, 1.0)
+    return ShareEstimate(
+        shares,
+        np.clip(np.minimum(low, middle - width), 0.0, shares),
+        np.clip(np.maximum(high, middle + width), shares, 1.0),
+    )
 
 
 def count_predictions(
@@ -219,10 +222,9 @@ def count_predictions(
     """
     n = sums.n_documents
     shares = predicted / max(1, predicted.sum())
-    low = shares - (predicted - right) / n
-    high = shares + (sums.total - right) / n
-    counted = ShareEstimate(shares, np.maximum(low, 0.0), np.minimum(high, 1.0))
-    return widen(n, counted, corrected)
+    low = np.minimum(shares - (predicted - right) / n, corrected.low)
+    high = np.maximum(shares + (sums.total - right) / n, corrected.high)
+    return widen(n, ShareEstimate(shares, low, high))
 
 
 def solve_on_simplex(columns: Floats, target: Floats) -> Floats:
