@@ -24,7 +24,6 @@ from nbtext.documents.fields import (
     check_joined,
     check_label_fields,
     format_names,
-    is_number,
     name_of,
 )
 from nbtext.documents.files import first_missed, is_directory, list_shards, read_directory
@@ -282,10 +281,6 @@ class Source:
         if shard.byte_range is not None and is_whole:
             what = f"a file of the format {found.name} can be read only as a whole, not a range of its bytes"
             raise InputError(what, where=stream.path)
-        if found.name == "dirs":
-            raise InputError(
-                "is a pipe, not a directory", where=stream.path, hint="leave out --input-format"
-            )
         blocks = found.load("reader")(
             stream, replace(options, encoding=encoding, settings=settings)
         )
@@ -365,11 +360,8 @@ def open_source(
     skipped = Counter[str]()
     missed = dict[str, str]()
     for path in paths:
-        if path == streams.STANDARD_INPUT or streams.is_database_url(path):
-            files.append(
-                Shard("file" if path == streams.STANDARD_INPUT else "database", (path,), (None,))
-            )
-        elif is_directory(path):
+        is_typed = path == streams.STANDARD_INPUT or streams.is_database_url(path)
+        if not is_typed and is_directory(path):
             shards, others = list_shards(path, settings, outputs)
             missed = first_missed(others) | missed
             for place, reason in others:
@@ -380,9 +372,7 @@ def open_source(
                     check_joined(shard.paths[0], settings)
             files += shards
         elif settings.input_format == "dirs":
-            raise InputError(
-                "is a file, not a directory", where=path, hint="leave out --input-format"
-            )
+            raise InputError("is not a directory", where=path, hint="leave out --input-format")
         else:
             files.append(Shard(_reader_of(path, settings), (path,), (None,)))
     source = Source(files, skipped, settings)
@@ -407,27 +397,19 @@ def check_input(settings: InputSettings) -> None:
             where="--label",
             hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters",
         )
-    if not (settings.text_field or settings.reads_fields) or "" in settings.text_field:
-        raise SettingsError(
-            "the name of a field is empty", where="--text-field", hint="name a column or key"
-        )
+    has_texts = settings.text_field or settings.reads_fields
+    for option, is_wrong in (
+        ("--text-field", not has_texts or "" in settings.text_field),
+        ("--label-fields", "" in settings.label_fields),
+        ("--label-separator", settings.label_separator == ""),
+    ):
+        if is_wrong:
+            raise SettingsError("a name or a separator is empty", where=option, hint="write one")
     if settings.delimiter is not None and (
         len(settings.delimiter) != 1 or settings.delimiter in '"\\\r\n'
     ):
         hint = f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}"
         raise SettingsError("is not a delimiter", where="--delimiter", hint=hint)
-    if settings.label_separator == "":
-        raise SettingsError(
-            "the separator is empty", where="--label-separator", hint="write '|', for example"
-        )
-    if "" in settings.label_fields:
-        raise SettingsError(
-            "the name of a field is empty", where="--label-fields", hint="name columns or keys"
-        )
-    if len(set(settings.label_fields)) < len(settings.label_fields):
-        raise SettingsError(
-            "a field is named twice", where="--label-fields", hint="name each column once"
-        )
     if not 1 <= settings.max_document_bytes <= MAX_BYTES:
         what = f"{settings.max_document_bytes:,} is not between 1 and {MAX_BYTES:,}"
         raise SettingsError(what, where="--max-document-bytes")
@@ -436,6 +418,8 @@ def check_input(settings: InputSettings) -> None:
 def _reader_of(path: str, settings: InputSettings) -> str:
     """Return what reads a path that is not a directory; see `Shard.reader`."""
     wanted = settings.input_format
+    if streams.is_database_url(path):
+        return "database"
     if streams.is_regular(path):
         if wanted is None and is_mail(path):
             return "mails"
@@ -604,22 +588,13 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
     if settings.input_unit != "row":
         return FORMATS["lines"]
     first = next(iter(text.removeprefix("\ufeff").splitlines()), "")
-    names = {name for name in settings.text_field if not is_number(name)}
-    n_columns = max((int(name) for name in settings.text_field if name not in names), default=0)
-    labels = set(settings.label_names)
-    usual = {*settings.text_field, *labels, settings.id_field}
-    for separator in SEPARATORS if first else ():
-        columns = first.split(separator)
-        found = [name.strip().strip('"') for name in columns]
-        if names <= set(found) and (names or len(found) >= max(2, n_columns)):
-            is_certain = len(found) > 1 and (labels <= set(found) or usual.issuperset(found))
-            if not is_certain:
-                columns_read = (
-                    f"the columns {format_names(found)}"
-                    if names
-                    else f"the text in column {n_columns}"
-                )
-                what = f"read as a table with {columns_read}; give --input-format lines if each line is a document"
+    usual = {*settings.text_field, *settings.label_names, settings.id_field}
+    for separator in SEPARATORS if settings.text_field else ():
+        found = [name.strip().strip('"') for name in first.split(separator)]
+        if set(settings.text_field).issubset(found):
+            if len(usual.intersection(found)) == 1:
+                what = f"read as a table with the columns {format_names(found)}"
+                what += "; give --input-format lines if each line is a document"
                 warnings.warn(
                     f"{streams.name_source(path)}: {what}", AssumptionWarning, stacklevel=2
                 )

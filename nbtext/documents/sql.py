@@ -31,17 +31,16 @@ from nbtext.errors import (
     NbtextError,
     OutputError,
     SettingsError,
-    number_of,
 )
 from nbtext.output import convert_errors, is_written_to
 from nbtext.records import frozen
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
+QUERY_NEEDED = "give --query 'select ... from ...'"
 WAL_MODE = 2  # the version that a database with a write-ahead log needs, byte 19 of the file
 # by dialect: the statement after which a transaction cannot write; others are rolled back only
 READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
-SQLITE_SCHEMES = ("sqlite", "sqlite+pysqlite")  # URLs of files that are read like a file
 MEMORY = ":memory:"  # a database of DuckDB without a file
 Row = Sequence[Any]
 
@@ -147,12 +146,10 @@ def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) 
             # an error of several statements has no code
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
             what = "cannot be read as SQLite"
-            hint = "sqlite3 FILE .recover may save its content"
+            hint = "open it once with the program that writes it, or try sqlite3 FILE .recover"
             if code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
                 what = "the query fails"
                 hint = QUERY_HINT
-            elif code == sqlite3.SQLITE_READONLY_ROLLBACK:
-                hint = "open it once with the program that writes it, which ended in a transaction"
             raise InputError(f"{what}: {error}", where=name, hint=hint) from None
 
 
@@ -193,24 +190,14 @@ def _decode_text(content: bytes) -> str | bytes:
 
 def _only_table(connection: sqlite3.Connection, path: str) -> str:
     """Return the query of all rows of the only table."""
-    kinds = "type in ('table', 'view') and name not glob 'sqlite_*'"
     found = connection.execute(
-        f"select type, name from sqlite_schema where {kinds} order by 1, 2"
-    ).fetchall()
-    tables = [name for kind, name in found if kind == "table"]
-    names = [str(name) for _, name in found]
-    hint = "give --query 'select ... from ...'"
-    if len(tables) != 1 or len(names) != 1:
-        what = f"has {number_of(len(tables), 'table')}"
-        what += (
-            f" and {number_of(len(names) - len(tables), 'view')}"
-            if len(names) > len(tables)
-            else ""
-        )
-        raise InputError(
-            what + (f": {format_names(names)}" if names else ""), where=path, hint=hint
-        )
-    return f"select * from {quote_name(tables[0])}"
+        "select name from sqlite_schema where type in ('table', 'view') and name not glob 'sqlite_*'"
+    )
+    names = sorted(str(name) for (name,) in found)
+    if len(names) != 1:
+        what = f"has not one table, but: {format_names(names)}"
+        raise InputError(what, where=path, hint=QUERY_NEEDED)
+    return f"select * from {quote_name(names[0])}"
 
 
 def _create_view(
@@ -242,20 +229,15 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     """
     path = hide_credentials(url)
     query = options.settings.query
+    if url.lower().startswith("sqlite"):
+        raise InputError("SQLite has files, not URLs", where=path, hint="give the path of the file")
     if query is None:
-        hint = "give --query 'select ... from ...'"
-        raise InputError("a database cannot be read without a query", where=path, hint=hint)
+        what = "a database cannot be read without a query"
+        raise InputError(what, where=path, hint=QUERY_NEEDED)
     statement = _quoted.sub(" ", query).strip().rstrip(";")
     if ";" in statement or not _select.match(statement):
-        what = "it has several statements" if ";" in statement else "it is not a select statement"
-        raise InputError(f"the query fails: {what}", where=path, hint=QUERY_HINT)
-    if url.partition(":")[0].lower() in SQLITE_SCHEMES:
-        file = url.partition("://")[2].partition("?")[0].removeprefix("/")
-        file = file if os.path.exists(file) else unquote(file)
-        if not file or os.path.isdir(file) or not os.path.exists(file):
-            raise _no_file(path)
-        yield from _read_sqlite_file(file, path, options, n_bytes=0)
-        return
+        what = "the query fails: it is not one select statement"
+        raise InputError(what, where=path, hint=QUERY_HINT)
     try:
         engine = _create_engine(url)
         with ExitStack() as stack:
@@ -294,10 +276,6 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
         ) from None
 
 
-def _no_file(where: str) -> InputError:
-    return InputError("cannot be read: there is no such file", where=where, hint="check the path")
-
-
 def _create_engine(url: str) -> Any:
     """Return what connects to a database, by the driver that SQLAlchemy selects; no driver makes a
     file.
@@ -309,12 +287,9 @@ def _create_engine(url: str) -> Any:
             "--query of a database at a URL", library="SQLAlchemy", extra="sql"
         ) from None
     engine = sqlalchemy.create_engine(url)
-    if engine.dialect.name == "duckdb":  # whose driver makes a file that does not exist
-        file = engine.url.database or MEMORY
-        if file != MEMORY and not os.path.exists(file):
-            raise _no_file(hide_credentials(url))
-        is_read_only = file != MEMORY
-        return sqlalchemy.create_engine(url, connect_args={"read_only": is_read_only})
+    if engine.dialect.name == "duckdb" and engine.url.database not in (None, MEMORY):
+        # its driver would make a file that does not exist
+        return sqlalchemy.create_engine(url, connect_args={"read_only": True})
     return engine
 
 

@@ -30,13 +30,6 @@ RAW_BYTES = 1 << 20  # bytes that are read at a time
 MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
 KIND_BYTES = 256  # that tell the kind of a binary file
 HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
-# by library
-DRIVERS = {
-    "s3fs": ("s3", "s3a"),
-    "gcsfs": ("gs", "gcs"),
-    "pyarrow": ("hdfs",),
-    "adlfs": ("abfs", "az"),
-}
 HTTP = ("http", "https")
 DATABASES = (
     "sqlite",
@@ -405,15 +398,8 @@ def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
         try:
             system, path = url_to_fs(url)
         except ImportError as error:
-            driver = next(
-                (each for each, schemes in DRIVERS.items() if scheme in schemes), error.name
-            )
-            driver = driver or "another library"
-            where = hide_credentials(url)
-            what = f"{scheme}:// needs the package {driver}, which is not installed"
-            raise InputError(
-                what, where=where, hint=f"install it with: pip install {driver}"
-            ) from None
+            what = f"{scheme}:// needs another package: {error}"
+            raise InputError(what, where=hide_credentials(url)) from None
         yield system, path, scheme in HTTP
 
 

@@ -31,11 +31,6 @@ def test_a_pipe_that_is_taken_for_a_table_is_named(nbtext: Any, folder: Path, te
     assert (lines.err, lines.out.count("\n")) == ("", text.count("\n"))
 
 
-def test_a_pipe_of_a_model_of_numbers_is_named(nbtext: Any, folder: Path) -> None:
-    nbtext("train", "plain.csv", *NUMBERS, "-o", "n").ok()
-    assert "the text in column 1" in nbtext("predict - -m n", input=b"win, cash\n").ok().err
-
-
 @pytest.mark.parametrize(
     "text", ["text,label\nwin,spam\n", "id,text\n7,win\n", '"id","text"\n7,win\n']
 )

@@ -240,9 +240,8 @@ def test_sources_without_fields(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"label_separator": ""}, "the separator is empty"),
-        ({"label_fields": ("a", "a")}, "a field is named twice"),
-        ({"label_fields": ("",)}, "the name of a field is empty"),
+        ({"label_separator": ""}, "a name or a separator is empty"),
+        ({"label_fields": ("",)}, "a name or a separator is empty"),
         (
             {"label_fields": ("a",), "label_separator": "|"},
             "cannot be combined with label_fields",

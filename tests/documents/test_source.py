@@ -198,7 +198,7 @@ def test_several_sources_are_one(
 def test_dirs_of_a_file_and_a_file_of_dirs(opened: Callable[..., Any], tmp_path: Path) -> None:
     """A format that does not fit the path is an error."""
     (tmp_path / "a.txt").write_text("a\n")
-    with pytest.raises(InputError, match="is a file, not a directory"):
+    with pytest.raises(InputError, match="is not a directory"):
         opened(tmp_path / "a.txt", input_format="dirs")
     with pytest.raises(InputError, match="is a directory, not a matrix file"):
         opened(tmp_path, input_format="matrix")

@@ -3,7 +3,7 @@
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,22 +87,16 @@ HELD: dict[str, tuple[str, ...]] = {
         "delete from t",
     ),
 }
-FORMS: dict[str, Callable[[Path], str]] = {
-    "file": str,
-    "url": lambda path: f"sqlite:///{path}",
-    "driver": lambda path: f"sqlite+pysqlite:///{path}",
-}
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("case", JOURNALS)
-def test_the_folder_stays_as_it_is(tmp_path: Path, case: str, form: str) -> None:
+def test_the_folder_stays_as_it_is(tmp_path: Path, case: str) -> None:
     path = make(tmp_path / "t.db")
     with closing(sqlite3.connect(path)) as connection:
         for statement in JOURNALS[case]:
             connection.execute(statement)
     before = look(tmp_path)
-    assert read(FORMS[form](path), query="select * from t") == ["0 " * 200] * 5
+    assert read(path, query="select * from t") == ["0 " * 200] * 5
     assert look(tmp_path) == before
 
 
@@ -152,21 +146,3 @@ def test_a_writer_that_never_pauses(tmp_path: Path) -> None:
             n_reads += 1
     numbers = {int(text.split()[0]) for text in seen}
     assert len(numbers) > 5 and all(number % 3 or number == 0 for number in numbers)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "missing.db",
-        "sqlite:///missing.db",
-        "sqlite+pysqlite:///missing.db",
-        "sqlite+aiosqlite:///missing.db",
-    ],
-)
-def test_a_database_that_is_missing_is_not_created(
-    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"cannot be read|needs aiosqlite"):
-        read(url, query="select 1 as text")
-    assert list(tmp_path.iterdir()) == []
