@@ -155,12 +155,12 @@ def judge_by_nbtext(
     before = processor_seconds()
     documents, n_features = count(texts, ngrams)
     n_classes = int(given.max()) + 1
-    noise = estimate_label_noise(
+    noise, _ = estimate_label_noise(
         replace(documents, classes=given.astype(np.int32)), n_features, n_classes
     )
     wrong = np.zeros(len(given))
-    wrong[noise.rows] = 1 - noise.given_probability
-    return Found(wrong, noise.error_rate, processor_seconds() - before)
+    wrong[noise.rows] = noise.wrong
+    return Found(wrong, noise.n_wrong / noise.n_judged, processor_seconds() - before)
 
 
 def judge_by_peer(texts: Sequence[str], given: NDArray[np.int64]) -> Found:
@@ -284,7 +284,7 @@ def judge_pairs_by_nbtext(
     documents = replace(documents, classes=classes.ravel().astype(np.int32))
     noise = estimate_pair_noise(documents, sets, n_features, len(names), minimum=-1)
     wrong = np.zeros(given.shape)
-    wrong[noise.documents, noise.labels] = noise.wrong
+    wrong[noise.rows, np.maximum(noise.given, noise.likely)] = noise.wrong
     return wrong, processor_seconds() - before
 
 

@@ -40,11 +40,10 @@ def review(given: Review) -> None:
     are known.
 
     --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id
-    of a document (also file and line, if ids are not unique) and a decision: keep, remove, or
+    of a document (also its place, if ids are not unique) and a decision: keep, remove, or
     relabel with the new label or all labels.
     """
     from nbtext.applications.review.findings import (
-        ReviewedDocument,
         ReviewReader,
         find_texts,
         review_corpus,
@@ -69,7 +68,7 @@ def review(given: Review) -> None:
                 raise refuse("report", "it shows the texts, and SOURCE is a matrix")
             reader.read(source, on_batch)
     corpus = reader.finish()
-    if all(document.is_other for document in (*corpus.documents, *corpus.unreadable)):
+    if all(document.is_other for document in corpus.documents):
         raise InputError("SOURCE has no documents to review")
     found = review_corpus(corpus, jobs=given.run.jobs)
     if given.only:
@@ -81,15 +80,12 @@ def review(given: Review) -> None:
         from nbtext.report.page.rendering import write_page
 
         findings = shown_findings(found)
-        wanted: dict[str, set[ReviewedDocument]] = {}
-        for document in chain.from_iterable(each.documents for each in findings):
-            wanted.setdefault(document.id, set()).add(document)
-        texts: dict[ReviewedDocument, str] = {}
+        wanted = {document.number for each in findings for document in each.documents}
+        texts: dict[int, str] = {}
         run = replace(given.run, quiet=True)
-        for paths in inputs:
+        for number, paths in enumerate(inputs):
             with running.open_documents(paths, given.input, run) as (source, _):
-                for batch in source.batches():
-                    texts.update(find_texts(batch, wanted, is_other=paths is not given.sources))
+                texts.update(find_texts(source, number, wanted))
         weights = list(weigh_words(corpus, findings))
         locate = Locator(reader.features)
         names = ", ".join(given.sources)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Floats, Integers, Integers32, Mask
+from nbtext.arrays import Floats, Integers, Integers32
 from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.class_statistics import LabelSets, count_classes, count_label_sets
 from nbtext.bayes.conformal import log_likelihood_per_token
@@ -40,37 +40,28 @@ PSEUDO_COUNTS = 5  # of each pair of a true and a given label, on average
 
 
 class LabelNoise(NamedTuple):
-    """How probable each label of a corpus is, given the other documents.
+    """How probably labels of documents are wrong.
 
-    Memory is bounded for many labels: each document keeps the probabilities of its MAX_LABELS most
-    probable labels and of its given one, and only the pairs of labels that occur among these are
-    stored.
-
-    rows               (n_judged,), the documents that have been judged; a document that is alone
-                       with its label is not
-    likely             (n_judged,), the most probable true label of each; the given one if none is
-                       more probable
-    given_probability  (n_judged,), the probability that the given label is true, given the document
-                       and the noise
-    true, given        (n_pairs,), pairs of a true and a given label
-    expected           (n_pairs,), expected number of documents of each pair
-    log_likelihoods    (n_judged,), log p(x) per distinct token in nats; NaN for a document without
-                       known tokens
+    rows       (n_found,), the documents; with several labels, of the pairs with a label
+    given      (n_found,), the given label; with several labels, -1 if the label should be added
+    likely     (n_found,), the most probable label, the given one if none is more probable; with
+               several labels, -1 if the label should be removed
+    wrong      (n_found,), the probability that the given label, or the pair, is wrong
+    n_judged   given labels that were judged
+    n_wrong    expected number of these that are wrong
+    n_missing  with several labels: expected number of labels that are missing
     """
 
     rows: Integers
-    likely: Integers
-    given_probability: Floats
-    true: Integers
     given: Integers
-    expected: Floats
-    log_likelihoods: Floats
+    likely: Integers
+    wrong: Floats
+    n_judged: int
+    n_wrong: float
+    n_missing: float | None = None
 
-    @property
-    def error_rate(self) -> float:
-        """The estimated share of documents whose given label is wrong."""
-        total = self.expected.sum()
-        return float(1 - self.expected[self.true == self.given].sum() / total) if total else 0.0
+
+NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def estimate_label_noise(
@@ -80,9 +71,16 @@ def estimate_label_noise(
     *,
     is_vocabulary: bool = True,
     jobs: int = 1,
-) -> LabelNoise:
+) -> tuple[LabelNoise, Floats]:
     """Estimate from leave-one-out posteriors which labels are wrong. Duplicates are left out
-    together.
+    together. A document that is alone with its label is not judged.
+
+    Memory is bounded for many labels: each document keeps the probabilities of its MAX_LABELS most
+    probable labels and of its given one, and only the pairs of labels that occur among these are
+    stored.
+
+    Returns the noise, and log p(x) of each of its documents per distinct token in nats; NaN for one
+    without known tokens.
 
     The posteriors are those of multinomial and complement Naive Bayes on binary counts, without the
     label-noise term of their calibration. Their geometric mean is too certain where they disagree
@@ -113,15 +111,14 @@ def estimate_label_noise(
     ]
     corpora = [corpus.drop_single_documents() for corpus in corpora]
     if not len(corpora[0].documents):
-        nothing = np.zeros(0, dtype=np.int64)
-        return LabelNoise(nothing, nothing, np.zeros(0), nothing, nothing, np.zeros(0), np.zeros(0))
+        return LabelNoise(NO_ROWS, NO_ROWS, NO_ROWS, np.zeros(0), 0, 0.0), np.zeros(0)
     fitted = [
         calibrate_with_noise(corpus.first(max(1, CALIBRATION_SCORES // n_classes)))
         for corpus in corpora
     ]
     places = corpora[0].documents.groups
     assert places is not None  # set above
-    given = documents.classes[places]
+    given = documents.classes[places].astype(np.int64)
     labels = []
     posteriors = []
     likelihoods = []
@@ -139,8 +136,12 @@ def estimate_label_noise(
         best, values = keep_best(average_posteriors(of_models), part[0].documents.classes)
         labels.append(best)
         posteriors.append(values)
-    found = estimate_noise(np.concatenate(posteriors), np.concatenate(labels), given, n_classes)
-    return LabelNoise(order[places], *found, np.concatenate(likelihoods))
+    likely, wrong, rate = estimate_noise(
+        np.concatenate(posteriors), np.concatenate(labels), given, n_classes
+    )
+    n_judged = len(given) if n_classes > 1 else 0
+    noise = LabelNoise(order[places], given, likely, wrong, n_judged, rate * n_judged)
+    return noise, np.concatenate(likelihoods)
 
 
 def average_posteriors(posteriors: list[Floats]) -> Floats:
@@ -180,16 +181,14 @@ def keep_best(posterior: Floats, given: Integers32) -> tuple[Integers32, Floats]
 
 
 def estimate_noise(
-    posterior: Floats, labels: Integers32, given: Integers32, n_classes: int
-) -> tuple[Integers, Floats, Integers, Integers, Floats]:
-    """Return the likely label and the probability of the given one of each document, and the pairs
-    of labels.
+    posterior: Floats, labels: Integers32, given: Integers, n_classes: int
+) -> tuple[Integers, Floats, float]:
+    """Return the likely label of each document, the probability that the given one is wrong, and
+    the share of wrong labels.
 
     posterior  (n_documents, n_kept), of the true label, given the document only
     labels     (n_documents, n_kept), the label of each
     given      (n_documents,), the given labels
-    returns    likely labels, probabilities of the given labels, true and given label of each pair,
-               expected documents
     """
     keys, places = np.unique(
         labels.astype(np.int64) * n_classes + given[:, None], return_inverse=True
@@ -213,8 +212,8 @@ def estimate_noise(
         noise = (expected + pseudo_counts) / sums[true]
     own = np.where(labels == given[:, None], probabilities, 0.0).sum(axis=1)
     best = labels[np.arange(len(given)), probabilities.argmax(axis=1)]
-    likely = np.where(own < probabilities.max(axis=1), best, given).astype(np.int64)
-    return likely, own, true, observed, expected.astype(np.float64)
+    likely = np.where(own < probabilities.max(axis=1), best, given)
+    return likely, 1 - own, float(1 - expected[is_correct].sum() / expected.sum())
 
 
 MAX_AT_ONCE = 1 << 16  # documents that are judged at once
@@ -256,28 +255,6 @@ class NoiseRates(NamedTuple):
         return np.asarray(added / (added + given)), np.asarray(missing / (missing + absent))
 
 
-class PairNoise(NamedTuple):
-    """The pairs of a document and a label that are probably wrong.
-
-    documents   (n_pairs,)
-    labels      (n_pairs,)
-    is_given    (n_pairs,), whether the document has the label, which should be removed; else it
-                should be added
-    wrong       (n_pairs,), the probability that the pair is wrong
-    n_given     given pairs that were judged
-    n_wrong     expected number of given pairs that are wrong
-    n_missing   expected number of pairs that are missing
-    """
-
-    documents: Integers
-    labels: Integers
-    is_given: Mask
-    wrong: Floats
-    n_given: int
-    n_wrong: float
-    n_missing: float
-
-
 def estimate_pair_noise(
     documents: DocumentCounts,
     sets: LabelSets,
@@ -286,7 +263,7 @@ def estimate_pair_noise(
     *,
     is_vocabulary: bool = True,
     minimum: float = 0.5,
-) -> PairNoise:
+) -> LabelNoise:
     """Return the pairs of a document and a label that are wrong with a probability above `minimum`.
 
     The probability of each pair is that of the multi-label model without the document and its
@@ -308,8 +285,7 @@ def estimate_pair_noise(
     n_hapax = count_hapaxes(statistics, documents) if is_vocabulary else None
     corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), documents, sets, n_hapax)
     if len(corpus.left_out) < 2 or n_labels == 0:
-        nothing = np.zeros(0, dtype=np.int64)
-        return PairNoise(nothing, nothing, nothing.astype(bool), np.zeros(0), 0, 0.0, 0.0)
+        return LabelNoise(NO_ROWS, NO_ROWS, NO_ROWS, np.zeros(0), 0, 0.0, 0.0)
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents
     cells, probabilities = _judge(corpus.first(MAX_AT_ONCE), fit, sizes)
@@ -318,19 +294,11 @@ def estimate_pair_noise(
     start = 0
     for part in corpus.split(MAX_AT_ONCE):
         found = _find_wrong(part, _judge(part, fit, sizes), rates, minimum)
-        parts.append(found._replace(documents=order[start + found.documents]))
+        parts.append(found._replace(rows=order[start + found.rows]))
         start += len(part.documents)
-    columns: Any = zip(*parts, strict=True)
-    rows, labels, is_given, wrong, n_given, n_wrong, n_missing = columns
-    return PairNoise(
-        np.concatenate(rows),
-        np.concatenate(labels),
-        np.concatenate(is_given),
-        np.concatenate(wrong),
-        sum(n_given),
-        sum(n_wrong),
-        sum(n_missing),
-    )
+    columns: list[Any] = list(zip(*parts, strict=True))
+    joined: Any = [*map(np.concatenate, columns[:4]), *map(sum, columns[4:])]
+    return LabelNoise(*joined)
 
 
 def _judge(
@@ -353,7 +321,7 @@ def _judge(
 
 def _find_wrong(
     corpus: RelevanceLeaveOneOut, judged: tuple[Cells, Floats], rates: NoiseRates, minimum: float
-) -> PairNoise:
+) -> LabelNoise:
     """Return the wrong pairs of a part of a corpus; its documents are numbered from 0."""
     cells, probabilities = judged
     given, missing = rates.wrong(probabilities)
@@ -372,12 +340,14 @@ def _find_wrong(
     is_given = np.isin(corpus.documents.classes[rows].astype(np.int64) * n_labels + labels, keys)
     wrong = np.where(is_given, given[owners], missing[owners])
     is_wrong = wrong > minimum
-    return PairNoise(
+    labels = labels[is_wrong]
+    is_given = is_given[is_wrong]
+    return LabelNoise(
         rows[is_wrong],
-        labels[is_wrong],
-        is_given[is_wrong],
+        np.where(is_given, labels, -1),
+        np.where(is_given, -1, labels),
         wrong[is_wrong],
-        n_given=int(cells.positives.sum()),
+        n_judged=int(cells.positives.sum()),
         n_wrong=float((given * cells.positives).sum()),
         n_missing=float((missing * absent).sum()),
     )

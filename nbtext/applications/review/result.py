@@ -47,13 +47,13 @@ def document_record(document: ReviewedDocument) -> dict[str, Any]:
     label: Any = None
     if document.labels is not None:
         label = document.labels[0] if len(document.labels) == 1 else list(document.labels)
-    record = {"id": document.id, "file": document.file, "line": document.line, "label": label}
+    record = {"id": document.id, "place": document.place, "label": label}
     return record | {"against": True} if document.is_other else record
 
 
 def _row(finding: Finding) -> list[str | float | None]:
     ids = join_labels(tuple(document.id for document in finding.documents))
-    places = join_labels(tuple(map(place_of, finding.documents)))
+    places = join_labels(tuple(document.place for document in finding.documents))
     return [
         finding.finding,
         finding.certainty,
@@ -65,15 +65,10 @@ def _row(finding: Finding) -> list[str | float | None]:
     ]
 
 
-def place_of(document: ReviewedDocument) -> str:
-    """Return FILE:LINE, or the file."""
-    return document.file if document.line is None else f"{document.file}:{document.line}"
-
-
 def _table(findings: Iterable[Finding]) -> Table:
     table = new_table("finding", "certainty", "label", "documents", texts=(2, 3), wraps=(2, 3))
     for finding in findings:
-        named = [printable(place_of(document)) for document in finding.documents[:MAX_NAMED]]
+        named = [printable(document.place) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []
         table.add_row(
@@ -110,17 +105,12 @@ def summarize_review(review: Review) -> Iterator[str]:
         ", ".join(f"{name} {found[name]:,}" for name in FINDINGS if found[name]) or "nothing found"
     )
     yield f"{number_of(review.n_documents, 'document')}: {counts}"
-    if review.error_rate is None:
+    if not review.n_judged:
         yield "no label was judged: that needs two labels, and two documents of each"
         return
+    unit = "document" if review.n_missing is None else "label"
+    judged = number_of(review.n_judged, unit)
+    line = f"estimated share of wrong labels: {review.n_wrong / review.n_judged:.2%} of {judged}"
     if review.n_missing is not None:
-        missing = number_of(round(review.n_missing), "label")
-        judged = number_of(review.n_judged, "label")
-        yield f"estimated share of wrong labels: {review.error_rate:.2%} of {judged}; documents lack about {missing}"
-        return
-    yield f"estimated share of wrong labels: {review.error_rate:.2%} of {number_of(review.n_judged, 'document')}"
-    for pair in review.confused:
-        yield (
-            f"{pair.label} is often really {pair.true_label}: about {number_of(round(pair.documents), 'document')}, "
-            f"{pair.share:.1%} of {pair.label}"
-        )
+        line += f"; documents lack about {number_of(round(review.n_missing), 'label')}"
+    yield line

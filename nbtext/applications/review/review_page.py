@@ -12,7 +12,6 @@ from nbtext.applications.review.findings import LABEL_ERROR, Finding, Review, Re
 from nbtext.applications.review.result import (
     describe_error,
     document_record,
-    place_of,
     summarize_review,
 )
 from nbtext.applications.review.settings import FINDINGS
@@ -23,7 +22,6 @@ from nbtext.report.page.rendering import render_page
 MAX_FINDINGS = 500  # on the page
 MAX_DOCUMENTS = 4  # of a finding
 MAX_CHARACTERS = 5_000  # of the text of a document
-MAX_WORDS = 8  # that speak for each label
 # to choose from; with more labels, another one is typed into the file of decisions
 MAX_LABELS = 200
 TITLES = {name: name.replace("_", " ").capitalize() for name in FINDINGS}
@@ -38,7 +36,7 @@ def render_review_page(
     review: Review,
     *,
     subject: str,
-    texts: Mapping[ReviewedDocument, str],
+    texts: Mapping[int, str],
     weights: Sequence[dict[str, float] | None],
     locate: Locator,
 ) -> bytes:
@@ -48,8 +46,8 @@ def render_review_page(
     ----------
     subject : str
         What was reviewed.
-    texts : Mapping[ReviewedDocument, str]
-        The texts of the documents of `shown_findings`.
+    texts : Mapping[int, str]
+        The texts of the documents of `shown_findings`, by their numbers.
     weights : Sequence[dict[str, float] or None]
         For each of these findings, the log-odds of the likely label of each word.
     locate : Locator
@@ -58,7 +56,7 @@ def render_review_page(
     numbers: dict[ReviewedDocument, int] = {}
 
     def show(document: ReviewedDocument, words: dict[str, float]) -> dict[str, Any]:
-        text = texts.get(document, "")
+        text = texts.get(document.number, "")
         cut = text[:MAX_CHARACTERS]
         weighed = (
             (words.get(feature, 0.0), spans) for feature, spans in (locate(cut) if words else ())
@@ -66,7 +64,7 @@ def render_review_page(
         return {
             # in the data of the page; -1: no decision can be made about it
             "number": -1 if document.is_other else numbers.setdefault(document, len(numbers)),
-            "place": place_of(document),
+            "place": document.place,
             "label": ", ".join(document.labels) if document.labels is not None else None,
             "labels_as_json": json.dumps(document.labels or ()),
             "is_other": document.is_other,
@@ -76,7 +74,6 @@ def render_review_page(
 
     shown = []
     for finding, words in zip(shown_findings(review), weights, strict=True):
-        ranked = sorted((words or {}).items(), key=lambda item: (-item[1], item[0]))
         shown.append(
             {
                 "finding": finding,
@@ -86,8 +83,6 @@ def render_review_page(
                     show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]
                 ],
                 "n_more": max(0, len(finding.documents) - MAX_DOCUMENTS),
-                "words_for": [word for word, value in ranked[:MAX_WORDS] if value > 0],
-                "words_against": [word for word, value in ranked[::-1][:MAX_WORDS] if value < 0],
             }
         )
     labels = sorted(

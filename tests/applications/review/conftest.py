@@ -1,6 +1,5 @@
 """A review of rows, as the command is typed."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from made_files import write_rows
 
 
 @pytest.fixture
-def review(nbtext: Any, tmp_path: Path) -> Callable[..., Any]:
+def review(nbtext: Any, tmp_path: Path) -> Any:
     """review(rows, words): store the rows in x.jsonl, and review it with the options of the words;
     the findings are JSON lines.
     """

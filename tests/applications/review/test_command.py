@@ -5,21 +5,14 @@ text.
 import base64
 import json
 import random
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from made_files import write_rows
 from words_of_labels import COMMON, WORDS
 
-from nbtext.applications.review.findings import Judgment, find_confused
-from nbtext.applications.review.label_noise import LabelNoise
-
 Rows = list[dict[str, Any]]
-Review = Callable[..., Any]  # see conftest.py
 FLIPPED = (10, 21, 32)  # documents with another label
 
 
@@ -49,7 +42,7 @@ def ids(record: dict[str, Any]) -> list[str]:
     return [document["id"] for document in record["documents"]]
 
 
-def test_label_errors(review: Review, rows: Rows) -> None:
+def test_label_errors(review: Any, rows: Rows) -> None:
     """Flipped labels are found, with the likely label, the file and the line; the rate is
     estimated.
     """
@@ -59,36 +52,14 @@ def test_label_errors(review: Review, rows: Rows) -> None:
     errors = of_kind(result, "label_error")
     assert {record["documents"][0]["id"] for record in errors} == {f"d{n}" for n in FLIPPED}
     (record,) = (each for each in errors if ids(each) == ["d21"])
-    assert record["documents"] == [{"id": "d21", "file": "x.jsonl", "line": 22, "label": "fruit"}]
+    assert record["documents"] == [{"id": "d21", "place": "x.jsonl:22", "label": "fruit"}]
     assert (record["label"], record["likely_label"]) == ("fruit", "tools")
     assert 0.5 < record["certainty"] <= 1
     assert "200 documents: label_error 3" in result.err
     assert "estimated share of wrong labels: 1." in result.err
 
 
-def test_a_label_that_is_often_given_for_another(review: Review) -> None:
-    """The summary names the pair of labels, the number of documents and their share of the given
-    label.
-    """
-    chance = random.Random(2)
-    labels = ["art", "bio", "car"]
-    words = [f"{label}{n}" for label in labels for n in range(40)]
-    rows = []
-    for n in range(900):
-        weights = [6 if word.startswith(labels[n % 3]) else 1 for word in words]
-        text = " ".join(chance.choices(words, weights, k=chance.randint(3, 60)))
-        rows.append({"text": text, "label": "bio" if n % 3 == 0 and n < 180 else labels[n % 3]})
-    summary = review(rows).err
-    found = re.search(
-        r"^bio is often really art: about (\d+) documents, ([\d.]+)% of bio$", summary, re.MULTILINE
-    )
-    assert found is not None, summary
-    assert 30 < int(found[1]) < 75
-    assert float(found[2]) == pytest.approx(int(found[1]) / 3.6, abs=0.5)
-    assert summary.count("is often really") == 1
-
-
-def test_a_label_error_is_another_label(review: Review) -> None:
+def test_a_label_error_is_another_label(review: Any) -> None:
     """A given label can be the most probable one and still be wrong by more than one half, if there
     are three.
     """
@@ -114,37 +85,7 @@ def test_a_label_error_is_another_label(review: Review) -> None:
         assert each["certainty"] > 0.5
 
 
-@pytest.mark.parametrize(
-    ("n_wrong", "n_given", "is_reported"),
-    [
-        (2.0, 50, True),
-        (1.99, 50, False),
-        (2.0, 100, True),
-        (2.0, 101, False),
-        (7.9, 400, False),
-        (8.0, 400, True),
-    ],
-)
-def test_confused_labels_are_two_documents_and_two_percent(
-    n_wrong: float, n_given: int, is_reported: bool
-) -> None:
-    """A pair of labels is reported from two expected documents, and from 2 % of the documents of
-    the given label.
-    """
-    nothing = np.zeros(0)
-    true = np.array([0, 1, 0])
-    given = np.array([0, 1, 1])
-    expected = np.array([500.0, n_given - n_wrong, n_wrong])
-    noise = LabelNoise(
-        nothing.astype(int), nothing.astype(int), nothing, true, given, expected, nothing
-    )
-    found = [*find_confused(Judgment(("ham", "spam"), noise, nothing, None))]
-    assert [(each.label, each.true_label, each.documents) for each in found] == [
-        ("spam", "ham", n_wrong)
-    ] * is_reported
-
-
-def test_near_duplicates_have_the_lowest_similarity_of_their_group(review: Review) -> None:
+def test_near_duplicates_have_the_lowest_similarity_of_their_group(review: Any) -> None:
     """Of 20, 19 and 17 common words, the pairs have the similarities 0.95, 0.85 and 0.89."""
     words = [f"word{n}" for n in range(20)]
     rows = [{"text": " ".join(words[n:]), "label": "a"} for n in (0, 1, 3)]
@@ -152,7 +93,7 @@ def test_near_duplicates_have_the_lowest_similarity_of_their_group(review: Revie
     assert (len(ids(found)), found["certainty"]) == (3, 0.85)
 
 
-def test_duplicates(review: Review, rows: Rows) -> None:
+def test_duplicates(review: Any, rows: Rows) -> None:
     """Copies are one record for each content; with different labels they conflict; similar texts
     are near.
     """
@@ -174,7 +115,7 @@ def test_duplicates(review: Review, rows: Rows) -> None:
     assert 0.8 <= near["certainty"] < 1
 
 
-def test_leaks(review: Review, rows: Rows, tmp_path: Path) -> None:
+def test_leaks(review: Any, rows: Rows, tmp_path: Path) -> None:
     """Documents that are also in --against, equal or nearly so; those of the other source are
     marked.
     """
@@ -188,8 +129,7 @@ def test_leaks(review: Review, rows: Rows, tmp_path: Path) -> None:
     assert [ids(record) for record in leaks] == [["d7", "same"], ["d9", "close"]]
     assert leaks[0]["documents"][1] == {
         "id": "same",
-        "file": "y.jsonl",
-        "line": 1,
+        "place": "y.jsonl:1",
         "label": "unknown",
         "against": True,
     }
@@ -205,12 +145,12 @@ def test_documents_that_are_not_text(nbtext: Any, rows: Rows, tmp_path: Path) ->
     with (tmp_path / "x.jsonl").open("a") as file:
         file.write("{broken\n")
     found = of_kind(nbtext("review x.jsonl --to jsonl").ok(), "not_text")
-    reasons = {record["documents"][0]["line"]: record["reason"] for record in found}
-    assert (reasons[201], reasons[202]) == ("empty", "encoded data")
-    assert "JSON" in reasons[203]
+    reasons = {record["documents"][0]["place"]: record["reason"] for record in found}
+    assert (reasons["x.jsonl:201"], reasons["x.jsonl:202"]) == ("empty", "encoded data")
+    assert "JSON" in reasons["x.jsonl:203"]
 
 
-def test_outliers(review: Review, rows: Rows) -> None:
+def test_outliers(review: Any, rows: Rows) -> None:
     """A document of foreign words is an outlier."""
     text = " ".join(f"fremd{n} wort{n}" for n in range(20))
     rows.append({"id": "foreign", "text": text, "label": "fruit"})
@@ -219,7 +159,7 @@ def test_outliers(review: Review, rows: Rows) -> None:
     assert found[0]["certainty"] > 0.99
 
 
-def test_most_certain_first_and_only_some_kinds(review: Review, rows: Rows, tmp_path: Path) -> None:
+def test_most_certain_first_and_only_some_kinds(review: Any, rows: Rows, tmp_path: Path) -> None:
     """Records descend by certainty; --only selects kinds; the source is not changed."""
     rows.append(rows[0] | {"id": "copy"})
     rows[10]["label"] = "tools"
@@ -259,7 +199,7 @@ def test_threads_change_nothing(nbtext: Any, letters: Path) -> None:
     assert nbtext("review", *source, "-j", "2", NBTEXT_KERNEL="off").out == one.out
 
 
-def test_without_labels(review: Review, rows: Rows) -> None:
+def test_without_labels(review: Any, rows: Rows) -> None:
     """Documents without labels are searched for duplicates; the message says that no label was
     judged.
     """
@@ -279,7 +219,7 @@ def test_reads_standard_input(nbtext: Any, rows: Rows) -> None:
         input=lines.encode(),
     ).ok()
     (record,) = result.records
-    assert [document["line"] for document in record["documents"]] == [1, 201]
+    assert [document["place"] for document in record["documents"]] == ["1", "201"]
 
 
 def test_the_page_needs_the_texts_twice(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
@@ -312,9 +252,9 @@ def test_a_file_whose_name_ends_like_a_line(nbtext: Any, rows: Rows, tmp_path: P
         folder.mkdir(parents=True, exist_ok=True)
         (folder / row["id"]).write_text(row["text"])
     found = nbtext("review x --only duplicate --to jsonl").ok().records
-    assert [(document["file"], document["line"]) for document in found[0]["documents"]] == [
-        ("x/fruit/call 10:30", None),
-        ("x/fruit/d2", None),
+    assert [document["place"] for document in found[0]["documents"]] == [
+        "x/fruit/call 10:30",
+        "x/fruit/d2",
     ]
     decision = {**found[0]["documents"][0], "decision": "remove"}
     (tmp_path / "decisions.jsonl").write_text(json.dumps(decision) + "\n")

@@ -110,6 +110,6 @@ def test_a_label_of_one_other_document_is_not_judged(
             "text": f"apple pear saw {WORDS[n + 4]} boat wave wave",
             "label": ["fruit", "rare"],
         }
-    noise = judge_pairs(read(tmp_path, rows, FeatureSettings()))
+    _, noise = judge_pairs(read(tmp_path, rows, FeatureSettings()))
     n_given = sum(len(row["label"]) for row in rows)
-    assert noise.n_given == (n_given if is_judged else n_given - n_rare)
+    assert noise.n_judged == (n_given if is_judged else n_given - n_rare)

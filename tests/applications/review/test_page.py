@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from made_files import read_rows, write_rows
 from nbtext.applications.review.findings import Finding, Review, ReviewedDocument
 from nbtext.applications.review.review_page import shown_findings
 
-Visited = Callable[..., Any]
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 HOSTILE = MARKUP + "\u202e\u2028\u2029\x85\x0b\x0c\x1c."
 WORDS = {
@@ -71,7 +69,7 @@ def decisions_of(shown: Any, folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
+def test_the_page_is_sound(visit: Any, page: Path, width: int, scheme: str) -> None:
     """In light, and in the dark of a phone: it fits the screen, links work, axe finds nothing
     serious.
     """
@@ -82,7 +80,7 @@ def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) 
     assert shown.axe() == []
 
 
-def test_text_is_shown_and_not_run(visit: Visited, page: Path) -> None:
+def test_text_is_shown_and_not_run(visit: Any, page: Path) -> None:
     """Markup in a text or a label is text; characters that change the direction are escaped."""
     shown = visit(page)
     text = shown.page.locator("[data-kind=label_error] .text").first.inner_text()
@@ -92,7 +90,7 @@ def test_text_is_shown_and_not_run(visit: Visited, page: Path) -> None:
     assert shown.page.locator("script:not([type])").count() == 2
 
 
-def test_words_speak_for_the_labels(visit: Visited, page: Path) -> None:
+def test_words_speak_for_the_labels(visit: Any, page: Path) -> None:
     """In the text of a label error, words of the likely label are marked."""
     shown = visit(page)
     marked = shown.page.locator("[data-kind=label_error] .text mark.for3").all_inner_texts()
@@ -100,7 +98,7 @@ def test_words_speak_for_the_labels(visit: Visited, page: Path) -> None:
 
 
 def test_decisions_are_downloaded_and_applied(
-    visit: Visited, nbtext: Any, page: Path, tmp_path: Path
+    visit: Any, nbtext: Any, page: Path, tmp_path: Path
 ) -> None:
     """Buttons and the list of labels decide; what is downloaded is what --apply reads."""
     shown = visit(page)
@@ -114,22 +112,21 @@ def test_decisions_are_downloaded_and_applied(
     expected = [
         {
             "id": f"8/{HOSTILE}",
-            "file": "x.jsonl",
-            "line": 9,
+            "place": "x.jsonl:9",
             "decision": "relabel",
             "label": "fruit",
         },
-        {"id": "copy", "file": "x.jsonl", "line": 121, "decision": "remove"},
-        {"id": "empty", "file": "x.jsonl", "line": 122, "decision": "relabel", "label": HOSTILE},
+        {"id": "copy", "place": "x.jsonl:121", "decision": "remove"},
+        {"id": "empty", "place": "x.jsonl:122", "decision": "relabel", "label": HOSTILE},
     ]
     found = decisions_of(shown, tmp_path)
-    assert sorted(found, key=lambda each: each["line"]) == expected
+    assert found == expected
     cleaned = correct(nbtext, page, tmp_path)
     assert len(cleaned) == 121
     assert (cleaned[f"8/{HOSTILE}"], cleaned["empty"]) == ("fruit", HOSTILE)
 
 
-def test_keys_decide(visit: Visited, page: Path, tmp_path: Path) -> None:
+def test_keys_decide(visit: Any, page: Path, tmp_path: Path) -> None:
     """j and k go from document to document; a, r, x and u decide about it."""
     shown = visit(page)
     shown.page.locator("#kind").select_option("label_error")
@@ -146,7 +143,7 @@ def test_keys_decide(visit: Visited, page: Path, tmp_path: Path) -> None:
     assert decisions_of(shown, tmp_path) == []
 
 
-def test_filters(visit: Visited, page: Path) -> None:
+def test_filters(visit: Any, page: Path) -> None:
     """Findings are filtered by kind, by label, and by whether they are decided."""
     shown = visit(page)
     everything = shown.page.locator(".finding:visible").count()
@@ -190,9 +187,7 @@ def pairs(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(nbtext, tmp_path_factory.mktemp("pairs"), rows)
 
 
-def test_labels_are_added_and_removed(
-    visit: Visited, nbtext: Any, pairs: Path, tmp_path: Path
-) -> None:
+def test_labels_are_added_and_removed(visit: Any, nbtext: Any, pairs: Path, tmp_path: Path) -> None:
     """Each finding changes one label; two findings about a document add up, and a second click
     takes one back.
     """
@@ -234,12 +229,12 @@ def test_labels_are_added_and_removed(
 
 def test_the_page_shows_the_first_500_findings() -> None:
     """As the help of `nbtext review` says."""
-    document = ReviewedDocument("a", "x.jsonl", 1, ("fruit",))
+    document = ReviewedDocument(0, "a", "x.jsonl:1", ("fruit",))
     findings = tuple(Finding("outlier", 1 - n / 1000, (document,)) for n in range(501))
-    assert shown_findings(Review(501, 0, None, (), findings)) == findings[:500]
+    assert shown_findings(Review(501, 0, 0.0, None, findings)) == findings[:500]
 
 
-def test_findings_of_a_label_with_a_comma(visit: Visited, nbtext: Any, tmp_path: Path) -> None:
+def test_findings_of_a_label_with_a_comma(visit: Any, nbtext: Any, tmp_path: Path) -> None:
     """Labels are compared as a whole, so the findings of `Books, Music` can be chosen."""
     labels = ("Books, Music", "two  spaces")
     rows = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nbtext.applications.review.label_noise import (
-    PairNoise,
+    LabelNoise,
     estimate_pair_noise,
     fit_noise_rates,
 )
@@ -95,19 +95,25 @@ def noisy_corpus() -> tuple[DocumentCounts, LabelSets, np.ndarray, np.ndarray, i
     return documents, label_sets, true, given, counts.statistics.n_features
 
 
-def judge(minimum: float = 0.5) -> tuple[PairNoise, np.ndarray, np.ndarray]:
+def judge(minimum: float = 0.5) -> tuple[LabelNoise, np.ndarray, np.ndarray]:
     documents, sets, true, given, n_features = noisy_corpus()
     return estimate_pair_noise(documents, sets, n_features, N_LABELS, minimum=minimum), true, given
+
+
+def labels_of(noise: LabelNoise) -> np.ndarray:
+    """The label of each pair."""
+    return np.maximum(noise.given, noise.likely)
 
 
 def test_wrong_pairs_are_found() -> None:
     noise, true, given = judge()
     is_wrong = true != given
-    assert (given[noise.documents, noise.labels] == noise.is_given).all()
-    assert is_wrong[noise.documents, noise.labels].mean() > 0.95
+    assert (given[noise.rows, labels_of(noise)] == (noise.given >= 0)).all()
+    assert is_wrong[noise.rows, labels_of(noise)].mean() > 0.95
     assert len(noise.wrong) > 0.85 * is_wrong.sum()
+    assert noise.n_missing is not None
     assert noise.n_wrong + noise.n_missing == pytest.approx(is_wrong.sum(), rel=0.2)
-    assert noise.n_given == given.sum()
+    assert noise.n_judged == given.sum()
 
 
 def test_all_pairs_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +121,7 @@ def test_all_pairs_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     the rates.
     """
     noise, _, _ = judge(-1.0)
-    pairs = noise.documents * N_LABELS + noise.labels
+    pairs = noise.rows * N_LABELS + labels_of(noise)
     assert sorted(pairs.tolist()) == list(range(N * N_LABELS))
     assert not np.isnan(noise.wrong).any()
     cells, true = random_cells(0.05, 0.01)
@@ -127,6 +133,6 @@ def test_all_pairs_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         monkeypatch.setattr("nbtext.applications.review.label_noise.MAX_AT_ONCE", size)
         found.append(judge()[0])
-    assert found[0].documents.tolist() == found[1].documents.tolist()
+    assert found[0].rows.tolist() == found[1].rows.tolist()
     np.testing.assert_array_equal(found[0].wrong, found[1].wrong)
     assert found[0].n_missing == pytest.approx(found[1].n_missing)

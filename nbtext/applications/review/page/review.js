@@ -81,8 +81,8 @@
 
   function download() {
     const lines = [...decisions].sort(([a], [b]) => a - b).map(([number, made]) => {
-      const { id, file, line } = documents[number];
-      const record = JSON.stringify({ id, file, line, ...made });
+      const { id, place } = documents[number];
+      const record = JSON.stringify({ id, place, ...made });
       // some programs end a line at these characters, which JSON allows in a text
       return `${record.replace(/[\u0085\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
     });
