@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from typing import Any, NoReturn, TextIO, cast
 
 import click
@@ -59,25 +58,11 @@ fish  _NBTEXT_COMPLETE=fish_source nbtext | source
 """
 
 
-@contextlib.contextmanager
-def _without_empty_line() -> Iterator[None]:
-    """Pass an interrupt to click as `Abort`, for which it does not print an empty line on standard
-    error.
-    """
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise click.Abort from error
-
-
 class LazyGroup(click.Group):
     """The group of all commands; a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for commands in group_commands(COMMANDS).values() for name in commands]
-
-    make_context = _without_empty_line()(click.Group.make_context)
-    invoke = _without_empty_line()(click.Group.invoke)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == HELP:
@@ -88,19 +73,6 @@ class LazyGroup(click.Group):
             return cast(click.Command | None, find_command(cmd_name))
         module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
         return cast(click.Command, getattr(module, cmd_name))
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches
-
-            similar = get_close_matches(args[0], [*self.list_commands(ctx), HELP], n=1)
-            if similar:
-                raise click.UsageError(
-                    f"No such command {args[0]!r}. Did you mean {similar[0]}?", ctx
-                ) from error
-            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group, commands in group_commands(COMMANDS).items():
