@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Mask
-from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temperature
+from nbtext.bayes.calibration import Calibration, fit_temperature
 from nbtext.bayes.class_statistics import (
     ClassStatistics,
     Prior,
@@ -27,6 +27,7 @@ from nbtext.bayes.decision_offsets import Goals
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -40,18 +41,10 @@ if TYPE_CHECKING:
 N_FOLDS = 5
 
 
-@frozen(eq=False)
-class Trial:
-    """A candidate, and its results on held-out documents.
-
-    complete   (n_in_folds, n_classes), scores by all features
-    known      (n_held_out, n_classes), scores by features that other documents have too
-    selection  the smoothing with its calibration and estimate
-    """
+class Trial(NamedTuple):
+    """A candidate, and its smoothing with the calibration and estimate by held-out documents."""
 
     candidate: ExpectationMaximization
-    complete: Floats
-    known: Floats
     selection: Selection
 
     @property
@@ -75,12 +68,14 @@ class HeldOut:
     lengths     (n_documents,), tokens of each document of the sample
     is_hapax    (n_features,), whether only one document, labeled or unlabeled, has the feature. It
                 is out of vocabulary when that document is held out
+    settings    whether candidates are calibrated, and what they optimize
     """
 
     statistics: ClassStatistics
     sample: DocumentCounts
     lengths: Array
     is_hapax: Mask
+    settings: ModelSettings = ModelSettings()
     jobs: int = 1
 
     @cached_property
@@ -99,32 +94,30 @@ class HeldOut:
         """The indices of the documents that are held out, ascending."""
         return np.flatnonzero(self.folds != NEVER_HELD_OUT)
 
-    def compare(
-        self, *candidates: ExpectationMaximization, optimize: str | None = None
-    ) -> list[Trial]:
+    def compare(self, *candidates: ExpectationMaximization) -> list[Trial]:
         """Return the results of each candidate on the held-out documents."""
+        return [
+            Trial(candidate, self._select(candidate.smoothing, *scores))
+            for candidate, scores in zip(candidates, self.score(*candidates), strict=True)
+        ]
+
+    def score(self, *candidates: ExpectationMaximization) -> list[Floats]:
+        """Return the scores of the held-out documents by each candidate, (2, n_held_out,
+        n_classes): by all features, and by features that other documents have too.
+        """
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
         parts = [part for part in parts if len(part)]
         calls = [
             partial(self._score_part, part, candidate) for candidate in candidates for part in parts
         ]
         found = iter(parallel_calls(calls, jobs=self.jobs))
-        trials = []
-        classes = self.sample.classes[self.held_out]
-        n_known = self._n_known[self.held_out]
-        for candidate in candidates:
-            scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
+        scores = []
+        for _ in candidates:
+            of_all = np.zeros((2, len(self.folds), self.statistics.n_classes))
             for part in parts:
-                scores[:, part] = next(found)
-            complete, known = scores[:, self.held_out]
-            temperature = fit_temperature(known, n_known, classes) if len(classes) else None
-            selection = self._select(candidate.smoothing, complete, known, temperature, optimize)
-            trials.append(Trial(candidate, complete, known, selection))
-        return trials
-
-    def select_uncalibrated(self, trial: Trial, *, optimize: str | None) -> Selection:
-        """Return the selection of a trial without a temperature."""
-        return self._select(trial.candidate.smoothing, trial.complete, trial.known, None, optimize)
+                of_all[:, part] = next(found)
+            scores.append(of_all[:, self.held_out])
+        return scores
 
     def _score_part(self, part: Integers, candidate: ExpectationMaximization) -> Floats:
         """Return the scores of a part by a model of all others, (2, n_part, n_classes): all and
@@ -134,36 +127,28 @@ class HeldOut:
         rest = self.statistics - count_classes(
             held_out, self.statistics.n_features, self.statistics.n_classes
         )
-        scorer = candidate.fit(rest, is_watched=False).scorer
+        scorer = candidate.fit(rest).scorer
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
         # a hapax has the weight of a feature that no class has
         n_hapax = held_out.sum_features(self.is_hapax)
         return np.stack((scores, scores - n_hapax[:, None] * scorer.default))
 
-    @cached_property
-    def _n_known(self) -> Floats:
-        """The number of tokens of each document that other documents have too."""
-        return np.asarray(self.lengths - self.sample.sum_features(self.is_hapax))
-
-    def _select(
-        self,
-        smoothing: float,
-        complete: Floats,
-        known: Floats,
-        temperature: TemperatureScaling | None,
-        optimize: str | None,
-    ) -> Selection:
-        classes = self.sample.classes[self.held_out]
-        selection = Selection(Hyperparameters(smoothing), Calibration(temperature))
+    def _select(self, smoothing: float, complete: Floats, known: Floats) -> Selection:
+        selection = Selection(Hyperparameters(smoothing))
         if len(complete) == 0:
             return selection
+        classes = self.sample.classes[self.held_out]
+        lengths = self.lengths[self.held_out]
+        n_known = lengths - self.sample.sum_features(self.is_hapax)[self.held_out]
+        if self.settings.calibrate:
+            temperature = fit_temperature(known, n_known, classes)
+            selection = selection._replace(calibration=Calibration(temperature))
         selection = judge(
             selection,
-            Scored(known, self._n_known[self.held_out], classes),
+            Scored(known, n_known, classes),
             n_unjudged=len(self.sample) - len(complete),
-            goals=Goals(optimize),
+            goals=Goals(self.settings.optimize),
         )
-        lengths = self.lengths[self.held_out]
         return add_likelihoods(selection, log_likelihood_per_token(complete, lengths))
 
 
@@ -251,19 +236,14 @@ class ExpectationMaximization:
         )
 
     def fit(
-        self,
-        labeled: ClassStatistics,
-        *,
-        jobs: int = 1,
-        on_step: OnStep | None = None,
-        is_watched: bool = True,
+        self, labeled: ClassStatistics, *, jobs: int = 1, on_step: OnStep | None = None
     ) -> Mixture:
         """Fit the labeled documents alone, then take the steps.
 
-        labeled     counts of the labeled documents; binary counts if the model is binary
-        jobs        number of threads
-        is_watched  whether to compute the log-likelihood after the last step as well; it takes half
-                    the time of a step
+        labeled  counts of the labeled documents; binary counts if the model is binary
+        jobs     number of threads
+        on_step  None: the log-likelihood after the last step is not computed, which takes half the
+                 time of a step
         """
         log_likelihoods: list[float] = []
         statistics = labeled
@@ -275,7 +255,7 @@ class ExpectationMaximization:
                 .compile(statistics, smoothing=self.smoothing)
                 .with_prior(log_priors)
             )
-            if step == steps and not is_watched:
+            if step == steps and on_step is None:
                 break
             posteriors, marginal = compute_posteriors(scorer, self.unlabeled, jobs)
             log_likelihoods.append(self._log_posterior(labeled, scorer, marginal))

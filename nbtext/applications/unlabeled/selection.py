@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,132 +14,84 @@ from nbtext.applications.unlabeled.expectation import (
     DENSITIES,
     ExpectationMaximization,
     HeldOut,
-    OnStep,
     Trial,
 )
 from nbtext.arrays import Integers
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
-from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
-from nbtext.errors import InputError, SettingsError
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.smoothing import DECADES, MAX_SCORES, select_smoothing
+from nbtext.errors import SettingsError
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
-from nbtext.model.fitting import align_to_vocabulary, fit_model
-from nbtext.model.source_counting import (
-    OnBatch,
-    count_source,
-    source_features,
-)
+from nbtext.model.fitting import align_to_vocabulary
 from nbtext.model.task import OneLabel
-from nbtext.model.training import sample_size, train_on_counts
+from nbtext.model.training import train_on_counts
 
 if TYPE_CHECKING:
-    from nbtext.documents.source import Source
+    pass
 
 WEIGHTS = (1.0, 0.3, 0.1)  # candidates for λ, the weight of an unlabeled document
 
 
-class Listener(NamedTuple):
-    """Functions that are called during training.
-
-    on_trial  with the name of each candidate, and its selection with the estimate
-    on_step   with the number of each step, and the log-likelihood after it
-    """
-
-    on_trial: Callable[[str, Selection], None]
-    on_step: OnStep
+Say = Callable[[str], None]  # called with a line about each candidate and each step
 
 
-def resolve_model(model_settings: ModelSettings) -> ModelSettings:
-    """Return the settings with the multinomial model for `auto`, because complement needs labeled
-    documents.
-    """
-    return (
-        replace(model_settings, model="multinomial")
-        if model_settings.model == AUTO
-        else model_settings
-    )
-
-
-def check_semi_supervised(features: FeatureSettings, model_settings: ModelSettings) -> None:
+def check_semi_supervised(features: FeatureSettings, settings: ModelSettings) -> None:
     """Raise SettingsError unless the model can be trained on unlabeled documents with these
     settings.
     """
-    model_settings = resolve_model(model_settings)
-    if model_settings.model not in DENSITIES:
+    if settings.model not in DENSITIES:
         hint = f"use --model {' or '.join(DENSITIES)}"
-        raise SettingsError(
-            f"cannot be used with --model {model_settings.model}", where="em", hint=hint
-        )
-    if model_settings.class_weight is not None:
-        what = "cannot be combined with --em, which fits the class priors"
-        raise SettingsError(what, where="class_weight", hint="leave out this option")
-    if model_settings.has_targets:
-        hint = "leave out --min-recall and --min-precision"
-        what = "cannot meet targets, because it does not compute leave-one-out scores"
-        raise SettingsError(what, where="em", hint=hint)
-    if model_settings.smoothing == 0:
-        hint = "use --smoothing 0.01, or leave out --smoothing"
-        raise SettingsError("needs a smoothing above 0", where="em", hint=hint)
-    if not features.is_counting and not model_settings.event_model.is_binary:
-        hint = "leave out --idf, --norm and --tf relative or log"
-        raise SettingsError("needs counts, and the features are weights", where="em", hint=hint)
+        raise SettingsError(f"cannot be used with --model {settings.model}", where="em", hint=hint)
+    is_counting = features.is_counting or settings.event_model.is_binary
+    # --em fits the class priors, computes no leave-one-out scores, and needs a density and counts
+    refused = {
+        "--class-weight": settings.class_weight is not None,
+        "--min-recall or --min-precision": settings.has_targets,
+        "--smoothing 0": settings.smoothing == 0,
+        "--idf, --norm, or --tf relative or log": not is_counting,
+    }
+    for option, is_given in refused.items():
+        if is_given:
+            what = f"cannot be combined with {option}"
+            raise SettingsError(what, where="em", hint="leave it out")
 
 
-def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of settings
-    source: Source,
+def train_with_unlabeled(
+    labeled: CorpusCounts,
     unlabeled: CorpusCounts,
     features: FeatureSettings,
-    model_settings: ModelSettings,
+    settings: ModelSettings,
     steps: int,
     *,
-    listener: Listener,
+    say: Say,
     jobs: int = 1,
-    on_batch: OnBatch | None = None,
 ) -> TrainedModel:
-    """Train on all documents of a source and on unlabeled documents, with settings of
-    `check_semi_supervised`.
+    """Train on labeled and on unlabeled documents, with settings of `check_semi_supervised`.
 
     Cross-validation on the labeled documents selects the weight of the unlabeled documents and the
     smoothing with the lowest calibrated log-loss. If the unlabeled documents do not lower the
     log-loss, they are not used, and the model equals that of `train_on_counts` byte by byte.
 
-    Parameters
-    ----------
-    unlabeled
-        The counts that `count_unlabeled` returns; the labels are ignored.
-    steps
-        Most steps of expectation-maximization.
-
-    Raises
-    ------
-    InputError
-        A document cannot be read, or has no label.
-    ModelError
-        No feature is left.
+    unlabeled  the counts that `count_unlabeled` returns; the labels are ignored
+    steps      most steps of expectation-maximization
+    raises     ModelError: no feature is left
     """
-    features = source_features(source, features)
-    size = sample_size(features, model_settings)
-    labeled = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
-    if not labeled.statistics.n_documents:
-        raise InputError("SOURCE has no documents to train on")
-    model_settings = resolve_model(model_settings)
-    alone = fit_model(labeled, features, replace(model_settings, calibrate=True), jobs=jobs)
-    learner = _Learner(labeled, unlabeled, features, model_settings, steps, listener, jobs)
-    if alone.estimate is None:
-        listener.on_trial("labeled documents alone", Selection(alone.hyperparameters))
-    fitted = learner.fit(alone.hyperparameters.smoothing) if alone.estimate is not None else None
+    alone = train_on_counts(labeled, features, settings, jobs=jobs)
+    if alone.fitted.estimate is None:
+        say("labeled documents alone: no estimate, because no label has two documents")
+        return alone
+    learner = _Learner(labeled, unlabeled, features, settings, steps, say, jobs)
+    fitted = learner.fit(alone.fitted.hyperparameters.smoothing)
     if fitted is None:
-        model = train_on_counts(labeled, features, model_settings, jobs=jobs)
-    else:
-        model = make_trained_model(
-            fitted, labeled if features.vocabulary is not None else learner.counts
-        )
-    return replace(model, fitted=replace(model.fitted, input=source.model_input))
+        return alone
+    return make_trained_model(
+        fitted, labeled if features.vocabulary is not None else learner.counts
+    )
 
 
 class _Learner:
@@ -151,6 +103,7 @@ class _Learner:
 
     counts        the labeled documents, over all features
     columns       the selected features; None: all
+    vocabulary    of these; None: features are hashed
     weighting     counts or binary counts
     statistics    of the labeled documents, over the selected features, weighted
     sample        the retained labeled documents, over the selected features, weighted
@@ -168,7 +121,7 @@ class _Learner:
         features: FeatureSettings,
         model_settings: ModelSettings,
         steps: int,
-        listener: Listener,
+        say: Say,
         jobs: int,
     ) -> None:
         """Raise ModelError if no feature is left.
@@ -178,7 +131,7 @@ class _Learner:
         self.features = features
         self.model_settings = model_settings
         self.steps = steps
-        self.listener = listener
+        self.say = say
         self.jobs = jobs
         self.n_unlabeled = unlabeled.statistics.n_documents
         labeled = align_to_vocabulary(labeled, features)
@@ -189,11 +142,11 @@ class _Learner:
             raise no_token(features)
         n_labels = len(labeled.labels)
         labels = np.arange(n_labels, dtype=np.int32)
-        rest = np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
+        rest = np.zeros(len(unlabeled.labels), dtype=np.int32)  # any label
         own = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels)
-        # in the statistics of both, all unlabeled documents are one more class
-        both = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels + 1)
-        both += unlabeled.statistics.align(theirs, n_features, classes=rest, n_classes=n_labels + 1)
+        both = own + unlabeled.statistics.align(
+            theirs, n_features, classes=rest, n_classes=n_labels
+        )
         sample = labeled.sample.renumber(mine, labels)
         others = unlabeled.sample.renumber(theirs, rest)
         self.counts = selected = replace(
@@ -217,6 +170,7 @@ class _Learner:
             self.columns = columns
         is_binary = model_settings.event_model.is_binary or features.tf == "binary"
         self.weighting = Weighting("binary" if is_binary else "count")
+        self.vocabulary = selected.vocabulary
         self.lengths = selected.sample.lengths
         self.statistics, self.sample = selected.weigh(self.weighting)
         self.unlabeled = others.binarize() if is_binary else others
@@ -238,31 +192,28 @@ class _Learner:
         best = self._best_em()
         if best.loss >= alone.loss:
             return None
-        selection = best.selection
         if not self.model_settings.calibrate:
-            selection = self._held_out.select_uncalibrated(
-                best, optimize=self.model_settings.optimize
-            )
-        mixture = best.candidate.fit(self.statistics, jobs=self.jobs, on_step=self.listener.on_step)
+            (best,) = replace(whole, settings=self.model_settings).compare(best.candidate)
+        selection = best.selection
+        mixture = best.candidate.fit(
+            self.statistics,
+            jobs=self.jobs,
+            on_step=lambda step, found: self.say(
+                f"step {step}: penalized log-likelihood {found:,.1f}"
+            ),
+        )
         log_prior = mixture.log_prior
         weight = best.candidate.weight
         unlabeled = Unlabeled(
             "em", self.n_unlabeled, weight, tuple(log_prior.tolist()), mixture.log_likelihoods
-        )
-        vocabulary = self.counts.vocabulary
-        columns = self.columns
-        features = (
-            vocabulary.restrict(columns)
-            if vocabulary is not None and columns is not None
-            else vocabulary
         )
         task = OneLabel(self.counts.labels, log_prior, selection.calibration, selection.estimate)
         return FittedModel(
             task,
             self.features,
             self.model_settings,
-            features,
-            columns,
+            self.vocabulary,
+            self.columns,
             self.weighting,
             mixture.scorer,
             selection.hyperparameters,
@@ -315,12 +266,14 @@ class _Learner:
         )
 
     def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:
-        """Return the results of candidates on held-out documents, and report them to the
-        listener.
-        """
-        trials = held_out.compare(*candidates, optimize=self.model_settings.optimize)
-        for trial in trials:
-            self.listener.on_trial(trial.candidate.name, trial.selection)
+        """Return the results of candidates on held-out documents, and say them."""
+        trials = held_out.compare(*candidates)
+        for candidate, selection in trials:
+            if selection.estimate is not None:
+                self.say(
+                    f"{candidate.name}, smoothing {candidate.smoothing:.4g}: accuracy "
+                    f"{selection.estimate.accuracy:.4f}, log-loss {selection.estimate.log_loss:.4f}"
+                )
         return trials
 
     @cached_property
@@ -332,5 +285,6 @@ class _Learner:
             self.sample.take(maximum),
             self.lengths[maximum],
             self.is_hapax[1],
+            replace(self.model_settings, calibrate=True),
             self.jobs,
         )

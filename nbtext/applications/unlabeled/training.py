@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from nbtext.applications.unlabeled.selection import (
-    Listener,
-    check_semi_supervised,
-    train_with_unlabeled,
-)
-from nbtext.bayes.settings import ModelSettings
+from nbtext.applications.unlabeled.selection import check_semi_supervised, train_with_unlabeled
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.cli import running
 from nbtext.cli.train import Train, check_texts, learn_keywords
+from nbtext.errors import InputError
 from nbtext.model.keywords import count_unlabeled
+from nbtext.model.source_counting import count_source, source_features
+from nbtext.model.training import sample_size
 
 if TYPE_CHECKING:
     from nbtext.applications.unlabeled.settings import UnlabeledSettings
-    from nbtext.bayes.smoothing import Selection
     from nbtext.model.fitted_model import TrainedModel
 
 
@@ -27,44 +26,26 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
     if given.keywords is not None:
         return learn_keywords(given, given.keywords, steps=steps)
     check_texts(given, where="unlabeled")
-    quiet = given.run.quiet
+    say = partial(running.say, quiet=given.run.quiet)
     jobs = given.run.jobs
-    features = given.features
     model_settings = ModelSettings(**given.model_settings)
-    check_semi_supervised(features, model_settings)
-    listener = Listener(
-        lambda name, choice: running.say(format_candidate(name, choice), quiet=quiet),
-        lambda step, found: running.say(
-            f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet
-        ),
-    )
+    if model_settings.model == AUTO:  # which could select complement, which needs labels
+        model_settings = replace(model_settings, model="multinomial")
+    check_semi_supervised(given.features, model_settings)
     with running.open_documents(given.unlabeled, replace(given.input, holdout=0.0), given.run) as (
         source,
         on_batch,
     ):
-        others = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
+        others = count_unlabeled(source, given.features, jobs=jobs, on_batch=on_batch)
     with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
+        features = source_features(source, given.features)
+        size = sample_size(features, model_settings)
+        labeled = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
+        if not labeled.statistics.n_documents:
+            raise InputError("SOURCE has no documents to train on")
         trained = train_with_unlabeled(
-            source,
-            others,
-            features,
-            model_settings,
-            steps,
-            listener=listener,
-            jobs=jobs,
-            on_batch=on_batch,
+            labeled, others, features, model_settings, steps, say=say, jobs=jobs
         )
     if trained.fitted.unlabeled is None:
-        running.say(
-            "the unlabeled documents do not help: the model is trained without them", quiet=quiet
-        )
-    return trained
-
-
-def format_candidate(name: str, selection: Selection) -> str:
-    """Format the estimate for one way of using unlabeled documents."""
-    named = f"{name}, smoothing {selection.hyperparameters.smoothing:.4g}"
-    expected = selection.estimate
-    if expected is None:
-        return f"{named}: no estimate, because no label has two documents"
-    return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
+        say("the unlabeled documents do not help: the model is trained without them")
+    return replace(trained, fitted=replace(trained.fitted, input=source.model_input))

@@ -36,20 +36,19 @@ def test_equals_refits(model: str) -> None:
     is_hapax = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
     is_hapax[4] = True  # as if
     held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, is_hapax)
-    found = held_out.compare(*trials)
+    found = held_out.score(*trials)
     assert held_out.held_out.tolist() == list(range(22))
-    assert [each.complete.shape for each in found] == [(22, 4)] * 2
-    assert [each.candidate for each in found] == trials
+    assert [each.shape for each in found] == [(2, 22, 4)] * 2
     for number, trial in enumerate(trials):
         for fold in range(N_FOLDS):
             rest = held_out.folds != fold
             scorer = trial.fit(statistics_of(counts[rest], classes[rest], 4)).scorer
             asked = sample.take(np.flatnonzero(~rest))
             expected = scorer.scores(asked.indptr, asked.indices, asked.counts)
-            np.testing.assert_allclose(found[number].complete[~rest[:22]], expected, rtol=1e-12)
+            np.testing.assert_allclose(found[number][0, ~rest[:22]], expected, rtol=1e-12)
             n_hapax = counts[~rest][:, is_hapax].sum(axis=1)
             expected -= n_hapax[:, None] * scorer.default
-            np.testing.assert_allclose(found[number].known[~rest[:22]], expected, rtol=1e-12)
+            np.testing.assert_allclose(found[number][1, ~rest[:22]], expected, rtol=1e-12)
 
 
 def test_no_class_is_held_out_completely() -> None:
