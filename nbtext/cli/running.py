@@ -355,10 +355,8 @@ def open_documents(
                 say(f"{what} in {documents}; {advice}", quiet=quiet)
 
         def list_skipped() -> list[str]:
-            missed = source.missed
             return [
-                f"skipped {number:,}: {reason}{missed.get(reason, '')}"
-                for reason, number in sorted(source.skipped.items())
+                f"skipped {number:,}: {reason}" for reason, number in sorted(source.skipped.items())
             ]
 
         try:

@@ -58,7 +58,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             what = "a Parquet file cannot be read from standard input or a pipe"
             raise InputError(what, where=stream.path, hint="save it as a file")
         table = ParquetFile(file, pre_buffer=False, buffer_size=BLOCK_BYTES)
-        start, names = _begin(stream, options, table.schema_arrow, "parquet", table.metadata)
+        start, names = _begin(stream, options, table.schema_arrow, "parquet")
 
         def count(place: int) -> int:
             return int(table.metadata.row_group(place).num_rows)
@@ -109,10 +109,10 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def _begin(
-    stream: ByteStream, options: ReadOptions, schema: Any, kind: str, metadata: Any = None
-) -> tuple[ArrowDocuments, list[str]]:
-    """Return what the documents of a file have in common, and the names of the columns that are
-    read.
+    stream: ByteStream, options: ReadOptions, schema: Any, kind: str
+) -> tuple[ArrowRows, list[str]]:
+    """Return no rows of a file, with what its rows have in common, and the names of the columns
+    that are read.
     """
     import pyarrow as pa
 
@@ -130,12 +130,12 @@ def _begin(
     empty = pa.RecordBatch.from_arrays(
         [column.combine_chunks() for column in schema.empty_table().columns], schema=schema
     )
-    rows = ArrowRows(kind, stream.path, empty, metadata)
-    return ArrowDocuments(rows, 1, used, options), known if settings.keeps_rows else used
+    start = ArrowRows(kind, stream.path, empty, 1, used, options)
+    return start, known if settings.keeps_rows else used
 
 
 def _read_groups(
-    start: ArrowDocuments,
+    start: ArrowRows,
     n_groups: int,
     count: Callable[[int], int],
     read: Callable[[int], Iterator[Any]],
@@ -146,7 +146,7 @@ def _read_groups(
 
     Parameters
     ----------
-    start : ArrowDocuments
+    start : ArrowRows
         What the blocks have in common, without rows.
     count, read : callable
         Return the number of rows of a group, and its rows in record batches.
@@ -169,7 +169,7 @@ def _read_groups(
     return _make_blocks(replace(start, first_row=first_row), read_all())
 
 
-def _make_blocks(start: ArrowDocuments, batches: Iterator[tuple[Any, int]]) -> Iterator[Block]:
+def _make_blocks(start: ArrowRows, batches: Iterator[tuple[Any, int]]) -> Iterator[Block]:
     """Yield record batches, which come with their sizes in the file, as blocks. If rows are kept
     and there are none, a block without documents has the schema.
     """
@@ -179,9 +179,8 @@ def _make_blocks(start: ArrowDocuments, batches: Iterator[tuple[Any, int]]) -> I
         n_rows = _rows_of_block(batch.num_rows, batch.nbytes)
         for row in range(0, batch.num_rows, n_rows):
             table = batch.slice(row, n_rows)
-            rows = replace(start.rows, table=table)
-            documents = replace(start, rows=rows, first_row=first_row)
-            yield Block(documents.batch, 0 if row else size, int(table.nbytes))
+            rows = replace(start, table=table, first_row=first_row)
+            yield Block(rows.batch, 0 if row else size, int(table.nbytes))
             first_row += table.num_rows
     if first_row == start.first_row and start.options.settings.keeps_rows:
         yield Block(start.batch, 0)
@@ -248,21 +247,26 @@ class _Blocks(io.RawIOBase):
 
 @frozen
 class ArrowRows:
-    """Rows of a Parquet or Arrow file.
+    """Some rows of a Parquet or Arrow file, and how they are read as documents.
 
     Attributes
     ----------
     format : str
     path : str
     table : pyarrow.RecordBatch
-    metadata : pyarrow.parquet.FileMetaData, optional
-        Of a Parquet file.
+        All columns, or those that are read, if rows are not kept.
+    first_row : int
+        The number of the first row in the file, from 1.
+    columns : list of str
+        The names of the columns that hold fields of documents.
     """
 
     format: str
     path: str
     table: Any
-    metadata: Any = None
+    first_row: int
+    columns: list[str]
+    options: ReadOptions
 
     def fields(self, row: int) -> dict[str, Any]:
         """Return the values of all columns of a row."""
@@ -274,26 +278,6 @@ class ArrowRows:
         """Return some rows."""
         return replace(self, table=self.table.slice(start, stop - start))
 
-
-@frozen
-class ArrowDocuments:
-    """Documents that are some rows of a table.
-
-    Attributes
-    ----------
-    rows : ArrowRows
-        All columns, or those that are read, if rows are not kept.
-    first_row : int
-        The number of the first row in the file, from 1.
-    columns : list of str
-        The names of the columns that hold fields of documents.
-    """
-
-    rows: ArrowRows
-    first_row: int
-    columns: list[str]
-    options: ReadOptions
-
     def batch(self) -> Batch:
         """Return the rows as documents, with ids `FILE:ROW`. A row without a text is a problem.
 
@@ -303,10 +287,10 @@ class ArrowDocuments:
             The columns are broken.
         """
         settings = self.options.settings
-        table = self.rows.table
+        table = self.table
         columns = {}
         repairs: list[int] = []
-        with convert_arrow_errors(self.rows.path):
+        with convert_arrow_errors(self.path):
             if settings.keeps_rows:
                 table.validate(full=True)
             for name in self.columns:
@@ -321,14 +305,14 @@ class ArrowDocuments:
         batch = make_batch(
             columns,
             settings,
-            origin=origin_of(self.rows.path),
+            origin=origin_of(self.path),
             numbers=range(self.first_row, self.first_row + table.num_rows),
             problems={},
             names_of=lambda _: table.schema.names,
         )
         for n_sequences in repairs:
             batch.count_repairs(n_sequences)
-        batch.rows = self.rows if settings.keeps_rows else None
+        batch.rows = self if settings.keeps_rows else None
         return batch
 
 
@@ -345,10 +329,9 @@ def _values_of(array: Any) -> list[Any]:
     except pa.ArrowInvalid:  # a text that is not valid UTF-8; or it is broken
         array = array.cast(pa.large_binary())
         array.validate(full=True)
+    if pa.types.is_float32(array.type):
+        array = array.cast(pa.string()).cast(pa.float64())
     values: list[Any] = _without_nanoseconds(array).to_pylist()
-    if array.type in (pa.float16(), pa.float32()):
-        short = array.type.to_pandas_dtype()
-        return [None if value is None else float(str(short(value))) for value in values]
     return values
 
 
@@ -382,8 +365,7 @@ def convert_arrow_errors(path: str) -> Iterator[None]:
 
 
 def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
-    """Write the rows of Parquet files after some changes. The compression is that of the first
-    column of the source.
+    """Write the rows of Parquet files after some changes.
 
     Raises
     ------
@@ -397,21 +379,11 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
     from pyarrow.parquet import ParquetWriter
 
     tables = _change_tables(changed, settings)
-    schema, first = next(tables)
-    codec = "snappy"
-    # their rows were read: pyarrow ends the process for columns that are broken
-    if first.metadata.num_row_groups:
-        with convert_arrow_errors(first.path):
-            codec = (
-                first.metadata.row_group(0)
-                .column(0)
-                .compression.lower()
-                .replace("uncompressed", "none")
-            )
+    schema, _ = next(tables)
     groups = group_items(
         tables, lambda changed: int(changed[0].nbytes), n_items=inf, size=GROUP_BYTES
     )
-    with _open(target) as file, ParquetWriter(file, schema, compression=codec) as writer:
+    with _open(target) as file, ParquetWriter(file, schema) as writer:
         for group, _ in groups:
             writer.write_table(pa.Table.from_batches([table for table, _ in group], schema))
             del group  # before the next one is read
@@ -521,13 +493,7 @@ def _replace_labels(
             value = value[0]
         values.append(value if is_list else str(value))
     try:
-        if pa.types.is_dictionary(kind):
-            coded = pa.array(values).dictionary_encode()
-            indices = coded.indices.cast(kind.index_type)
-            known = coded.dictionary.cast(kind.value_type)
-            new = pa.DictionaryArray.from_arrays(indices, known, ordered=kind.ordered)
-        else:
-            new = pa.array(values, kind) if is_list else pa.array(values, pa.string()).cast(kind)
+        new = pa.array(values, kind if is_list else pa.string()).cast(kind)
         return _replace_rows(column, labels, new)
     except (pa.ArrowException, TypeError):
         what = f"a new label does not fit into the column `{name}`, whose type is {kind}"

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from functools import partial
 from itertools import accumulate, chain, islice
 from math import inf
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from nbtext.documents.blocks import cut
 from nbtext.documents.decoding import Encoding
@@ -91,36 +91,6 @@ class Block:
         return self.n_bytes > LARGE_BYTES
 
 
-class Rows(Protocol):
-    """The rows of a batch with all columns of the file, so that they can be written again."""
-
-    @property
-    def format(self) -> str:
-        """Return the name of the format, whose writer writes the rows."""
-
-    @property
-    def path(self) -> str:
-        """Return the file of the rows, for errors."""
-
-    def slice(self, start: int, stop: int) -> Rows:
-        """Return some rows, with the text before them if they are the first, and after them if they
-        are the last.
-        """
-
-    def fields(self, row: int) -> dict[str, Any] | None:
-        """Return the values of all columns of a row; None if the format has none."""
-
-
-class CountedRows(Protocol):
-    """Documents whose features are already counted: rows of a `Matrix`."""
-
-    def content(self, row: int) -> bytes:
-        """Return bytes that are equal for documents with equal counts."""
-
-    def take(self, rows: Sequence[int]) -> CountedRows:
-        """Return these documents, ascending."""
-
-
 @dataclass
 class Batch:
     """Documents as columns, all of the same length.
@@ -158,11 +128,13 @@ class Batch:
         Whether each document is a whole file, whose name may end like the number of a line.
     names : tuple of str
         The keys or columns of the first document without a label.
-    rows : Rows, optional
-        The documents as the file has them, if the settings keep them.
+    rows : TextRows, ArrowRows or SqlRows, optional
+        The documents as the file has them, if the settings keep them: with `format`, whose writer
+        writes them, `path`, `slice(start, stop)`, and `fields(row)`, which returns the values of
+        all columns, or None if the format has none.
     fields : list of dict, optional
         The values of all columns or keys of each document, if the settings ask for them.
-    matrix : CountedRows, optional
+    matrix : Matrix, optional
         The documents of a matrix, whose texts are empty.
     """
 
@@ -178,10 +150,10 @@ class Batch:
     line_numbers: Sequence[int | str] | None = None
     are_files: bool = False
     names: tuple[str, ...] = ()
-    rows: Rows | None = None
+    rows: Any = None
     fields: list[dict[str, Any]] | None = None
     unknown_encodings: dict[str, int] = field(default_factory=dict)
-    matrix: CountedRows | None = None
+    matrix: Any = None
 
     def __len__(self) -> int:
         return len(self.ids)

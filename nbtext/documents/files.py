@@ -57,8 +57,6 @@ UNREADABLE_ENTRY = "unreadable entry"
 
 
 Skipped = list[tuple[str, str]]  # the path of each entry that is skipped, and the reason
-# reasons why documents may be missed
-MISSED = (BROKEN_LINK, LINK_LOOP, UNREADABLE_FOLDER, UNREADABLE_ENTRY)
 
 
 class File(NamedTuple):
@@ -144,11 +142,7 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
         _list_local_files(root, tree, written, is_excluded)
     if not tree.files:
         numbers = Counter(reason for _, reason in tree.skipped)
-        first = first_missed(tree.skipped)
-        skipped = ", ".join(
-            f"{reason}{first.get(reason, '')}: {number}"
-            for reason, number in sorted(numbers.items())
-        )
+        skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(numbers.items()))
         what = (
             f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
         )
@@ -158,11 +152,6 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
             hint="give a directory that contains text files",
         )
     return tree
-
-
-def first_missed(skipped: Skipped) -> dict[str, str]:
-    """Return the name of the first entry of each reason in `MISSED`, to follow the reason."""
-    return {reason: f", the first {path}" for path, reason in reversed(skipped) if reason in MISSED}
 
 
 def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:

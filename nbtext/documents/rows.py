@@ -19,7 +19,6 @@ from datetime import date, time
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
-from nbtext.documents.batch import Rows
 from nbtext.documents.blocks import Row
 from nbtext.documents.decoding import UNICODE, Encoding
 from nbtext.documents.fields import LABEL_PREFIX, format_names, remove_labels
@@ -65,7 +64,7 @@ class ChangedRows(NamedTuple):
 
     Attributes
     ----------
-    rows : Rows
+    rows : TextRows, ArrowRows or SqlRows
     flat : sequence of Column
         The columns that are added, for a format whose values are texts and numbers.
     nested : sequence of Column
@@ -74,7 +73,7 @@ class ChangedRows(NamedTuple):
         The new label of some rows; None removes the row.
     """
 
-    rows: Rows
+    rows: Any
     flat: Sequence[Column] = ()
     nested: Sequence[Column] = ()
     labels: Mapping[int, NewLabel | None] = {}
@@ -510,7 +509,7 @@ def name_labels(label: NewLabel, settings: InputSettings, *, is_list: bool) -> d
     return {settings.label_field: [label] if is_list and isinstance(label, str) else label}
 
 
-def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
+def read_fields(rows: Any, row: int) -> dict[str, Any] | None:
     """Return all fields of a row for a line of JSON; None if the rows are not kept, or have no
     fields.
 

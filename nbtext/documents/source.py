@@ -26,7 +26,7 @@ from nbtext.documents.fields import (
     format_names,
     name_of,
 )
-from nbtext.documents.files import first_missed, is_directory, list_shards, read_directory
+from nbtext.documents.files import is_directory, list_shards, read_directory
 from nbtext.documents.formats import (
     FORMATS,
     WRITABLE_NAMES,
@@ -71,9 +71,6 @@ class Source:
     skipped : Counter of str
         Number of skipped items, by the reason. Items that are skipped during reading are in the
         notes of each batch; `batches` adds them here.
-    missed : dict of str to str
-        The name of the first skipped item, by the reason, where documents may be missed; see
-        `files.first_missed`.
     field_names : tuple of str
         The names of the columns of a batch, if text fields are kept separate.
     is_live : bool
@@ -87,7 +84,6 @@ class Source:
         self._files = files
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
-        self.missed = dict[str, str]()
         self.skipped = skipped
         # documents that can be read only once, by the number of the block
         self._kept: dict[int, Batch] | None = None
@@ -358,12 +354,10 @@ def open_source(
     check_input(settings)
     files = list[Shard]()
     skipped = Counter[str]()
-    missed = dict[str, str]()
     for path in paths:
         is_typed = path == streams.STANDARD_INPUT or streams.is_database_url(path)
         if not is_typed and is_directory(path):
             shards, others = list_shards(path, settings, outputs)
-            missed = first_missed(others) | missed
             for place, reason in others:
                 skipped[reason] += 1
                 log_skipped(place, reason)
@@ -375,9 +369,7 @@ def open_source(
             raise InputError("is not a directory", where=path, hint="leave out --input-format")
         else:
             files.append(Shard(_reader_of(path, settings), (path,), (None,)))
-    source = Source(files, skipped, settings)
-    source.missed = missed
-    return source
+    return Source(files, skipped, settings)
 
 
 def open_shard(shard: Shard, settings: InputSettings) -> Source:

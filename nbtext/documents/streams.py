@@ -254,12 +254,10 @@ def unreadable(path: str, error: OSError | ValueError) -> InputError:
         PermissionError: "check its permissions (ls -l)",
         IsADirectoryError: "name a file in it",
     }
-    similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
-    if is_broken_link(path):
-        what = "is a symbolic link to a file that does not exist"
-        return InputError(what, where=path, hint="correct its target (ls -l shows it)")
-    hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
-    if " " in path and similar is None and isinstance(error, FileNotFoundError):
+    hint = hints.get(type(error), "")
+    if isinstance(error, FileNotFoundError) and (similar := similar_path(path)):
+        hint = f"did you mean {similar}?"
+    elif " " in path:
         hint += "; to predict a text: echo … | nbtext predict -"
     return InputError(f"cannot be read: {reason_of(error)}", where=path or "''", hint=hint)
 

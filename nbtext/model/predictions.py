@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nbtext.arrays import Floats, Integers, Mask
-from nbtext.documents.batch import Rows
 from nbtext.records import dataclass
 
 Labels = tuple[str, ...]
@@ -81,7 +80,7 @@ class Predictions:
     typicality: Floats | None = None
     label_sets: list[Labels] | None = None
     explanations: list[tuple[tuple[str, float], ...]] | None = None
-    rows: Rows | None = None
+    rows: Any = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -148,11 +148,11 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
     result = nbtext("train td -o m.joblib").ok()
     assert "4 documents" in result.err
     assert "skipped 1: symbolic link to a file that cannot be read" in result.err
-    assert "skipped 1: symbolic link loop, the first td/a/loop\n" in result.err
+    assert "skipped 1: symbolic link loop\n" in result.err
     (fruit / "td/a/gone").symlink_to("nowhere")
     for _ in range(2):  # at the second time, the output is there, and files are compared with it
         result = nbtext("train td -o again.joblib").ok()
-        assert "skipped 3: broken symbolic link, the first td/a/full\n" in result.err
+        assert "skipped 3: broken symbolic link\n" in result.err
     records = nbtext("predict td -m m.joblib --to jsonl").records
     reasons = [record.get("reason", "") for record in records if record["id"].endswith("memory")]
     assert (

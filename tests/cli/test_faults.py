@@ -151,7 +151,7 @@ def test_permission_denied_within_a_tree(
         ["t/a/2", ""],
         ["t/b/1", "trash"],
     ]
-    assert "skipped 1: unreadable folder, the first t/c\n" in result.stderr
+    assert "skipped 1: unreadable folder\n" in result.stderr
     said = one_line(
         run(
             "predict",
@@ -166,10 +166,7 @@ def test_permission_denied_within_a_tree(
             before=permissions,
         )
     )
-    assert (
-        "no file that nbtext reads (excluded by --exclude: 2, unreadable folder, the first t/c: 1)"
-        in said
-    )
+    assert "no file that nbtext reads (excluded by --exclude: 2, unreadable folder: 1)" in said
     (tmp_path / "t" / "c").chmod(0o755)
 
 
