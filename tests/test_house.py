@@ -89,9 +89,9 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 255_044
+MAX_CORE_TOKENS = 254_902
 MAX_APPLICATION_TOKENS = {
-    "compare": 6_436,
+    "compare": 5_033,
     "diff": 1_950,
     "export": 5_908,
     "label": 9_575,
@@ -102,7 +102,7 @@ MAX_APPLICATION_TOKENS = {
     "unlabeled": 3_663,
 }
 MAX_CYTHON_TOKENS = 37_929
-MAX_TEST_TOKENS = 470_001
+MAX_TEST_TOKENS = 469_551
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -431,7 +431,7 @@ def open_workers(
         yield found
 
 
-def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> None:
+def check_report(path: str | None) -> None:
     """Check, before anything is read, that the requested page can be written.
 
     raises  SettingsError: the page and the result would both go to standard output, or the file has
@@ -446,7 +446,7 @@ def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> N
         what = "the page and the result cannot both go to standard output"
         raise SettingsError(what, where="--report", hint="name a file")
     refuse_compression(path, "--report")
-    check_suffix(path, suffixes, "the page is HTML", "--report")
+    check_suffix(path, HTML_SUFFIXES, "the page is HTML", "--report")
     check_page("--report", path)
 
 

@@ -186,9 +186,8 @@ class Evaluator:
         The task of the predictions.
     metrics
         The registry of its metrics.
-    main, correct : str
-        The names of the metric that stands for all, and of the one that is the share of correct
-        documents.
+    main : str
+        The name of the metric that stands for all.
     totals_of
         Returns the function that computes the totals of any of the documents of outcomes.
 
@@ -203,7 +202,6 @@ class Evaluator:
     task: type[OneLabel | SeveralLabels] = OneLabel
     metrics: Mapping[str, Metric[Any]] = METRICS
     main = "accuracy"
-    correct = "accuracy"
     totals_of: Callable[..., Callable[[Integers], Any]] = staticmethod(totals_of)
 
     def __init__(
@@ -341,7 +339,6 @@ class MultilabelEvaluator(Evaluator):
     task = SeveralLabels
     metrics = MULTILABEL_METRICS
     main = "micro_f1"
-    correct = "subset_accuracy"
     totals_of = staticmethod(partial(partial, sum_outcomes))
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:

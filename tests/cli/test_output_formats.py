@@ -13,7 +13,7 @@ COMMANDS = {
     "inspect": "inspect {model} --features 2",
     "explain": "explain {letters}/test/trash -m {model} --features 2",
     "compare": "compare {letters}/test -m {model} -m {model}",
-    "learning curves": "compare {letters}/train --models multinomial --sizes 50 --seeds 1",
+    "learning curves": "compare {letters}/train --models multinomial --sizes 50 --seeds 2",
     "diff": "diff {model} {model}",
     "sample": "sample {model} -n 2 --seed 3",
     "prevalence": "prevalence {letters}/test -m {model}",

@@ -95,7 +95,7 @@ WRONG = """
 2 inspect text.joblib --by zz => zz
 1 diff text.joblib text.joblib => text.joblib: looks like text
 2 compare letters/train --models nothing => --models
-2 compare letters/train --sizes 336 --seeds 1 => leave some for the test
+2 compare letters/train --sizes 336 => leave some for the test
 1 predict letters/test -m text.joblib => text.joblib: looks like text
 1 predict letters/test -m zip.joblib => zip.joblib: looks like a zip archive
 1 predict letters/test -m empty.joblib => empty.joblib: the file is empty
@@ -202,12 +202,6 @@ WRONG = """
     --min-df: does not apply: the models of -m are already trained
 2 compare letters/test -m letters.joblib -m complement.joblib --smoothing 2 =>
     --smoothing: does not apply: the models of -m are already trained
-2 compare letters/test -m letters.joblib -m complement.joblib --test x =>
-    --test: cannot be combined with --model-file, because the models are tested on SOURCE
-2 compare a.joblib =>
-    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m MODEL -m MODEL
-2 compare a.joblib -m c.joblib =>
-    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m MODEL -m MODEL
 2 train texts.tsv --model best --C 2 -o m => --C: cannot be combined with --model best, because a search chooses the
 2 evaluate texts.tsv --folds 2 --model best --values 3 => --values: cannot be combined with --model best
 # decisions

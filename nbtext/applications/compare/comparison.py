@@ -6,9 +6,10 @@ Algorithms, 1998.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from time import thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,18 +59,18 @@ class ComparedModel(NamedTuple):
 class PairedTest(NamedTuple):
     """Two models on the same documents.
 
-    differences  Metrics of the second model minus those of the first, by name.
     only_first   Documents that only the first model predicts correctly.
     only_second  Documents that only the second model predicts correctly.
     p_value      The p-value of McNemar's test.
+    differences  Metrics of the second model minus those of the first, by name.
     """
 
     first: str
     second: str
-    differences: dict[str, Estimate]
     only_first: int
     only_second: int
     p_value: float
+    differences: dict[str, Estimate]
 
 
 class Comparison(NamedTuple):
@@ -79,7 +80,6 @@ class Comparison(NamedTuple):
     unknown_label  Number of documents with a true label that one of the models does not know.
                    Metrics of probabilities leave them out.
     metrics        The compared metrics, those that are measured.
-    correct        The name of the metric whose correct documents McNemar's test compares.
     """
 
     documents: int
@@ -88,26 +88,18 @@ class Comparison(NamedTuple):
     results: tuple[ComparedModel, ...]
     tests: tuple[PairedTest, ...]
     metrics: tuple[Metric[Any], ...]
-    correct: str
 
 
 def compare_models(
     candidates: Sequence[Candidate],
     source: Source,
     *,
-    clock: Callable[[], float],
     jobs: int = 1,
-    seed: int = 1,
     on_batch: OnBatch | None = None,
 ) -> Comparison:
     """Predict every document of a source, which is read once, with each model.
 
     Memory holds the models, and a few numbers for each document and model.
-
-    Parameters
-    ----------
-    clock : returns the seconds that the thread has run
-    seed : of the bootstrap
 
     Raises
     ------
@@ -134,8 +126,8 @@ def compare_models(
         kind.check(batch)
         found = []
         for predict_batch in predictors:
-            before = clock()
-            found.append((predict_batch(batch), clock() - before))
+            before = thread_time()
+            found.append((predict_batch(batch), thread_time() - before))
         return found
 
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
@@ -164,7 +156,7 @@ def compare_models(
 
     values = np.reshape(statistic(np.arange(n_documents)), (len(models), len(metrics)))
     # (n_resamples, n_models, n_metrics): the resamples are the same for all models
-    replicates = resample(n_documents, statistic, np.random.default_rng(seed)).reshape(
+    replicates = resample(n_documents, statistic, np.random.default_rng(1)).reshape(
         -1, *values.shape
     )
     results = []
@@ -185,17 +177,11 @@ def compare_models(
         only = int((first & ~second).sum()), int((second & ~first).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
         tests.append(
-            PairedTest(candidates[a].name, candidates[b].name, differences, *only, mcnemar(*only))
+            PairedTest(candidates[a].name, candidates[b].name, *only, mcnemar(*only), differences)
         )
     n_unknown = n_documents - int(is_known.sum())
     return Comparison(
-        n_documents,
-        labels,
-        n_unknown,
-        tuple(results),
-        tuple(tests),
-        tuple(metrics.values()),
-        kind.correct,
+        n_documents, labels, n_unknown, tuple(results), tuple(tests), tuple(metrics.values())
     )
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import fmean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from nbtext.arrays import Integers, Integers32
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import predict_documents
-from nbtext.evaluation.evaluator import Evaluation, Evaluator
+from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.metrics import CURVES
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -27,30 +26,27 @@ from nbtext.parallel import parallel_map
 
 FIRST_SIZE = 50
 LARGEST_SHARE = 0.7  # of the documents is trained on, the rest is tested on
+UNKNOWN_LABEL = "unknown_label"
 
 
 class Point(NamedTuple):
-    """A model trained on `size` documents: the metrics of `CURVES`, each with a value for every
-    seed.
+    """A model trained on `size` documents.
 
-    unknown_label  Test documents of each seed whose label the model does not know, which the
-                   log-loss leaves out.
+    values  For each split, the metrics of `CURVES`, and the number of test documents whose label
+            the model does not know, which the log-loss leaves out; NaN if it is not measured.
     """
 
     model: str
     size: int
     values: dict[str, tuple[float, ...]]
-    unknown_label: tuple[int, ...] = ()
 
-    def mean(self, metric: str) -> float:
-        """Return the mean of a metric over the seeds in which it was measured; NaN if there are
-        none.
-        """
-        return fmean(self.values[metric] or (math.nan,))
+    def mean(self, name: str) -> float:
+        """Return the mean over the splits."""
+        return float(np.mean(self.values[name]))
 
-    def deviation(self, metric: str) -> float | None:
-        """Return the standard deviation of a metric over the seeds; None if there is only one."""
-        return stdev(self.values[metric]) if len(self.values[metric]) > 1 else None
+    def deviation(self, name: str) -> float:
+        """Return the standard deviation over the splits."""
+        return float(np.std(self.values[name], ddof=1))
 
 
 class LearningCurves(NamedTuple):
@@ -74,15 +70,15 @@ def compute_learning_curves(
     *,
     features: FeatureSettings,
     model_settings: Sequence[ModelSettings],
-    test: CorpusCounts | None = None,
     jobs: int = 1,
-    track: Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]] | None = None,
+    track: Callable[[Iterator[Any], int], Iterable[Any]] = lambda results, _: results,
 ) -> LearningCurves:
     """Train models on growing parts of a corpus, and test each on documents that are in no part.
 
     The parts of a seed are nested and stratified. Vocabulary, weights, smoothing and calibration
     come from the part alone, as in training on its files. All models and sizes of a seed have the
-    same test documents. The model of a part does not know the labels that the part lacks.
+    same test documents, which are in no part. The model of a part does not know the labels that the
+    part lacks.
 
     Parameters
     ----------
@@ -90,11 +86,9 @@ def compute_learning_curves(
         The counted corpus, with every document in its sample.
     model_settings : Sequence[ModelSettings]
         Settings of the models.
-    test : CorpusCounts, optional
-        Documents to test on, all in its sample; None: those that are in no part.
     jobs : int
         Number of threads.
-    track : Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]], optional
+    track : Callable[[Iterator[Any], int], Iterable[Any]]
         Shows the progress; gets the results of the parts and their number, and yields the results.
 
     Raises
@@ -105,52 +99,42 @@ def compute_learning_curves(
         There are fewer than two documents.
     """
     everything = align_to_vocabulary(corpus, features)
-    n_documents = len(everything.sample)
-    sizes = _sizes(settings.sizes, n_documents, has_test=test is not None)
-    tested = everything.sample
-    labels = everything.labels
-    if test is not None:
-        other = align_to_vocabulary(test, features)
-        tested = other.sample_over(everything.vocabulary)
-        labels = test.labels
+    sample = everything.sample
+    sizes = _sizes(settings.sizes, len(sample))
+    names = [*(metric.name for metric in CURVES), UNKNOWN_LABEL]
 
-    def evaluate(documents: tuple[Integers, Integers]) -> list[Evaluation]:
+    def evaluate(documents: tuple[Integers, Integers]) -> list[list[float]]:
         """Train each model on documents of the corpus, and evaluate it on others; both are
         positions.
         """
         training = everything.take(np.sort(documents[0]))
-        held_out = tested.take(documents[1])
-        evaluations = []
+        held_out = sample.take(documents[1])
+        found = []
         for each in model_settings:
             evaluator = Evaluator()
-            sets = [(label,) for label in labels]
+            sets = [(label,) for label in everything.labels]
             evaluator.add_all(
                 predict_documents(training, held_out, sets, features=features, model_settings=each)
             )
-            evaluations.append(evaluator.evaluation())
-        return evaluations
+            evaluation = evaluator.evaluation()
+            figures = {**evaluation.metrics, UNKNOWN_LABEL: evaluation.unknown_label or 0}
+            found.append([figures.get(name, math.nan) for name in names])
+        return found
 
     splits = []
     for seed in range(1, settings.seeds + 1):
-        order = growing_order(everything.sample.classes, seed=seed)
-        others = order[sizes[-1] :] if test is None else np.arange(len(tested))
-        splits += [(order[:size], others) for size in sizes]
-    results = parallel_map(evaluate, splits, jobs=jobs)
-    evaluations = list(track(results, len(splits)) if track is not None else results)
+        order = growing_order(sample.classes, seed=seed)
+        splits += [(order[:size], order[sizes[-1] :]) for size in sizes]
+    results = list(track(parallel_map(evaluate, splits, jobs=jobs), len(splits)))
     points = []
     for place, size in enumerate(sizes):
-        of_size = evaluations[place :: len(sizes)]
-        for number, model in enumerate(each.model for each in model_settings):
-            of_model = [of_seed[number] for of_seed in of_size]
-            values = {}
-            for name in (metric.name for metric in CURVES):
-                values[name] = tuple(
-                    each.metrics[name] for each in of_model if name in each.metrics
-                )
-            unknown = tuple(each.unknown_label or 0 for each in of_model)
-            points.append(Point(model, size, values, unknown))
+        # of each model, the figures of each split
+        of_models = zip(*results[place :: len(sizes)], strict=True)
+        for each, of_model in zip(model_settings, of_models, strict=True):
+            values = dict(zip(names, zip(*of_model, strict=True), strict=True))
+            points.append(Point(each.model, size, values))
     return LearningCurves(
-        n_documents, len(others), everything.labels, settings.seeds, tuple(points)
+        len(sample), len(sample) - sizes[-1], everything.labels, settings.seeds, tuple(points)
     )
 
 
@@ -171,23 +155,17 @@ def growing_order(classes: Integers32, *, seed: int) -> Integers:
     return by_class[np.lexsort((np.argsort(shuffled)[by_class], shares))]
 
 
-def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) -> list[int]:
+def _sizes(wanted: tuple[int, ...] | None, n_documents: int) -> list[int]:
     """Return the sizes of the parts, ascending."""
-    maximum = n_documents if has_test else n_documents - 1
     if n_documents < 2:
         raise InputError(
             f"a learning curve needs at least 2 documents; found {number_of(n_documents, 'document')}"
         )
-    if wanted is not None:
-        if max(wanted) > maximum:
-            what = f"{max(wanted):,} is more than the {number_of(maximum, 'document')} that can be used for training"
-            hint = (
-                "leave some for the test, or give test documents with --test"
-                if not has_test
-                else ""
-            )
-            raise SettingsError(what, where="--sizes", hint=hint)
-        return sorted(set(wanted))
-    largest = n_documents if has_test else max(1, int(LARGEST_SHARE * n_documents))
-    doubled = [FIRST_SIZE << step for step in range(40) if FIRST_SIZE << step < largest]
-    return [*doubled, largest]
+    if wanted is None:
+        largest = max(1, int(LARGEST_SHARE * n_documents))
+        doubled = [FIRST_SIZE << step for step in range(40) if FIRST_SIZE << step < largest]
+        return [*doubled, largest]
+    if max(wanted) >= n_documents:
+        what = f"{max(wanted):,} is too large for {number_of(n_documents, 'document')}"
+        raise SettingsError(what, where="--sizes", hint="leave some for the test")
+    return sorted(set(wanted))

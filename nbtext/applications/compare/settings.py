@@ -38,7 +38,7 @@ class CurveSettings(Settings):
         metavar="N,N…",
         default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
     )
-    seeds: int = setting(5, "Number of random splits.", low=1, metavar="N")
+    seeds: int = setting(5, "Number of random splits.", low=2, metavar="N")
 
     def check_values(self) -> None:
         known = models_to_compare()

@@ -16,7 +16,6 @@ from nbtext.errors import MissingExtra, OutputError, find_memory_limit, number_o
 from nbtext.output import atomic_output, check_output
 from nbtext.records import frozen
 
-SVG_SIZE = {"width": 420, "height": 260}  # of a chart, in pixels
 # bytes of address space, not of memory; V8 ends the process if it gets less
 CHART_ADDRESS_SPACE = 68 << 30
 MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
@@ -158,19 +157,6 @@ def render_page(
         )
     )
     return page.encode("utf-8", "backslashreplace")
-
-
-def render_svg(charts: Sequence[Chart], package: str = HOME) -> bytes:
-    """Render charts side by side as an SVG file, which has no script; see `render_page`."""
-    parts = []
-    for chart in charts:
-        plain = chart.plain(package)
-        values = [dict(zip(plain["columns"], row, strict=True)) for row in plain["rows"]]
-        parts.append(
-            plain["specification"] | SVG_SIZE | {"title": chart.title, "data": {"values": values}}
-        )
-    library: Any = import_module("vl_convert")  # its type stubs require arguments that are optional
-    return str(library.vegalite_to_svg({"hconcat": parts})).encode()
 
 
 def _digest(text: str) -> str:

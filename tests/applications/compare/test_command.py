@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -20,6 +19,7 @@ def test_learning_curves(nbtext: Any, letters: Path) -> None:
     results.append(nbtext(*command, NBTEXT_KERNEL="off"))
     assert [result.status for result in results] == [0, 0, 0], results[0].err
     assert len({result.out for result in results}) == 1
+    assert max(map(len, nbtext(*command[:-1], "table", COLUMNS="80").out.splitlines())) <= 80
     record = results[0].json
     points = {(point["model"], point["size"]): point for point in record["points"]}
     assert list(points) == [
@@ -31,14 +31,6 @@ def test_learning_curves(nbtext: Any, letters: Path) -> None:
         assert points[model, 200]["log_loss"] < points[model, 25]["log_loss"]
         assert len(points[model, 25]["values"]["accuracy"]) == 3
         assert points[model, 25]["accuracy_deviation"] > 0
-
-
-def test_a_table(nbtext: Any, letters: Path) -> None:
-    """Judged by other documents, with sizes of its own choice."""
-    command = f"compare {letters}/train --test {letters}/test --seeds 1 --to table".split()
-    result = nbtext(*command, COLUMNS="90").ok()
-    assert "336 documents, 84 of them for testing" in result.out
-    assert max(map(len, result.out.splitlines())) <= 90
 
 
 def test_from_a_matrix(nbtext: Any, letters: Path) -> None:
@@ -74,15 +66,11 @@ def without_time(out: str) -> dict[str, Any]:
 
 
 def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
-    """JSON compares the models; it is the same for any number of jobs, without the kernel, and for
-    both ways to name models.
-    """
-    test = str(letters / "test")
-    command = ("compare", test, "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
+    """JSON compares the models; it is the same for any number of jobs, and without the kernel."""
+    command = ("compare", str(letters / "test"), "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
     results = [nbtext(*command, "-j", jobs, cwd=candidates) for jobs in ("1", "3")]
     results.append(nbtext(*command, cwd=candidates, NBTEXT_KERNEL="off"))
-    results.append(nbtext(f"compare a.joblib b.joblib --test {test} --to json", cwd=candidates))
-    assert [(result.status, result.err) for result in results] == [(0, "")] * 4
+    assert [(result.status, result.err) for result in results] == [(0, "")] * 3
     records = [without_time(result.out) for result in results]
     assert all(record == records[0] for record in records)
     (pair,) = records[0]["pairs"]
@@ -129,27 +117,6 @@ def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> 
         assert result.out == plain or command == models  # which have times
         assert words in (tmp_path / "page.html").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-
-
-def test_learning_curves_as_svg(
-    nbtext: Any, letters: Path, candidates: Path, tmp_path: Path
-) -> None:
-    """--report FILE.svg writes the charts of learning curves alone, with a line for each model;
-    others are refused.
-    """
-    nbtext(
-        f"compare {letters}/train --sizes 25,50 --models multinomial,bernoulli --report curves.SVG"
-    ).ok()
-    drawing = ElementTree.parse(tmp_path / "curves.SVG").getroot()
-    texts = [each.text for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
-    assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
-    counts = {name: texts.count(name) for name in ("Accuracy", "Log-loss", "multinomial")}
-    assert counts == {"Accuracy": 1, "Log-loss": 1, "multinomial": 2}
-    models = f"-m {candidates}/a.joblib -m {candidates}/b.joblib"
-    nbtext(f"compare {letters}/test {models} --report c.svg").refused(
-        2, "only learning curves are written as SVG"
-    )
-    assert not (tmp_path / "c.svg").exists()
 
 
 def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) -> None:

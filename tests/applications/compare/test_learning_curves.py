@@ -1,27 +1,18 @@
 """Learning curves: fair parts, and models that know of nothing but their part."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.applications.compare.learning_curves import (
-    _sizes,
-    compute_learning_curves,
-    growing_order,
-)
+from nbtext.applications.compare.learning_curves import compute_learning_curves, growing_order
 from nbtext.applications.compare.settings import CurveSettings
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import InputSettings
-from nbtext.documents.source import open_source
-from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.source_counting import count_source
 from nbtext.model.training import train_on_counts
 from nbtext.text_classifier import TextClassifier
 
@@ -98,55 +89,56 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
     )
 
 
-def test_the_whole_corpus_is_training_and_evaluating() -> None:
-    """As the largest part with other documents to judge by, a corpus gives what train and evaluate
-    give.
-    """
-    from nbtext.evaluation.evaluator import Evaluator
-    from nbtext.model.source_prediction import predict_source
-
-    letters = Path(__file__).parents[3] / "corpora" / "letters"
-    train, test = (str(letters / half) for half in ("train", "test"))
+def test_a_part_is_what_train_and_evaluate_give() -> None:
+    """On the same documents: those of the part, and those that are in no part."""
+    texts, labels = texts_of(40)
     features = FeatureSettings()
-    corpora = [
-        count_source(open_source([path], InputSettings()), features, jobs=1, sample_size=None)
-        for path in (train, test)
-    ]
-    curves = CurveSettings(models=("multinomial",), sizes=(336,), seeds=1)
+    curves = CurveSettings(sizes=(20, 30), seeds=2)
+    corpus = corpus_of_texts(texts, labels, features)
     found = compute_learning_curves(
-        corpora[0], curves, features=features, model_settings=[ModelSettings()], test=corpora[1]
+        corpus, curves, features=features, model_settings=[ModelSettings(model="multinomial")]
     )
-    model = train_on_counts(corpora[0], features, ModelSettings())
-    evaluator = Evaluator()
-    for predictions in predict_source(model.fitted, open_source([test], InputSettings()), jobs=1):
-        evaluator.add(predictions)
-    (point,) = found.points
-    assert point.mean("accuracy") == evaluator.evaluation().metrics["accuracy"]
-    assert point.mean("log_loss") == pytest.approx(
-        evaluator.evaluation().metrics["log_loss"], abs=1e-12
-    )
-    assert (point.deviation("accuracy"), found.test_documents) == (None, 84)
-
-
-def test_settings_that_make_no_sense() -> None:
-    """Each is told from what would."""
-    with pytest.raises(SettingsError, match="once"):
-        CurveSettings(models=("bernoulli", "bernoulli"))
-    texts, labels = texts_of(10)
-    corpus = corpus_of_texts(texts, labels, FeatureSettings())
-    with pytest.raises(
-        SettingsError, match="10 is more than the 9 documents that can be used for training"
-    ):
-        compute_learning_curves(
-            corpus,
-            CurveSettings(models=("multinomial",), sizes=(10,)),
-            features=FeatureSettings(),
-            model_settings=[ModelSettings()],
+    names = [corpus.take(np.array([row])).drop_unused_features().vocabulary for row in range(40)]
+    numbers = [
+        int(next(term[2:] for term in (each or ()) if term.startswith("id"))) for each in names
+    ]
+    expected = []
+    for seed in (1, 2):
+        order = [numbers[row] for row in growing_order(corpus.sample.classes, seed=seed)]
+        part, others = order[:20], order[30:]
+        model = TextClassifier(model="multinomial").fit(
+            [texts[i] for i in part], [labels[i] for i in part]
         )
+        probabilities = model.predict_proba([texts[i] for i in others])
+        known = [model.classes_.tolist().index(labels[i]) for i in others]
+        expected.append(-np.log(probabilities[np.arange(10), known]).mean())
+    assert [point.size for point in found.points] == [20, 30]
+    point = found.points[0]
+    np.testing.assert_allclose(point.values["log_loss"], expected, atol=1e-12)
+    assert point.mean("log_loss") == pytest.approx(sum(expected) / 2)
+    assert point.deviation("log_loss") == pytest.approx(abs(np.subtract(*expected)) / np.sqrt(2))
+    assert found.test_documents == 10
 
 
-def test_sizes_double_up_to_seventy_percent() -> None:
-    """The rest judges; with test documents, all are trained on."""
-    assert _sizes(None, 1000, has_test=False) == [50, 100, 200, 400, 700]
-    assert _sizes(None, 1000, has_test=True) == [50, 100, 200, 400, 800, 1000]
-    assert _sizes(None, 2, has_test=False) == [1]
+@pytest.mark.parametrize(
+    ("n_documents", "wanted", "sizes"),
+    [
+        (1000, None, {50, 100, 200, 400, 700}),
+        (2, None, {1}),
+        (10, (5, 3), {3, 5}),
+    ],
+)
+def test_sizes_double_up_to_seventy_percent(
+    n_documents: int, wanted: tuple[int, ...] | None, sizes: set[int]
+) -> None:
+    """The rest is tested on."""
+    texts, labels = texts_of(n_documents)
+    features = FeatureSettings()
+    found = compute_learning_curves(
+        corpus_of_texts(texts, labels, features),
+        CurveSettings(sizes=wanted, seeds=2),
+        features=features,
+        model_settings=[ModelSettings(calibrate=False)],
+    )
+    assert {point.size for point in found.points} == sizes
+    assert found.test_documents == n_documents - max(sizes)

@@ -78,7 +78,7 @@ def test_commands_give_the_answers_of_the_pipeline(
     assert len(explained) == len(QUESTIONS)
     assert run("inspect m.joblib --to json").json["documents"] == len(TEXTS)
     run("diff m.joblib m.joblib")
-    run("compare m.joblib m.joblib --test t.jsonl -q")
+    run("compare t.jsonl -m m.joblib -m m.joblib -q")
     for form in ("js", "csv", *(() if name == "characters" else ("c",))):
         run(f"export m.joblib --to {form} -o out.{form}")
     rows = list(csv.reader(io.StringIO((tmp_path / "out.csv").read_text())))
