@@ -125,93 +125,38 @@ def add_by_fold(matrix: CheckedMatrix, factors: Floats, folds: Numbers, sums: Fl
     raises  ValueError: the arrays do not fit together
     """
 
-def fit_binary(
-    matrix: CheckedMatrix,
-    strengths: Floats,
-    scales: Singles,
-    diagonal: Singles,
-    dual: Floats,
-    margins: Singles,
-    scores: Floats,
-    *,
-    is_logistic: bool,
-    tolerance: float,
-    max_iter: int,
-    seed: int,
-    is_rough: bool = False,
-) -> tuple[float, int, Singles]:
-    """Fit a class against the rest, without an intercept.
-
-    Minimizes Σ_j w_j² / (2 scales_j) + Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the
-    strength. `one_vs_rest.pxi` explains the diagonal.
-
-    Parameters
-    ----------
-    strengths : (n_rows,), C of each row, > 0 for the class and < 0 for the rest; 0 for a row that
-    is not fitted
-    scales : (n_features,), >= 0
-    diagonal : (n_rows,), Σ x² scale over the features that occur in no other row, and not in the
-    matrix
-    dual : (n_rows,), the dual variables divided by C; the start, and on return the solution
-    margins : (n_rows,), of the start: rows far beyond the margin are skipped at first; on return
-    those of the
-        solution, unless `is_rough`
-    scores : (n_rows,), set to x_i·w of the rows that are not fitted; or empty
-    is_logistic : log(1 + e^-m) instead of max(0, 1 - m)²
-    tolerance : the relative duality gap at which it stops
-    max_iter : passes over the rows, at most 32,735
-    seed : of the order in which rows are visited, 0 to 2^64 - 1
-    is_rough : whether to trust the gap that a pass finds, and not to measure it
-
-    Returns
-    -------
-    the relative duality gap (NaN if the numbers are too large to compute with), passes, the weights
-    (n_features,)
-
-    Raises
-    ------
-    ValueError : the arrays do not fit together
-    """
-
-class BlockDocuments:
+class FittedDocuments:
     """The documents of a block in the problems of one fold.
 
     matrix   their values of the features that have weights
-    classes  (n_rows,)
-    weights  (n_rows,), of each in the loss; 0: it is not fitted
-    squares  (1, n_rows) or (3, n_rows), from which the diagonal of `fit_binary` is computed; see
-             `nbsvm.Ratios`
+    shares   (n_rows,), of each in the loss; 0: it is not fitted
+    squares  (1, n_rows) or (3, n_rows), from which the diagonal is computed; see `nbsvm.Ratios`
 
     raises  ValueError: the arrays do not fit together
     """
 
     matrix: CheckedMatrix
-    def __init__(
-        self, matrix: CheckedMatrix, classes: NDArray[np.int32], weights: Floats, squares: Singles
-    ) -> None: ...
-    def sum_diagonal(self, own_class: int, offset: float) -> float:
-        """Return the sum of the diagonals of all rows in the problem of a class, whose factors have
-        this offset.
-        """
+    def __init__(self, matrix: CheckedMatrix, shares: Floats, squares: Singles) -> None: ...
 
-class BlockFit:
-    """A class against the rest whose documents are in blocks; `fit_binary` says what is minimized.
+class ClassFit:
+    """The solver of a class against the rest, without an intercept.
+
+    It minimizes Σ_j w_j² / (2 scales_j) + C Σ_i shares_i loss(± x_i·w), where ± is the sign of the
+    row. `one_vs_rest.pxi` explains the diagonal.
 
     The caller visits all blocks again and again, each time for one of three purposes. It adds, to
     compute the weights and the dual objective from the dual variables: `begin`, `add` for each
-    block, `end`. It makes a pass: `forget_gap`, and `visit` for each block. Or it measures:
-    `forget_gap`, and `measure` for each block, right after it has added.
+    block, `end`. It makes a pass: `begin`, and `visit` for each block. Or it measures: `begin`, and
+    `measure` for each block, right after it has added.
 
     features   (n_features, 2), the weight and the scale of each feature
-    own_class  the number of the class
     offset     of its factors; see `nbsvm.Ratios`
-    n_rows     the number of rows of all blocks that are fitted
-    gap        the sum of the parts of the duality gap since `begin` or `forget_gap`
+    n_fitted   the number of rows of all blocks that are fitted
+    gap        the sum of the parts of the duality gap since `begin`
     objective  the dual objective
 
-    For each row, a block has a dual variable, (n_rows,), and in how many passes the row is skipped
-    from now on, and was skipped last, (2, n_rows), at first 0. C is the strength of the loss, and
-    `n_iter` the number of the pass, from 1 for each problem.
+    `rows` is the state of the rows of a block, of the type `ROW` of linear/data.py. `n_iter` is the
+    number of the pass, from 1 for each C.
 
     raises  ValueError: the arrays do not fit together
     """
@@ -219,26 +164,26 @@ class BlockFit:
     gap: float
     objective: float
     def __init__(
-        self, features: Singles, *, own_class: int, offset: float, n_rows: int, is_logistic: bool
+        self, features: Singles, *, offset: float, n_fitted: int, is_logistic: bool
     ) -> None: ...
-    def begin(self) -> None: ...
+    def sum_diagonals(self, documents: FittedDocuments, rows: NDArray[np.void]) -> float:
+        """Return the sum of the diagonals of all rows."""
+
+    def begin(self, *, is_adding: bool) -> None: ...
     def end(self) -> None: ...
-    def forget_gap(self) -> None: ...
-    def add(
-        self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float
-    ) -> None: ...
+    def add(self, documents: FittedDocuments, rows: NDArray[np.void], *, C: float) -> None: ...
     def visit(
-        self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float, tolerance: float,
-        n_iter: int, seed: int,
-    ) -> None: ...  # fmt: skip
-    def measure(
         self,
-        documents: BlockDocuments,
-        dual: Singles,
-        waits: NDArray[np.uint8],
+        documents: FittedDocuments,
+        rows: NDArray[np.void],
         *,
         C: float,
         tolerance: float,
+        n_iter: int,
+        seed: int,
+    ) -> None: ...
+    def measure(
+        self, documents: FittedDocuments, rows: NDArray[np.void], *, C: float, tolerance: float
     ) -> None: ...
     def scores(self, matrix: CheckedMatrix, rows: NDArray[np.int64]) -> Floats:
         """Return x·w of some rows of a block, (len(rows),)."""

@@ -6,12 +6,11 @@ of all others. Nothing here imports NumPy or Python code of nbtext before it is 
 """
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc cimport errno
-from libc.math cimport INFINITY, NAN, exp, fabs, isfinite, log, log1p, sqrt
-from libc.stdint cimport SIZE_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport exp, fabs, isfinite, log, log1p, sqrt
+from libc.stdint cimport SIZE_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset, strrchr
 
@@ -63,4 +62,3 @@ include "bayes/products.pxi"
 
 include "linear/one_vs_rest.pxi"
 include "linear/solvers.pxi"
-include "linear/blocks.pxi"

@@ -129,7 +129,7 @@ class Candidate:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The names of the tasks that it can be trained for."""
-        is_of_one = self.is_linear and not LINEAR_MODELS[self.model_settings.model].has_sets
+        is_of_one = self.is_linear and not LINEAR_MODELS[self.model_settings.model].is_one_vs_rest
         return ("one",) if is_of_one else ("one", "several")
 
 

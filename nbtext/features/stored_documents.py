@@ -36,7 +36,7 @@ BLOCK_DOCUMENTS = 1 << 16
 # of the files: for an entry, a document, and one in each problem
 ENTRY_BYTES = 14
 DOCUMENT_BYTES = 24
-DUAL_BYTES = 6
+DUAL_BYTES = 16
 
 
 class Place(NamedTuple):

@@ -4,7 +4,7 @@ compiled solvers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -24,7 +24,6 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NO_FOLD = -2  # of a model that is fitted to all documents
 AT_ONCE = 2**18  # entries whose squares are in memory at once
 ROWS_AT_ONCE = 2**10  # documents whose values are converted at once
 
@@ -36,6 +35,19 @@ FOLD_TOLERANCE = 1e-3
 FOLD_MAX_ITER = 30
 # of L-BFGS: it gains less than a pass of coordinate descent, and rough fits are of few passes
 STEPS_PER_PASS = 10
+# The state of a document in the problem of a class: see `Row` in one_vs_rest.pxi. The dual variable
+# is divided by C; the sign is 1 if the document is of the class, else -1.
+ROW = np.dtype(
+    [
+        ("dual", np.float32),
+        ("square", np.float32),
+        ("due", np.int32),
+        ("wait", np.int16),
+        ("sign", np.int8),
+        ("is_far", np.int8),
+    ]
+)
+Rows = NDArray[np.void]
 
 
 class SolverSettings(NamedTuple):
@@ -88,9 +100,9 @@ class Problem(Protocol):
 class LinearModel:
     """One linear model. `event_models.LINEAR_MODELS` registers them by name.
 
-    problem  makes a Problem of TrainingData, LinearSettings and the number of threads
-    is_blocked  whether it has a problem of documents in blocks, `blocks.BLOCKED`
-    has_sets  whether it is a OneVsRest, which documents with several labels need
+    problem  makes a Problem of the documents, LinearSettings and the number of threads
+    is_one_vs_rest  whether it is a OneVsRest, which documents with several labels, or in blocks,
+                    need
     options  fields of ModelSettings that this model takes, but not every model
     searched  candidates of a model search: the names of a feature set and a weighting, and C
     is_stacked  whether it adds up the scores of parts, whose weights are fitted to held-out
@@ -98,8 +110,7 @@ class LinearModel:
     """
 
     problem: Callable[..., Any]
-    is_blocked: bool = False
-    has_sets: bool = False
+    is_one_vs_rest: bool = False
     options: tuple[str, ...] = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()
     is_stacked: bool = False
@@ -197,10 +208,6 @@ class TrainingData:
         is_own = np.zeros(len(self), dtype=bool)
         is_own[self.members[own_class]] = True
         return is_own
-
-    def signs(self, own_class: int) -> Floats:
-        """Return 1 for each document of a class, and -1 for the others, (n_documents,)."""
-        return np.where(self.is_of(own_class), 1.0, -1.0)
 
     @cached_property
     def matrix(self) -> csr_array:
@@ -323,10 +330,10 @@ class CompactMatrix:
         check_finite(shared)
         return cls(columns, ends, features, shared, rows, indices[single], values[single])
 
-    def split_singles(self) -> Iterator[slice]:
-        """Yield parts of the features of one document, AT_ONCE of them."""
-        for first in range(0, len(self.single_rows), AT_ONCE):
-            yield slice(first, min(first + AT_ONCE, len(self.single_rows)))
+    @property
+    def sizes(self) -> Integers:
+        """The number of entries of each document, (n_documents,)."""
+        return np.diff(self.indptr) + np.bincount(self.single_rows, minlength=len(self.indptr) - 1)
 
     @cached_property
     def checked(self) -> Any:
@@ -335,31 +342,124 @@ class CompactMatrix:
 
         return CheckedMatrix(self.indptr, self.features, self.values, len(self.columns))
 
-    def sum_magnitudes(self, weights: Floats, groups: NDArray[np.integer], n_groups: int) -> Floats:
-        """Return the sum of the magnitudes of each shared feature's values, times the weight of the
-        document, in each group of documents, (n_groups, n_shared).
+    def add_magnitudes(self, weights: Floats, groups: Integers, sums: Floats) -> None:
+        """Add the magnitudes of each shared feature's values, times the weight of the document, in
+        each group of documents.
 
         groups  (n_documents,); documents below 0 are in no group
+        sums    (n_groups, n_shared), to which is added
         """
-        sums = np.zeros((n_groups, len(self.columns)))
         if HAS_KERNEL:
             from nbtext._kernel import add_by_fold
 
             add_by_fold(self.checked, weights, groups.astype(np.int32), sums)
-            return sums
+            return
         lengths = np.diff(self.indptr)
-        for group in range(n_groups):
+        for group in range(len(sums)):
             shares = np.repeat(weights * (groups == group), lengths)
             magnitudes = np.abs(self.values) * shares
-            sums[group] = np.bincount(self.features, magnitudes, len(self.columns))
-        return sums
+            sums[group] += np.bincount(self.features, magnitudes, len(self.columns))
 
-    @cached_property
-    def squares(self) -> Floats32:
-        """The sum of the squares of each shared feature's values, (n_shared,)."""
-        return sum_columns(self.features, self.values, len(self.columns), power=2).astype(
-            np.float32
-        )
+    def squares(self) -> Floats:
+        """Return the sum of the squares of each shared feature's values, (n_shared,)."""
+        return sum_columns(self.features, self.values, len(self.columns), power=2)
+
+
+class ClassSolution(NamedTuple):
+    """The solution of a class against the rest.
+
+    documents     (n_close,) int32, those with a dual variable, or close to the margin
+    dual          (n_close,), the dual variables divided by C
+    weights       None: of a rough fit, which only starts others
+    is_converged  whether the tolerance is met
+    """
+
+    documents: Integers32
+    dual: Floats32
+    weights: LabelWeights | None
+    is_converged: bool
+
+
+class LabelWeights(NamedTuple):
+    """The weights of a class.
+
+    columns, values  (n,), of the features whose weight is not 0, ascending
+    """
+
+    own_class: int
+    bias: float
+    columns: Integers32
+    values: Floats
+
+
+@frozen(eq=False)
+class Block:
+    """Some of the documents: all of them if they are in memory.
+
+    documents  their numbers
+    compact    their features
+    weights    (n,), the class weight of each
+    is_of      returns whether each document is of a class, (n,)
+    """
+
+    number: int
+    documents: slice
+    compact: CompactMatrix
+    weights: Floats
+    is_of: Callable[[int], Mask]
+
+    def signs(self, own_class: int) -> Integers:
+        """Return 1 for each document of a class, and -1 for the others, (n,)."""
+        return np.where(self.is_of(own_class), 1, -1)
+
+    def places(self, classes: Sequence[int]) -> Integers:
+        """Return the place of each document's class among some classes, or -1, (n,)."""
+        places = np.full(len(self.weights), -1)
+        for place, own_class in enumerate(classes):
+            places[self.is_of(own_class)] = place
+        return places
+
+
+class DocumentsInMemory:
+    """Training data as one block, over which each class is solved by a thread of its own.
+
+    columns  (n_shared,) int32, of the features that at least two documents hold
+    squares  (n_shared,), the sum of the squares of the values of each
+    """
+
+    is_on_disk = False
+    n_blocks = 1
+
+    def __init__(self, data: TrainingData, *, has_intercept: bool) -> None:
+        compact = CompactMatrix.of(data, is_splitting=len(data) > 1, has_constant=has_intercept)
+        self.blocks = [Block(0, slice(None), compact, data.document_weights, data.is_of)]
+        self.columns = compact.columns
+        self.squares = compact.squares()
+
+    def load(self, seed: tuple[int, int] | None = None) -> Iterator[Block]:
+        """Yield the block."""
+        yield from self.blocks
+
+    def make_rows(
+        self, own_class: int, start: ClassSolution | None, *, first_dual: float
+    ) -> list[Rows]:
+        """Return the state of the documents of each block, where a fit begins."""
+        signs = self.blocks[0].signs(own_class)
+        rows = np.zeros(len(signs), dtype=ROW)
+        rows["sign"] = signs
+        rows["dual"] = first_dual
+        if start is not None:
+            rows["dual"] = 0
+            rows["is_far"] = 1
+            rows["dual"][start.documents] = start.dual
+            rows["is_far"][start.documents] = 0
+        return [rows]
+
+    def pack_rows(self, rows: list[Rows]) -> tuple[Integers32, Floats32]:
+        """Return the documents and the dual variables of a `ClassSolution`."""
+        (own,) = rows
+        documents = np.flatnonzero((own["dual"] != 0) | (own["is_far"] == 0)).astype(np.int32)
+        return documents, own["dual"][documents]
 
 
 def sum_columns(

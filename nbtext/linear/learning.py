@@ -28,15 +28,16 @@ from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, 
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
-from nbtext.linear.blocks import BLOCKED, BlockedData
+from nbtext.linear.blocks import BlockedData
 from nbtext.linear.data import (
+    LabelWeights,
     LinearModel,
     Problem,
     SolverSettings,
     TrainingData,
     make_rough,
 )
-from nbtext.linear.one_vs_rest import LabelWeights, OneVsRest
+from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.linear.stacking import Stack
 
 DEFAULT_C = 1.0  # if there are too few documents to select it
@@ -97,11 +98,7 @@ def learn(
         refuse_targets(goals.targets)
     is_judged = is_selecting or settings.calibrate or goals != Goals()
     has_folds = len(held_out.documents) > 0 and is_judged
-    problem: Problem
-    if isinstance(data, BlockedData):
-        problem = BLOCKED[settings.model](data, settings, jobs=jobs)
-    else:
-        problem = model.problem(data, settings, jobs=jobs)
+    problem: Problem = model.problem(data, settings, jobs=jobs)
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
     scores = None
     start = None
@@ -321,7 +318,7 @@ def learn_labels(
     """
     data.mean_square()  # raises where sums of squares would overflow
     model: LinearModel = LINEAR_MODELS[settings.model]
-    if not model.has_sets:
+    if not model.is_one_vs_rest:
         hint = "use --model svm or nbsvm, which compare each label with the rest"
         what = f"{settings.model} cannot be trained on documents with several labels"
         raise SettingsError(what, where="model", hint=hint)

@@ -12,79 +12,64 @@ Techniques for Sentiment Analysis of Movie Reviews, 2015.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
+from nbtext.arrays import Array, Floats, Floats32
 from nbtext.bayes.newton import dot
 from nbtext.bayes.settings import LinearSettings
-from nbtext.features.csr import row_sums
-from nbtext.linear.data import LinearModel, TrainingData
-from nbtext.linear.one_vs_rest import Factors, OneVsRest
-from nbtext.records import frozen
+from nbtext.linear.blocks import BlockedData
+from nbtext.linear.data import CompactMatrix, LinearModel, TrainingData
+from nbtext.linear.one_vs_rest import FoldProblem, OneVsRest
 
 
-@frozen(eq=False)
-class Ratios(Factors):
+class Ratios(NamedTuple):
     """The sums over the documents that are not in a fold, from which log-count ratios are computed.
 
     The pseudo-count is the mean weight of an entry: 1 for binary counts, about 0.05 for TF-IDF
     vectors of length 1. Once to twice that is best for both (20 Newsgroups, IMDB, polarity 2.0).
-    All sums are of magnitudes times the class weight of the document.
+    All sums are of magnitudes times the class weight of the document; the intercept's feature,
+    whose factor is 1, is in no sum.
 
-    constant      the place of the intercept's feature, which no sum contains and whose factor is 1;
-                  None: there is none
+    The factor of a feature of one document is ±l + offset, where l is its log-share. The sum of
+    x² (±l + offset)² over such features of a document is therefore computed from Σ x² l^m for
+    m = 0, 1, 2, the squares of a document.
+
     totals        (n_shared,), sum of each feature's values
     absent        (n_shared,), log-count ratio, without offset, of a feature that no document of the
                   class holds
-    own           (n_classes,), sum of all values in the documents of a class
+    singles       of each block, (n,), sum of the values of the features of one document
     total         sum of all values
     n_features    number of features that the documents hold
     pseudo_count  additive smoothing
-    squares       (3, n_documents), Σ x² l^m for m = 0, 1, 2 over the single features of a document,
-                  l their log-shares: log-count ratios in the classes of that document, without
-                  offset
     """
 
-    constant: int | None
     totals: Floats
     absent: Floats
-    own: Floats
+    singles: list[Floats]
     total: float
     n_features: int
     pseudo_count: float
 
-    def of_shared(self, own_class: int) -> Floats:
-        data = self.data
-        is_counted = self.is_fitted & data.is_of(own_class)
-        own = self.compact.sum_magnitudes(data.document_weights, is_counted - 1, 1)[0]
-        ratios = np.where(self.totals > 0, self.absent, 0)
+    def square(self, own: Floats, in_class: float) -> tuple[Floats, float]:
+        """Return the squares of a class's log-count ratios, (n_shared,), with the offset that all
+        of them contain.
+
+        own       (n_shared,), sums of the values of each feature in the class
+        in_class  sum of all values in the class
+        """
+        smoothing = self.pseudo_count * self.n_features
+        if not smoothing:
+            return np.zeros(len(own)), 0.0
+        offset = float(np.log((self.total - in_class + smoothing) / (in_class + smoothing)))
+        ratios = np.where(self.totals > 0, self.absent + offset, 0)
         held = np.flatnonzero(own)
         rest = np.maximum(self.totals[held] - own[held], 0)
-        ratios[held] = np.log((own[held] + self.pseudo_count) / (rest + self.pseudo_count))
-        ratios[self.totals > 0] += self._offset(own_class)
-        if self.constant is not None:
-            ratios[self.constant] = 1.0
-        return ratios
-
-    def of_single(self, own_class: int, entries: Integers) -> Floats:
-        rows = self.compact.single_rows[entries]
-        magnitudes = np.abs(self.compact.single_values[entries]) * self.data.document_weights[rows]
-        return self.data.signs(own_class)[rows] * log_shares(
-            magnitudes, self.pseudo_count
-        ) + self._offset(own_class)
-
-    def single_squares(self, own_class: int) -> Floats:
-        return sum_single_squares(self.squares, self.data.signs(own_class), self._offset(own_class))
-
-    def _offset(self, own_class: int) -> float:
-        """Return log(|q| / |p|) of a class, for p and q of `log_count_ratios`."""
-        if self.n_features == 0:
-            return 0.0
-        own = self.own[own_class]
-        smoothing = self.pseudo_count * self.n_features
-        return float(np.log((self.total - own + smoothing) / (own + smoothing)))
+        shares = (own[held] + self.pseudo_count) / (rest + self.pseudo_count)
+        ratios[held] = np.log(shares) + offset
+        return ratios**2, offset
 
 
 def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Floats:
@@ -121,104 +106,72 @@ def log_shares(magnitudes: Floats, pseudo_count: float) -> Floats:
     return np.log1p(magnitudes / pseudo_count) if pseudo_count > 0 else np.zeros(len(magnitudes))
 
 
-def sum_single_squares(squares: Array, signs: Array, offset: float) -> Array:
-    """Return Σ x² r² over the single features of documents, where r = ±l + offset, and l is the
-    log-share.
-
-    squares  (3, n_documents), see `Ratios`
-    signs    (n_documents,), 1 for each document of the class, and -1 for the others
-    """
-    return np.asarray(
-        np.maximum(0, squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0])
-    )
-
-
-def square_factors(
-    own: Floats, single: float, totals: Floats, total: float, n_features: int, pseudo_count: float
-) -> tuple[Floats, float]:
-    """Return the squares of a class's log-count ratios, (n_shared,), with the offset that all of
-    them contain.
-
-    own, single    sums of the values of each shared feature, (n_shared,), and of all single ones,
-                   in the class
-    totals, total  sums of the values of each shared feature, (n_shared,), and of all features
-    """
-    in_class = float(own.sum() + single)
-    smoothing = pseudo_count * n_features
-    offset = (
-        float(np.log((total - in_class + smoothing) / (in_class + smoothing))) if smoothing else 0.0
-    )
-    is_seen = totals > 0
-    rest = np.maximum(totals - own, 0)
-    ratios = np.log(
-        np.divide(own + pseudo_count, rest + pseudo_count, out=np.ones(len(own)), where=is_seen)
-    )
-    return np.where(is_seen, ratios + offset, 0) ** 2, offset
-
-
 class NbSvm(OneVsRest):
     """NB-SVM over given training data."""
 
-    def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
+    def __init__(
+        self, data: TrainingData | BlockedData, settings: LinearSettings, *, jobs: int = 1
+    ) -> None:
         super().__init__(data, settings, has_intercept=data.sets is not None, jobs=jobs)
-        # of magnitudes: a weighting may have negative weights, and a ratio of sums needs positive
-        # ones
-        sums = [row_sums(part.indptr, np.abs(part.values)) for _, part in data.split()]
-        self._row_sums = np.concatenate(sums or [np.zeros(0)]) * data.document_weights
 
-    def _make_factors(self, folds: Integers32, numbers: list[int]) -> Iterator[Ratios]:
-        data = self._data
-        compact = self._compact
-        weights = self._data.document_weights
-        present, places = np.unique(folds, return_inverse=True)
-        by_fold = compact.sum_magnitudes(weights, places, len(present))
+    def _measure(self, shares: list[Floats]) -> Ratios:
+        sums = np.zeros((1, len(self._documents.columns)))
+        singles = []
+        n_single = 0
+        n_entries = 0.0
+        for block in self._documents.load():
+            compact = block.compact
+            own = shares[block.number]
+            # of magnitudes: a weighting may have negative weights, and a ratio of sums needs
+            # positive ones
+            compact.add_magnitudes(own, np.zeros(len(own), dtype=np.int64), sums)
+            magnitudes = np.abs(compact.single_values)
+            singles.append(own * np.bincount(compact.single_rows, magnitudes, len(own)))
+            n_single += int(np.count_nonzero(own[compact.single_rows] * compact.single_values))
+            n_entries += dot(compact.sizes - self._has_intercept, own)
+        totals = sums[0]
+        totals[self._constant] = 0
+        total = float(totals.sum()) + sum(float(each.sum()) for each in singles)
+        n_features = int((totals > 0).sum()) + n_single
+        pseudo_count = total / (n_entries or 1.0)
+        absent = -log_shares(totals, pseudo_count)
+        return Ratios(totals, absent, singles, total, n_features, pseudo_count)
+
+    def _scale(self, classes: Sequence[int], problem: FoldProblem) -> tuple[Floats32, list[float]]:
+        ratios: Ratios = problem.factors
+        features = np.zeros((len(classes), len(ratios.totals), 2), dtype=np.float32)
+        sums = features.view(np.float64)[:, :, 0]  # first, in the same memory
+        single = np.zeros(len(classes))
+        for block in self._documents.load():
+            places = block.places(classes)
+            block.compact.add_magnitudes(problem.shares[block.number], places, sums)
+            is_own = places >= 0
+            own = ratios.singles[block.number][is_own]
+            single += np.bincount(places[is_own], own, len(classes))
+        offsets = []
+        for place, factors in enumerate(features):
+            own = sums[place].copy()
+            own[self._constant] = 0
+            factors[:, 0] = 0
+            factors[:, 1], offset = ratios.square(own, float(own.sum() + single[place]))
+            factors[self._constant, 1] = 1
+            offsets.append(offset)
+        return features, offsets
+
+    def _square_singles(self, compact: CompactMatrix, shares: Floats, factors: Ratios) -> Floats32:
         rows = compact.single_rows
         values = compact.single_values
-        lengths = np.diff(data.indptr)
-        for number in numbers:
-            is_fitted = folds != number
-            totals = by_fold[present != number].sum(axis=0)
-            own, total = self._sum_classes(is_fitted)
-            n_entries = dot(lengths[is_fitted], weights[is_fitted])
-            pseudo_count = total / (n_entries or 1.0)
-            is_seen = totals > 0
-            is_single = is_fitted[rows] & (values != 0)
-            absent = np.log(
-                np.divide(
-                    pseudo_count, totals + pseudo_count, out=np.ones(len(totals)), where=is_seen
-                )
-            )
-            n_features = int(is_seen.sum() + is_single.sum()) - self._has_intercept
-            shares = log_shares(np.abs(values) * weights[rows], pseudo_count)
-            squares = np.zeros((3, len(data)))
-            for power in range(3):
-                squares[power] = np.bincount(rows, values**2 * shares**power, minlength=len(data))
-            yield Ratios(
-                data,
-                compact,
-                is_fitted,
-                squares,
-                self._constant,
-                totals,
-                absent,
-                own,
-                total,
-                n_features,
-                pseudo_count,
-            )
+        logs = log_shares(np.abs(values) * shares[rows], factors.pseudo_count)
+        squares = np.zeros((3, len(shares)), dtype=np.float32)
+        for power in range(3):
+            squares[power] = np.bincount(rows, values**2 * logs**power, len(shares))
+        return squares
 
-    def _sum_classes(self, is_fitted: Mask) -> tuple[Floats, float]:
-        """Return the sums of all values in the fitted documents of each class, and in all fitted
-        documents.
-        """
-        data = self._data
-        sums = np.where(is_fitted, self._row_sums, 0)
-        if data.sets is None:
-            own = np.bincount(data.classes[is_fitted], sums[is_fitted], data.n_classes).astype(
-                np.float64
-            )
-            return own, float(own.sum())
-        return np.array([sums[members].sum() for members in data.members]), float(sums.sum())
+    def _single_factors(
+        self, signs: Array, magnitudes: Floats, offset: float, factors: Ratios
+    ) -> Floats:
+        factors_of = signs * log_shares(magnitudes, factors.pseudo_count) + offset
+        return np.asarray(factors_of**2)
 
 
 # The log-count ratios of NB-SVM already tell rare and frequent features apart. In short texts,
@@ -227,8 +180,7 @@ class NbSvm(OneVsRest):
 # on titles of 20 Newsgroups, both by character n-grams.
 NBSVM = LinearModel(
     problem=NbSvm,
-    is_blocked=True,
-    has_sets=True,
+    is_one_vs_rest=True,
     options=("C", "loss"),
     searched=(
         ("words", "log-tfidf", 1.0),

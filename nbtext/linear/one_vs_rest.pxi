@@ -6,6 +6,10 @@
 # multiplied by r_j. The loss is max(0, 1 - m)^2 (squared hinge) or log(1 + e^-m) (logistic). Document i has the dual
 # variable C_i * dual_i >= 0, and w_j = s_j sum_i C_i dual_i y_i x_ij.
 #
+# The solver visits the documents of a block in random order and maximizes the dual objective over one document's dual
+# variable at a time. Every visit also gives the document's part of the duality gap. No part is negative, so their sum bounds
+# the distance from the optimum: it decides when to stop.
+#
 # The weight and the scale of a feature are neighbors in memory, as 32-bit numbers, so that the weights of most corpora
 # fit into the cache. Sums over a document are of 64 bits. The weights collect the rounding errors of many small steps;
 # they are therefore computed again from the dual variables before the duality gap is measured.
@@ -17,8 +21,12 @@
 # A feature of one document only adds a constant to that document's own margin for each unit of its dual variable. The
 # sum of these constants is the document's `diagonal`; such a feature needs no entry in the matrix, and no weight.
 #
+# A class has its weights in memory all the time; the documents and their state come and go with the blocks. Blocks are
+# random samples, so that more than one pass over a block at a time gains little.
+#
 # Hsieh, Chang, Lin, Keerthi, Sundararajan, A Dual Coordinate Descent Method for Large-scale Linear SVM, 2008;
-# Yu, Huang, Lin, Dual Coordinate Descent Methods for Logistic Regression and Maximum Entropy Models, 2011
+# Yu, Huang, Lin, Dual Coordinate Descent Methods for Logistic Regression and Maximum Entropy Models, 2011;
+# Yu, Hsieh, Chang, Lin, Large Linear Classification When Data Cannot Fit In Memory, 2010, algorithm 1.
 
 cdef enum:
     NEWTON_STEPS = 60  # for one dual variable; bisection alone would have converged by then
@@ -42,30 +50,33 @@ cdef struct Feature:
     float weight  # w
     float scale  # s
 
-cdef struct Row:
+cdef packed struct Row:  # the state of a document in the problem of a class; `ROW` in data.py is its type in NumPy
+    float dual
     float square  # sum_j x_ij^2 s_j, below 0 until it is needed
-    int16_t due  # pass in which the row is visited next
+    int32_t due  # pass in which the row is visited next
     int16_t wait  # passes in which it was skipped last
+    int8_t sign  # y
+    int8_t is_far  # whether its margin was beyond FAR_MARGIN: then it rarely gets a dual variable when others are left out
 
 cdef struct BinaryProblem:
     const int64_t* indptr
     const int32_t* features
     const float* values
-    const double* strengths  # (n_rows,), y C; 0 for a row that is not fitted
-    const float* diagonal  # (n_rows,)
+    const double* shares  # (n_rows,), of a row in the loss; 0 for a row that is not fitted
+    const float* squares  # (n_powers, n_rows), from which the diagonal is computed
     Feature* weights  # (n_features,)
-    double* dual  # (n_rows,)
     Row* rows  # (n_rows,)
-    int32_t* order  # (n_order,), the rows that are fitted
-    int32_t* visited  # (n_order,), those of the current pass
-    float* margins  # (n_rows,), m at the start and at the end
+    int32_t* order  # (n_order,), the rows to visit
     int64_t n_rows
     int64_t n_features
     int64_t n_order
-    int64_t n_fitted  # rows that are fitted; more than `n_order` if these are of one block only
+    int64_t n_fitted  # rows of all blocks that are fitted
+    double C
+    double offset  # of the log-count ratios
     double gap  # sum of the rows' parts of the duality gap
     double objective  # the dual one
     double negligible  # a row whose part of the gap is at most this is skipped
+    bint has_ratios
     bint is_logistic
     uint64_t state  # of the random number generator
 
@@ -106,6 +117,15 @@ cdef inline double score(const BinaryProblem* p, int64_t row) noexcept nogil:
     return (first + second) + (third + fourth)
 
 
+cdef inline double diagonal(const BinaryProblem* p, int64_t row) noexcept nogil:
+    """The sum of x_j^2 s_j over the features of one document; `Ratios` in nbsvm.py explains the squares."""
+    cdef double both
+    if not p.has_ratios:
+        return p.squares[row]
+    both = p.squares[2 * p.n_rows + row] + 2 * p.offset * p.rows[row].sign * p.squares[p.n_rows + row]
+    return max(both + p.offset * p.offset * p.squares[row], 0.0)
+
+
 cdef inline float square(const BinaryProblem* p, int64_t row) noexcept nogil:
     """sum_j x_j^2 s_j"""
     cdef int64_t entry = p.indptr[row], end = p.indptr[row + 1]
@@ -116,11 +136,11 @@ cdef inline float square(const BinaryProblem* p, int64_t row) noexcept nogil:
         entry += 2
     if entry < end:
         first += p.values[entry] * p.values[entry] * p.weights[p.features[entry]].scale
-    return <float> (first + second + p.diagonal[row])
+    return <float> (first + second + diagonal(p, row))
 
 
 cdef inline void update(const BinaryProblem* p, int64_t row, double step) noexcept nogil:
-    """Update w after y times C times a row's dual variable changed by `step`."""
+    """Update w after y times the share times C times a row's dual variable changed by `step`."""
     cdef int64_t entry
     cdef Feature* feature
     cdef float size = <float> step
@@ -202,151 +222,74 @@ cdef inline double maximize_dual(double dual, double margin, double curvature, b
     return sigmoid(odds)
 
 
-cdef inline void set_weights(BinaryProblem* p) noexcept nogil:
-    """Compute w from the dual variables."""
-    cdef int64_t feature
-    for feature in range(p.n_features):
-        p.weights[feature].weight = 0
-    add_weights(p)
-
-
-cdef inline void add_weights(BinaryProblem* p) noexcept nogil:
-    """Add what the dual variables contribute to w."""
-    cdef int64_t place, row
-    for place in range(p.n_order):
-        row = p.order[place]
-        if p.dual[row] != 0:
-            update(p, row, p.strengths[row] * p.dual[row])
+cdef inline double strength(const BinaryProblem* p, int64_t row) noexcept nogil:
+    return p.C * p.shares[row]
 
 
 cdef inline double margin_of(const BinaryProblem* p, int64_t row) noexcept nogil:
     """y x.w, with the features of this row only"""
-    cdef double strength = p.strengths[row]
-    return (score(p, row) if strength > 0 else -score(p, row)) + fabs(strength) * p.dual[row] * p.diagonal[row]
+    return p.rows[row].sign * score(p, row) + strength(p, row) * p.rows[row].dual * diagonal(p, row)
 
 
-cdef inline void set_objective(BinaryProblem* p) noexcept nogil:
-    """Compute the dual objective from the dual variables and w."""
-    p.objective = 0
-    add_dual_losses(p)
-    subtract_squares(p)
-
-
-cdef inline void add_dual_losses(BinaryProblem* p) noexcept nogil:
-    """Add what the rows contribute to the dual objective."""
-    cdef int64_t place, row
-    cdef double dual, C
-    for place in range(p.n_order):
-        row = p.order[place]
-        dual, C = p.dual[row], fabs(p.strengths[row])
-        p.objective += C * (dual_loss(dual, p.is_logistic) - C * dual * dual * p.diagonal[row] / 2)
-
-
-cdef inline void subtract_squares(BinaryProblem* p) noexcept nogil:
-    """Subtract the regularization from the dual objective."""
-    cdef int64_t feature
-    cdef const Feature* own
-    for feature in range(p.n_features):
-        own = &p.weights[feature]
-        if own.weight != 0:
-            p.objective -= <double> own.weight * own.weight / own.scale / 2
+cdef inline void add_row(BinaryProblem* p, int64_t row) noexcept nogil:
+    """Add what a row contributes to w, and to the dual objective without the regularization."""
+    cdef double C = strength(p, row), dual = p.rows[row].dual
+    if C != 0:
+        p.objective += C * (dual_loss(dual, p.is_logistic) - C * dual * dual * diagonal(p, row) / 2)
+        if dual != 0:
+            update(p, row, p.rows[row].sign * C * dual)
 
 
 cdef inline void visit(BinaryProblem* p, int64_t number, int32_t n_iter) noexcept nogil:
     """Optimize the dual variable of a row, or decide in how many passes to skip it."""
-    cdef double margin = margin_of(p, number), old = p.dual[number], strength = p.strengths[number], C = fabs(strength)
-    cdef double part = C * gap_part(old, margin, p.is_logistic), curvature, new
     cdef Row* row = &p.rows[number]
+    cdef double margin = margin_of(p, number), C = strength(p, number), curvature
+    cdef double part = C * gap_part(row.dual, margin, p.is_logistic)
+    cdef float old = row.dual
     p.gap += part
+    row.is_far = margin > FAR_MARGIN
     if part <= p.negligible:
         row.wait = <int16_t> min(max(<int32_t> MIN_WAIT, 4 * row.wait), <int32_t> MAX_WAIT)
-        row.due = <int16_t> (n_iter + 1 + row.wait)
+        row.due = n_iter + 1 + row.wait
         return
     row.wait = 0
     if row.square < 0:
         row.square = square(p, number)
     curvature = C * row.square
-    new = maximize_dual(old, margin, curvature, p.is_logistic)
-    if new != old:
-        p.objective += C * dual_gain(old, new, margin, curvature, p.is_logistic)
-        p.dual[number] = new
-        update(p, number, strength * (new - old))
+    row.dual = <float> maximize_dual(old, margin, curvature, p.is_logistic)
+    if row.dual != old:
+        p.objective += C * dual_gain(old, row.dual, margin, curvature, p.is_logistic)
+        update(p, number, row.sign * C * (<double> row.dual - old))
 
 
 cdef inline void set_negligible(BinaryProblem* p, double tolerance) noexcept nogil:
-    p.negligible = max(0.0, NEGLIGIBLE * tolerance * p.objective / p.n_fitted)
+    p.negligible = max(0.0, NEGLIGIBLE * tolerance * p.objective / max(<int64_t> 1, p.n_fitted))
 
 
-cdef inline void make_pass(BinaryProblem* p, double tolerance, int32_t n_iter) noexcept nogil:
+cdef inline void make_pass(BinaryProblem* p, int32_t n_iter) noexcept nogil:
     """Visit the rows that are due, in random order."""
-    cdef int64_t place, n_visited = 0
-    p.gap = 0
-    set_negligible(p, tolerance)
+    cdef int64_t place, row
+    p.n_order = 0
+    for row in range(p.n_rows):
+        if p.rows[row].due <= n_iter and p.shares[row] != 0:
+            p.order[p.n_order] = <int32_t> row
+            p.n_order += 1
     shuffle(p.order, p.n_order, &p.state)
     for place in range(p.n_order):
-        if p.rows[p.order[place]].due <= n_iter:
-            p.visited[n_visited] = p.order[place]
-            n_visited += 1
-    for place in range(n_visited):
-        if place + ROWS_AHEAD < n_visited:
-            prefetch_row(p, p.visited[place + ROWS_AHEAD])
-        visit(p, p.visited[place], n_iter)
-
-
-cdef inline void measure_gap(BinaryProblem* p) noexcept nogil:
-    """Measure the duality gap, the dual objective and the margins of all rows at weights that are computed again.
-
-    Rows whose part of the gap is not negligible are due in the next pass.
-    """
-    set_weights(p)
-    set_objective(p)
-    p.gap = 0
-    add_gaps(p)
+        if place + ROWS_AHEAD < p.n_order:
+            prefetch_row(p, p.order[place + ROWS_AHEAD])
+        visit(p, p.order[place], n_iter)
 
 
 cdef inline void add_gaps(BinaryProblem* p) noexcept nogil:
-    """Add the parts of all rows to the duality gap, and set their margins."""
+    """Add the parts of all rows to the duality gap. Those whose part is not negligible are due in the next pass."""
     cdef int64_t row
     cdef double margin, part
     for row in range(p.n_rows):
-        if p.strengths[row] != 0:
+        if p.shares[row] != 0:
             margin = margin_of(p, row)
-            part = fabs(p.strengths[row]) * gap_part(p.dual[row], margin, p.is_logistic)
+            part = strength(p, row) * gap_part(p.rows[row].dual, margin, p.is_logistic)
             p.gap += part
-            p.margins[row] = <float> margin
+            p.rows[row].is_far = margin > FAR_MARGIN
             if part > p.negligible:
                 p.rows[row].due = 0
-
-
-cdef inline bint is_within(const BinaryProblem* p, double tolerance) noexcept nogil:
-    """Whether the relative duality gap is within the tolerance, or the numbers are too large to continue."""
-    return p.gap <= tolerance * p.objective or not isfinite(p.objective)
-
-
-cdef inline void start(BinaryProblem* p) noexcept nogil:
-    """Set w, and when each row is due first: late where the start is far beyond the margin."""
-    cdef int64_t place, row
-    for place in range(p.n_order):
-        row = p.order[place]
-        p.rows[row].square, p.rows[row].wait, p.rows[row].due = -1, 0, 0
-        if p.dual[row] == 0 and p.margins[row] > FAR_MARGIN:
-            p.rows[row].due = MAX_WAIT
-    set_weights(p)
-    set_objective(p)
-
-
-cdef inline bint make_passes(BinaryProblem* p, double tolerance, int* n_iter, int last, bint is_rough) noexcept nogil:
-    """Make passes up to the last one, or until the relative duality gap is within the tolerance; returns whether it is.
-
-    `is_rough` trusts the gap that a pass finds, which is that of each row when it was visited last.
-    """
-    while n_iter[0] < last:
-        n_iter[0] += 1
-        make_pass(p, tolerance, n_iter[0])
-        if is_within(p, tolerance):
-            if is_rough:
-                return True
-            measure_gap(p)
-            if is_within(p, tolerance):
-                return True
-    return False

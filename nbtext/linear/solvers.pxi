@@ -1,11 +1,5 @@
-# Dual coordinate descent for linear models, compiled: each class against the rest. `one_vs_rest.py` calls it.
-#
-# The solver visits the documents in random order and maximizes the dual objective over one document's dual variable at a
-# time. Every visit also gives the document's part of the duality gap. No part is negative, so their sum bounds the distance
-# from the optimum: it decides when to stop. `one_vs_rest.pxi` holds the passes.
-
-PASSES = 4  # after which signals are handled
-MAX_PASSES = 2**15 - 1 - 2 * MAX_WAIT
+# Dual coordinate descent for linear models, compiled: each class against the rest. `one_vs_rest.py` calls it, and
+# `one_vs_rest.pxi` holds the passes.
 
 
 cdef class CheckedMatrix:
@@ -45,55 +39,132 @@ def add_by_fold(CheckedMatrix matrix, factors, folds, sums):
                 totals[row_folds[row], matrix.features[entry]] += row_factors[row] * fabs(matrix.values[entry])
 
 
-def fit_binary(
-    CheckedMatrix matrix, strengths, scales, diagonal, dual, margins, scores, *,
-    is_logistic, tolerance, max_iter, seed, is_rough=False
-):
-    """Fit a class against the rest; `_kernel.pyi` has the documentation."""
-    cdef const float[::1] feature_scales = scales, row_diagonal = diagonal
-    cdef const double[::1] row_strengths = strengths
-    cdef double[::1] row_dual = dual, row_scores = scores
-    cdef float[::1] row_margins = margins
-    cdef int64_t n_rows = len(matrix), n_features = matrix.n_features, row, feature
-    if not len(strengths) == len(diagonal) == len(dual) == len(margins) == n_rows or len(scores) not in (0, n_rows):
-        raise ValueError("there must be one element for each row")
-    if len(scales) != n_features:
-        raise ValueError("there must be a scale for each feature")
-    if max_iter > MAX_PASSES:
-        raise ValueError("more passes than a row can count")
-    order = np.flatnonzero(strengths).astype(np.int32)
-    if len(order) == 0:
-        return 0.0, 0, np.zeros(n_features, np.float32)
-    weights, rows = np.empty((max(1, n_features), 2), np.float32), np.empty((n_rows, 2), np.int32)
-    visited = np.empty_like(order)
-    cdef float[:, ::1] weight_view = weights
-    cdef int32_t[:, ::1] row_view = rows
-    cdef int32_t[::1] order_view = order, visited_view = visited
-    cdef BinaryProblem p
-    cdef double wanted = tolerance
-    cdef int most = max_iter, n_iter = 0, step = PASSES
-    cdef bint rough = is_rough, is_done = False
-    p.indptr, p.strengths, p.diagonal = &matrix.indptr[0], &row_strengths[0], &row_diagonal[0]
-    p.features = &matrix.features[0] if matrix.features.shape[0] else NULL
-    p.values = &matrix.values[0] if matrix.values.shape[0] else NULL
-    p.weights, p.rows = <Feature*> &weight_view[0, 0], <Row*> &row_view[0, 0]
-    p.dual, p.margins, p.order, p.visited = &row_dual[0], &row_margins[0], &order_view[0], &visited_view[0]
-    p.n_rows, p.n_features, p.n_order, p.n_fitted = n_rows, n_features, len(order), len(order)
-    p.is_logistic, p.state, p.gap, p.negligible = is_logistic, seed, 0, 0
-    with nogil:
-        for feature in range(n_features):
-            p.weights[feature].scale = feature_scales[feature]
-        start(&p)
-    while n_iter < most and not is_done:
+@cython.final
+cdef class FittedDocuments:
+    """The documents of a block in the problems of one fold; `_kernel.pyi` has the documentation."""
+
+    cdef readonly CheckedMatrix matrix
+    cdef const double[::1] shares
+    cdef const float[:, ::1] squares
+
+    def __init__(self, CheckedMatrix matrix, shares, squares):
+        self.matrix, self.shares, self.squares = matrix, shares, squares
+        if not len(shares) == self.squares.shape[1] == len(matrix) or len(squares) not in (1, 3):
+            raise ValueError("there must be a share, and one or three sums of squares for each row")
+
+
+@cython.final
+cdef class ClassFit:
+    """The solver of a class against the rest; `_kernel.pyi` has the documentation."""
+
+    cdef float[:, ::1] features  # weight and scale of each
+    cdef readonly double gap, objective
+    cdef double offset
+    cdef int64_t n_fitted
+    cdef bint is_logistic
+
+    def __init__(self, features, *, offset, n_fitted, is_logistic):
+        self.features, self.offset, self.n_fitted, self.is_logistic = features, offset, n_fitted, is_logistic
+        if self.features.shape[1] != 2:
+            raise ValueError("each feature has a weight and a scale")
+
+    cdef int set_matrix(self, BinaryProblem* p, CheckedMatrix matrix) except -1:
+        if matrix.n_features != self.features.shape[0]:
+            raise ValueError("there must be a weight for each feature")
+        p.indptr, p.n_rows, p.n_features = &matrix.indptr[0], len(matrix), matrix.n_features
+        p.features = &matrix.features[0] if matrix.features.shape[0] else NULL
+        p.values = &matrix.values[0] if matrix.values.shape[0] else NULL
+        p.weights = <Feature*> &self.features[0, 0] if matrix.n_features else NULL
+        return 0
+
+    cdef int set_problem(self, BinaryProblem* p, FittedDocuments documents, Row[::1] rows, double C) except -1:
+        """Point to the arrays of a block, which are checked."""
+        self.set_matrix(p, documents.matrix)
+        if rows.shape[0] != p.n_rows:
+            raise ValueError("there must be a state for each row")
+        if p.n_rows:
+            p.shares, p.squares, p.rows = &documents.shares[0], &documents.squares[0, 0], &rows[0]
+        p.has_ratios, p.offset, p.C = documents.squares.shape[0] > 1, self.offset, C
+        p.is_logistic, p.n_fitted, p.objective, p.gap = self.is_logistic, self.n_fitted, self.objective, self.gap
+        return 0
+
+    def sum_diagonals(self, FittedDocuments documents, rows):
+        """Return the sum of the diagonals of all rows; `_kernel.pyi` has the documentation."""
+        cdef BinaryProblem p
+        cdef double total = 0
+        cdef int64_t row
+        self.set_problem(&p, documents, rows, 1)
+        for row in range(p.n_rows):
+            total += diagonal(&p, row)
+        return total
+
+    def begin(self, *, is_adding):
+        """Begin to visit all blocks; all weights are 0 before they are added up."""
+        self.gap = 0
+        if is_adding:
+            self.objective = 0
+            np.asarray(self.features)[:, 0] = 0
+
+    def add(self, FittedDocuments documents, rows, *, C):
+        """Add what the dual variables of a block contribute to the weights and to the dual objective."""
+        cdef BinaryProblem p
+        cdef int64_t row
+        self.set_problem(&p, documents, rows, C)
         with nogil:
-            is_done = make_passes(&p, wanted, &n_iter, min(most, n_iter + step), rough)
-        PyErr_CheckSignals()
-    with nogil:
-        if not is_done and not rough:
-            measure_gap(&p)
-        for row in range(row_scores.shape[0]):
-            if row_strengths[row] == 0:
-                row_scores[row] = score(&p, row)
-    relative = p.gap / p.objective if p.objective > 0 else INFINITY if p.gap else 0.0  # the dual objective is at most the optimum
-    is_finite = isfinite(p.gap) and isfinite(p.objective)
-    return relative if is_finite else NAN, n_iter, weights[:n_features, 0].copy()
+            for row in range(p.n_rows):
+                add_row(&p, row)
+        self.objective = p.objective
+
+    def end(self):
+        """End to add: subtract the regularization from the dual objective."""
+        cdef int64_t feature
+        cdef double total = 0, weight
+        with nogil:
+            for feature in range(self.features.shape[0]):
+                weight = self.features[feature, 0]
+                if weight != 0:
+                    total += weight * weight / self.features[feature, 1]
+        self.objective -= total / 2
+
+    def visit(self, FittedDocuments documents, Row[::1] rows, *, C, tolerance, n_iter, seed):
+        """Make a pass over a block; its part of the gap is added to `gap`."""
+        cdef BinaryProblem p
+        cdef double wanted = tolerance
+        cdef int32_t number = n_iter
+        cdef int64_t row
+        cdef int32_t[::1] order = np.empty(len(rows) + 1, dtype=np.int32)
+        self.set_problem(&p, documents, rows, C)
+        p.order, p.state = &order[0], seed
+        with nogil:
+            if number == 1:  # of these scales
+                for row in range(p.n_rows):
+                    rows[row].square, rows[row].wait = -1, 0
+                    rows[row].due = MAX_WAIT if rows[row].dual == 0 and rows[row].is_far else 0
+            set_negligible(&p, wanted)
+            make_pass(&p, number)
+        self.gap, self.objective = p.gap, p.objective
+
+    def measure(self, FittedDocuments documents, rows, *, C, tolerance):
+        """Add a block's part of the gap at the present weights to `gap`; rows with more than a negligible part are due."""
+        cdef BinaryProblem p
+        cdef double wanted = tolerance
+        self.set_problem(&p, documents, rows, C)
+        with nogil:
+            set_negligible(&p, wanted)
+            add_gaps(&p)
+        self.gap = p.gap
+
+    def scores(self, CheckedMatrix matrix, rows):
+        """Return x.w of some rows of a block; `_kernel.pyi` has the documentation."""
+        cdef BinaryProblem p
+        cdef const int64_t[::1] chosen = rows
+        cdef int64_t place
+        self.set_matrix(&p, matrix)
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(matrix):
+            raise ValueError("the rows are not rows of the CSR matrix")
+        found = np.zeros(len(rows))
+        cdef double[::1] to = found
+        with nogil:
+            for place in range(to.shape[0]):
+                to[place] = score(&p, chosen[place])
+        return found

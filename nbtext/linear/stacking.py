@@ -30,9 +30,16 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
-from nbtext.linear.data import LinearModel, SolverSettings, TrainingData, make_rough, sum_columns
+from nbtext.linear.data import (
+    LabelWeights,
+    LinearModel,
+    SolverSettings,
+    TrainingData,
+    make_rough,
+    sum_columns,
+)
 from nbtext.linear.nbsvm import NbSvm
-from nbtext.linear.one_vs_rest import LabelWeights, OneVsRest, compile_weights
+from nbtext.linear.one_vs_rest import OneVsRest, compile_weights
 from nbtext.parallel import return_memory
 
 # inverse document frequencies

@@ -180,7 +180,7 @@ def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int
 
 def can_be_blocked(model_settings: ModelSettings) -> bool:
     """Return whether the model can be fitted to documents in blocks, of which one is in memory."""
-    is_known = model_settings.is_linear and LINEAR_MODELS[model_settings.model].is_blocked
+    is_known = model_settings.is_linear and LINEAR_MODELS[model_settings.model].is_one_vs_rest
     return HAS_KERNEL and is_known
 
 

@@ -21,7 +21,7 @@ from nbtext.features import stored_documents
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import ArrayFile, MappedArrays, Spill
 from nbtext.kernel import HAS_KERNEL
-from nbtext.linear import blocks
+from nbtext.linear import blocks, one_vs_rest
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.training import train_on_source
 
@@ -150,9 +150,9 @@ def test_few_visits(
     source = corpus(tmp_path / "documents.txt")
     visits = []
     n_blocks = blocks.MIN_BLOCKS
-    visit = blocks.BlockedOneVsRest._visit
+    visit = one_vs_rest.OneVsRest._visit
     monkeypatch.setattr(
-        blocks.BlockedOneVsRest, "_visit", lambda *each: (visits.append(0), visit(*each))
+        one_vs_rest.OneVsRest, "_visit", lambda *each: (visits.append(0), visit(*each))
     )
     blocked()
     monkeypatch.setattr(blocks, "MIN_BLOCKS", n_blocks)
@@ -191,7 +191,7 @@ def test_the_same_numbers_for_any_threads_and_order(
         (sources[1], 2, 1 << 28),
         (sources[0], 2, 1),
     ):
-        monkeypatch.setattr(blocks, "MAX_WEIGHT_BYTES", most)
+        monkeypatch.setattr(one_vs_rest, "MAX_WEIGHT_BYTES", most)
         other = train(source, jobs=jobs, model=model)
         for name in ("bias", "indptr", "classes", "deltas"):
             assert (
@@ -297,8 +297,8 @@ def test_too_little_space(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
         match=r"need about 0\.0 GB, and 0\.0 GB are free; free some space, or set TMPDIR",
     ):
         spill.add(documents)
-    # 14 bytes for an entry, 30 for a document of one problem, of a hundredth of the source
-    assert said == [((6 * 14 + 2 * 30) * 100, str(folder))]
+    # 14 bytes for an entry, 40 for a document of one problem, of a hundredth of the source
+    assert said == [((6 * 14 + 2 * 40) * 100, str(folder))]
 
 
 def test_a_full_disk(folder: Path) -> None:

@@ -6,7 +6,7 @@ import signal
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from made_rows import (
 from nbtext.errors import ModelError, NbtextWarning
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear import one_vs_rest
-from nbtext.linear.data import SolverSettings, TrainingData
+from nbtext.linear.data import ROW, SolverSettings, TrainingData
 from nbtext.linear.nbsvm import log_count_ratios
 
 needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
@@ -121,36 +121,60 @@ def test_softmax_regression_reaches_the_objective_of_newtons_method(
     assert own <= softmax_objective(matrix, data.classes, w, b, C=C) * (1 + 1e-4)
 
 
-def problem(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
-    """Arguments of `fit_binary`: the first class against the rest, over features with scale 1."""
+class Solved(NamedTuple):
+    """The weights, and the duality gap relative to the dual objective."""
+
+    weights: Floats
+    gap: float
+    kernel: Any
+
+
+def checked(matrix: Any) -> Any:
+    """A dense matrix as the solver takes it."""
     from nbtext._kernel import CheckedMatrix
 
-    data = training_data(matrix, classes)
-    n_documents = len(data)
-    return {
-        "matrix": CheckedMatrix(
-            data.indptr, data.indices, data.values.astype(np.float32), data.n_features
-        ),
-        "strengths": np.where(data.classes == 0, 5.0, -5.0),
-        "scales": np.ones(data.n_features, np.float32),
-        "diagonal": np.zeros(n_documents, np.float32),
-        "dual": np.zeros(n_documents),
-        "margins": np.zeros(n_documents, np.float32),
-        "scores": np.zeros(0),
-        "is_logistic": False,
-        "tolerance": 1e-9,
-        "max_iter": 1000,
-        "seed": 1,
-        **changed,
-    }
+    data = training_data(matrix, np.zeros(len(matrix)))
+    return CheckedMatrix(data.indptr, data.indices, data.values.astype(np.float32), data.n_features)
 
 
-def solve(arguments: dict[str, Any]) -> tuple[Floats, float]:
-    """The weights and the relative duality gap of the solution."""
-    from nbtext._kernel import fit_binary
+def solve(
+    matrix: Any,
+    classes: Any,
+    *,
+    diagonal: Any = 0.0,
+    shares: Any = 1.0,
+    is_far: bool = False,
+    is_logistic: bool = False,
+    max_iter: int = 1000,
+) -> Solved:
+    """The first class against the rest, over features with scale 1, with C = 5, to 1e-9."""
+    from nbtext._kernel import ClassFit, FittedDocuments
 
-    gap, _, weights = fit_binary(**arguments)
-    return weights, gap
+    n_rows, n_features = matrix.shape
+    squares = np.zeros((1, n_rows), np.float32) + np.float32(diagonal)
+    documents = FittedDocuments(checked(matrix), np.zeros(n_rows) + shares, squares)
+    features = np.tile(np.array([0, 1], np.float32), (n_features, 1))
+    kernel = ClassFit(features, offset=0.0, n_fitted=n_rows, is_logistic=is_logistic)
+    rows = np.zeros(n_rows, dtype=ROW)
+    rows["sign"] = np.where(np.asarray(classes) == 0, 1, -1)
+    rows["dual"] = 1e-8 * is_logistic
+    rows["is_far"] = is_far
+
+    def add() -> None:
+        kernel.begin(is_adding=True)
+        kernel.add(documents, rows, C=5.0)
+        kernel.end()
+
+    add()
+    for n_iter in range(1, max_iter + 1):
+        kernel.begin(is_adding=False)
+        kernel.visit(documents, rows, C=5.0, tolerance=1e-9, n_iter=n_iter, seed=n_iter)
+        add()
+        kernel.begin(is_adding=False)
+        kernel.measure(documents, rows, C=5.0, tolerance=1e-9)
+        if kernel.gap <= 1e-9 * kernel.objective:
+            break
+    return Solved(features[:, 0].astype(np.float64), kernel.gap / kernel.objective, kernel)
 
 
 @needs_kernel
@@ -163,11 +187,9 @@ def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
     signs = np.where(classes == 0, 1.0, -1.0)
 
     def objective(max_iter: int) -> tuple[float, float]:
-        dual = np.full(30, 1e-8 * is_logistic)
-        weights, gap = solve(
-            problem(matrix, classes, is_logistic=is_logistic, max_iter=max_iter, dual=dual)
-        )
-        return binary_objective(matrix, signs, weights, C=5.0, is_logistic=is_logistic), gap
+        found = solve(matrix, classes, is_logistic=is_logistic, max_iter=max_iter)
+        reached = binary_objective(matrix, signs, found.weights, C=5.0, is_logistic=is_logistic)
+        return reached, found.gap
 
     minimum, _ = objective(5000)
     for max_iter in (1, 3, 10):
@@ -186,14 +208,9 @@ def test_features_of_one_document_need_no_weight(is_logistic: bool) -> None:
     shared = random.poisson(0.5, size=(30, 10)).astype(float)
     single = np.diag(random.uniform(0, 2, 30))
     classes = random.integers(0, 2, 30)
-    dual = np.full(30, 1e-8 * is_logistic)
-    squares = (single.sum(axis=0) ** 2).astype(np.float32)
-    whole, _ = solve(
-        problem(np.hstack((shared, single)), classes, is_logistic=is_logistic, dual=dual.copy())
-    )
-    part, _ = solve(
-        problem(shared, classes, is_logistic=is_logistic, diagonal=squares, dual=dual.copy())
-    )
+    squares = single.sum(axis=0) ** 2
+    whole = solve(np.hstack((shared, single)), classes, is_logistic=is_logistic).weights
+    part = solve(shared, classes, is_logistic=is_logistic, diagonal=squares).weights
     np.testing.assert_allclose(part, whole[:10], atol=1e-4)
 
 
@@ -205,32 +222,29 @@ def test_documents_that_are_skipped_are_measured() -> None:
     random = np.random.default_rng(3)
     matrix = random.poisson(0.5, size=(30, 10)).astype(float)
     classes = random.integers(0, 2, 30)
-    usual, _ = solve(problem(matrix, classes))
-    skipped, gap = solve(problem(matrix, classes, margins=np.full(30, np.inf, np.float32)))
-    assert gap <= 1e-9
-    np.testing.assert_allclose(skipped, usual, atol=1e-4)
+    usual = solve(matrix, classes)
+    skipped = solve(matrix, classes, is_far=True)
+    assert skipped.gap <= 1e-9
+    np.testing.assert_allclose(skipped.weights, usual.weights, atol=1e-4)
 
 
 @needs_kernel
 @LOSSES
-def test_strengths_are_weights_of_documents(is_logistic: bool) -> None:
-    """A document of twice the strength counts as two documents; one of strength 0 is not fitted,
-    but scored.
+def test_shares_are_weights_of_documents(is_logistic: bool) -> None:
+    """A document of twice the share counts as two documents; one of share 0 is not fitted, but
+    scored.
     """
     random = np.random.default_rng(3)
     matrix = random.poisson(0.5, size=(30, 10)).astype(float)
     classes = random.integers(0, 2, 30)
     counts = random.integers(0, 4, 30)
-    strengths = np.where(classes == 0, 5.0, -5.0) * counts
-    scores = np.zeros(30)
-    start = 1e-8 * is_logistic
-    options = {"is_logistic": is_logistic, "dual": np.full(30, start), "scores": scores}
-    weighted, _ = solve(problem(matrix, classes, strengths=strengths, **options))
+    weighted = solve(matrix, classes, shares=counts, is_logistic=is_logistic)
     rows = np.repeat(np.arange(30), counts)
-    own = {"strengths": np.where(classes[rows] == 0, 5.0, -5.0), "dual": np.full(len(rows), start)}
-    repeated, _ = solve(problem(matrix[rows], classes[rows], is_logistic=is_logistic, **own))
-    np.testing.assert_allclose(weighted, repeated, atol=1e-4)
-    np.testing.assert_allclose(scores, np.where(counts == 0, matrix @ weighted, 0), atol=1e-4)
+    repeated = solve(matrix[rows], classes[rows], is_logistic=is_logistic)
+    np.testing.assert_allclose(weighted.weights, repeated.weights, atol=1e-4)
+    left_out = np.flatnonzero(counts == 0)
+    scores = weighted.kernel.scores(checked(matrix), left_out)
+    np.testing.assert_allclose(scores, matrix[left_out] @ weighted.weights, atol=1e-4)
 
 
 def test_a_solver_that_stops_early_says_so(kind: str) -> None:
@@ -320,32 +334,11 @@ def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str
 
 
 @needs_kernel
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"strengths": np.ones(2)}, "one element for each row"),
-        ({"diagonal": np.zeros(2, np.float32)}, "one element for each row"),
-        ({"dual": np.zeros(0)}, "one element for each row"),
-        ({"margins": np.zeros(2, np.float32)}, "one element for each row"),
-        ({"scores": np.zeros(2)}, "one element for each row"),
-        ({"scales": np.ones(4, np.float32)}, "a scale for each feature"),
-    ],
-    ids=str,
-)
-def test_arrays_that_do_not_fit_a_problem_are_refused(change: dict[str, Any], says: str) -> None:
-    """They are a ValueError and no crash."""
-    from nbtext._kernel import fit_binary
-
-    with pytest.raises(ValueError, match=says):
-        fit_binary(**problem(np.ones((1, 5)), [0], **change))
-
-
-@needs_kernel
 def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     """They are a ValueError and no crash."""
     from nbtext import _kernel
 
-    matrix = problem(np.ones((1, 5)), [0])["matrix"]
+    matrix = checked(np.ones((1, 5)))
     one = np.ones(1)
     row = np.zeros(1, np.int32)
     sums = np.zeros((1, 5))
@@ -364,41 +357,31 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
 @needs_kernel
 def test_blocks_that_do_not_fit_are_refused() -> None:
     """They are a ValueError and no crash."""
-    from nbtext._kernel import BlockDocuments, BlockFit
+    from nbtext._kernel import ClassFit, FittedDocuments
 
-    def make_fit(*shape: int) -> BlockFit:
-        return BlockFit(
-            np.zeros(shape, np.float32), own_class=0, offset=0.0, n_rows=2, is_logistic=False
-        )
+    def make_fit(*shape: int) -> ClassFit:
+        return ClassFit(np.zeros(shape, np.float32), offset=0.0, n_fitted=2, is_logistic=False)
 
-    matrix = problem(np.ones((2, 5)), [0, 1])["matrix"]
+    matrix = checked(np.ones((2, 5)))
     with pytest.raises(ValueError, match="a weight and a scale"):
         make_fit(5, 3)
-    of_rows = (np.zeros(2, np.int32), np.ones(2), np.zeros((1, 2), np.float32))
-    documents = BlockDocuments(matrix, *of_rows)
-    duals = np.zeros(2, np.float32)
-    waits = np.zeros((2, 2), np.uint8)
-    for place in range(3):
-        arrays = [
-            each[..., :-1].copy() if number == place else each
-            for number, each in enumerate(of_rows)
-        ]
-        with pytest.raises(ValueError, match="for each row"):
-            BlockDocuments(matrix, *arrays)
-    with pytest.raises(ValueError, match="one or three sums of squares"):
-        BlockDocuments(matrix, *of_rows[:2], np.zeros((2, 2), np.float32))
-    for state in ((duals[:-1], waits), (duals, waits[:, :-1].copy()), (duals, waits[:-1])):
-        with pytest.raises(ValueError, match="one element for each row"):
-            make_fit(5, 2).add(documents, *state, C=1.0)
+    shares = np.ones(2)
+    squares = np.zeros((1, 2), np.float32)
+    for own, sums in (
+        (shares[:1], squares),
+        (shares, squares[:, :1].copy()),
+        (shares, np.zeros((2, 2), np.float32)),
+    ):
+        with pytest.raises(ValueError, match="one or three sums of squares for each row"):
+            FittedDocuments(matrix, own, sums)
+    documents = FittedDocuments(matrix, shares, squares)
+    rows = np.zeros(2, dtype=ROW)
+    with pytest.raises(ValueError, match="a state for each row"):
+        make_fit(5, 2).add(documents, rows[:1], C=1.0)
+    with pytest.raises(ValueError, match="mismatch"):
+        make_fit(5, 2).add(documents, np.zeros(2, np.float32), C=1.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a weight for each feature"):
-        make_fit(4, 2).add(documents, duals, waits, C=1.0)
-    for rows in ([2], [-1]):
+        make_fit(4, 2).add(documents, rows, C=1.0)
+    for chosen in ([2], [-1]):
         with pytest.raises(ValueError, match="not rows of the CSR matrix"):
-            make_fit(5, 2).scores(matrix, np.array(rows))
-
-
-@needs_kernel
-def test_more_passes_than_a_row_can_count_are_refused() -> None:
-    """The number of the next visit of a row has 16 bits."""
-    with pytest.raises(ValueError, match="more passes"):
-        solve(problem(np.ones((2, 5)), [0, 1], max_iter=2**15))
+            make_fit(5, 2).scores(matrix, np.array(chosen))
