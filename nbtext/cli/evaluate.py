@@ -19,7 +19,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import STANDARD_OUTPUT, check_output
 from nbtext.records import frozen
-from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
-    from nbtext.report.held_out import HeldOut
 
 # options without effect on the content of the page
 RUN_OPTIONS = (
@@ -97,7 +95,7 @@ class Evaluate:
     held_out: str | None = setting(
         None,
         "Write the predictions of cross-validation, too: id, label, probability, true label and fold of each "
-        "document that was held out. The suffix implies the format: .csv, .tsv, .jsonl, .json or .md.",
+        "document that was held out, as CSV.",
         file="output",
     )
     report: str | None = options.report()
@@ -163,7 +161,19 @@ def evaluate(given: Evaluate) -> None:
     running.check_report(given.report)
     decisions = given.decisions
     quiet = given.run.quiet
-    chosen, table, held_out = _check_outputs(given)
+    held_out = None
+    if given.held_out is None:
+        chosen = running.result_format(given.result)
+    else:
+        from nbtext.report.held_out import HeldOut
+
+        if given.held_out in STANDARD_OUTPUT:
+            what = "the result goes to standard output"
+            raise SettingsError(what, where="held_out", hint="name a file")
+        running.format_of(given.held_out, ("csv",))
+        check_output(given.held_out)
+        chosen = running.result_format(replace(given.result, spreadsheet_safe=False))
+        held_out = HeldOut(given.input.label_separator or ",")
     model, file = _load_subject(given)
     n_unknown = 0
     trained_on = model.fitted.input if model is not None else None
@@ -219,8 +229,9 @@ def evaluate(given: Evaluate) -> None:
             diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate
         )
         write_page(given.report, page)
-    if failure is None and held_out is not None:
-        running.write_result(held_out.result(), *table)
+    if failure is None and held_out is not None and given.held_out is not None:
+        table = replace(given.result, output=given.held_out)
+        running.write_result(held_out.result(), table, "csv")
     if failure is None or given.result.output in STANDARD_OUTPUT:
         running.write_result(result, given.result, chosen)
     else:
@@ -244,34 +255,6 @@ def evaluate(given: Evaluate) -> None:
         running.say(*name_unknown(true, known, is_model=model is not None), quiet=quiet)
     if failure is not None:
         raise failure
-
-
-def _check_outputs(
-    given: Evaluate,
-) -> tuple[str, tuple[options.ResultSettings, str], HeldOut | None]:
-    """Return the format of the result, the settings and the format of --held-out, and what collects
-    its rows.
-    """
-    if given.held_out is None:
-        return running.result_format(given.result), (given.result, ""), None
-    from nbtext.report.held_out import HeldOut
-
-    if given.held_out in STANDARD_OUTPUT:
-        raise SettingsError(
-            "the result goes to standard output", where="--held-out", hint="name a file"
-        )
-    table = replace(given.result, output=given.held_out, to=None)
-    own = running.format_of(given.held_out, OUTPUT_FORMATS) or "tsv"
-    chosen = running.result_format(
-        given.result if own != "csv" else replace(given.result, spreadsheet_safe=False)
-    )
-    check_output(given.held_out)
-    safe = replace(table, spreadsheet_safe=table.spreadsheet_safe and own == "csv")
-    return (
-        chosen,
-        (safe, own),
-        HeldOut(given.input.label_separator or ",", has_scores=own in ("json", "jsonl")),
-    )
 
 
 def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:

@@ -137,7 +137,8 @@ def result_file(settings: ResultSettings, output_format: str) -> Iterator[Writer
             if is_watched(settings.output) and output_format != "table"
             else file
         )
-        yield SpreadsheetSafe(shown) if settings.spreadsheet_safe else shown
+        is_safe = settings.spreadsheet_safe and output_format == "csv"
+        yield SpreadsheetSafe(shown) if is_safe else shown
 
 
 def write_result(result: Result[Any], settings: ResultSettings, output_format: str) -> None:

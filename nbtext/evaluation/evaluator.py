@@ -396,7 +396,6 @@ class MultilabelEvaluator(Evaluator):
         is_measured = n_measured > 0
         gaps = np.abs(correct - total).sum(axis=1)[is_measured] / n_measured[is_measured]
         totals = sum_outcomes(self.outcomes(), len(labels))._replace(
-            f1=f1,
             macro_f1=mean_f1(f1, n_predicted + support),
             calibration=float(gaps.mean()) if len(gaps) else None,
             sets=self._set_counts(),

@@ -152,10 +152,7 @@ class MultilabelTotals(NamedTuple):
     n_known      Number of documents whose true labels the model knows.
     example_f1   The sum of the F1 of documents; 1 without true and predicted labels.
     precision    Shape (3,): the sum over documents with a label of the precision at 1, 3 and 5.
-    ranking      The sum of the label-ranking average precisions of the documents whose true labels
-                 it knows.
     n_labels     Number of labels of the model and of the documents.
-    f1           Shape (n_labels,); None: it was not counted.
     macro_f1     The mean F1 of the labels that occur among the true or the predicted ones; None: it
                  was not counted.
     calibration  The classwise calibration error; None: it was not measured.
@@ -172,9 +169,7 @@ class MultilabelTotals(NamedTuple):
     n_known: int
     example_f1: float
     precision: Floats
-    ranking: float
     n_labels: int
-    f1: Floats | None = None
     macro_f1: float | None = None
     calibration: float | None = None
     sets: SetCounts | None = None
@@ -200,7 +195,6 @@ def sum_outcomes(
         int(is_known.sum()),
         float(f1.sum()),
         outcomes.hits[rows].sum(axis=0) / np.array(RANKS),
-        float(outcomes.ranking[rows][is_known].sum()),
         n_labels,
     )
 
@@ -366,11 +360,6 @@ MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
         note="mean F1 over the labels that occur",
     ),
     Metric(
-        "macro_f1_all",
-        "macro F1 of all labels",
-        lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None,
-    ),
-    Metric(
         "example_f1",
         "example F1",
         lambda totals: totals.example_f1 / totals.n_documents,
@@ -392,12 +381,6 @@ MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
             of_probability=True,
         )
         for place, k in enumerate(RANKS)
-    ),
-    Metric(
-        "label_ranking_average_precision",
-        "label-ranking average precision",
-        lambda totals: mean_of_known(totals.ranking, totals),
-        of_probability=True,
     ),
     Metric(
         "classwise_calibration_error",

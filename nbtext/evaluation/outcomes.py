@@ -16,7 +16,6 @@ from nbtext.records import frozen
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
 RANKS = (1, 3, 5)  # of precision at k
-MAX_CELLS = 1 << 22  # probabilities that are compared at once
 
 Columns = TypeVar("Columns", bound="Outcomes | MultilabelOutcomes")
 
@@ -78,7 +77,6 @@ class MultilabelOutcomes:
     is_known     Whether the model knows all true labels. Metrics of probabilities leave out the
                  other documents.
     hits         Shape (n_documents, 3): true labels among the 1, 3 and 5 most probable ones.
-    ranking      Label-ranking average precision; 1 without true labels.
     """
 
     n_true: Integers
@@ -86,7 +84,6 @@ class MultilabelOutcomes:
     n_correct: Integers
     is_known: Mask
     hits: Integers
-    ranking: Floats
 
     def __len__(self) -> int:
         return len(self.n_true)
@@ -181,68 +178,24 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
 
     A document that could not be read has the probability 0 for every label.
     """
-    true = true_sets(predictions)
+    true = list(map(set, true_sets(predictions)))
     numbers.add(chain(predictions.classes, chain.from_iterable(true)))
-    places = {label: place for place, label in enumerate(predictions.classes)}
-    n_true = np.array(list(map(len, true)), dtype=np.int64)
-    rows = np.repeat(np.arange(len(true)), n_true)
-    columns = np.array(
-        [places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64
-    )
-    n_unknown = np.bincount(rows[columns < 0], minlength=len(true))
-    is_known = n_unknown == 0
-    is_ranked = is_known[rows]
-    probabilities = np.nan_to_num(predictions.probabilities, nan=0.0)
-    own = list(map(set, true))
+    known = set(predictions.classes)
     hits = np.zeros((len(true), len(RANKS)), dtype=np.int64)
     for row, best in enumerate(predictions.most_probable(RANKS[-1])):
-        is_hit = [predictions.classes[k] in own[row] for k in best]
+        is_hit = [predictions.classes[k] in true[row] for k in best]
         hits[row] = [sum(is_hit[:k]) for k in RANKS]
     correct = [
         len(labels.intersection(found))
-        for labels, found in zip(own, predictions.labels, strict=True)
+        for labels, found in zip(true, predictions.labels, strict=True)
     ]
-    ranking = _ranking_precision(probabilities, rows[is_ranked], columns[is_ranked]) / np.maximum(
-        n_true, 1
-    )
     return MultilabelOutcomes(
-        n_true=n_true,
+        n_true=np.array(list(map(len, true)), dtype=np.int64),
         n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
         n_correct=np.array(correct, dtype=np.int64),
-        is_known=is_known,
+        is_known=np.array([labels <= known for labels in true], dtype=np.bool_),
         hits=hits,
-        ranking=np.where(n_true > 0, ranking, 1.0),
     )
-
-
-def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers) -> Floats:
-    """Return for each document the sum, over its labels, of the precision at the label's rank.
-
-    This is the share of true labels among the labels that are at least as probable.
-
-    Parameters
-    ----------
-    probabilities : array of float64
-        Shape (n_documents, n_classes).
-    rows, columns : arrays of int64
-        Shape (n_pairs,): the documents, ascending, and their labels.
-    """
-    n_documents, n_classes = probabilities.shape
-    own = probabilities[rows, columns]
-    ranks = np.zeros(len(rows), dtype=np.int64)
-    step = max(1, MAX_CELLS // max(1, n_classes))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        ranks[part] = (probabilities[rows[part]] >= own[part, None]).sum(axis=1)
-    order = np.lexsort((-own, rows))
-    starts = np.searchsorted(rows, np.arange(n_documents))
-    is_last = np.append((np.diff(own[order]) != 0) | (np.diff(rows[order]) != 0), True)[
-        : len(order)
-    ]
-    ends = np.flatnonzero(is_last)
-    last = ends[np.searchsorted(ends, np.arange(len(order)))]  # the last pair that is as probable
-    n_own = last + 1 - starts[rows[order]]
-    return np.asarray(np.bincount(rows[order], n_own / ranks[order], n_documents), dtype=np.float64)
 
 
 def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:

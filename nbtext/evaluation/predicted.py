@@ -114,12 +114,10 @@ class Record(NamedTuple):
 
     labels      The predicted labels.
     scores      The known probabilities, by label.
-    label_set   The prediction set; None: there is none.
     """
 
     labels: tuple[str, ...]
     scores: dict[str, float]
-    label_set: tuple[str, ...] | None
 
 
 class Row(NamedTuple):
@@ -157,10 +155,9 @@ class PredictionsFile:
     """Predictions in a file of any format that has columns or keys, compressed or not, by the ids
     of their documents.
 
-    JSON, Parquet and Arrow hold the probability of every label. Tables may hold only those of the
-    predicted labels and of `--top-k`: of one label, the rest is shared equally by the other labels;
-    of several, it is 0. Equal ids are matched in order, so a file with different predictions of
-    equal ids must have the order of the documents. Without ids, all predictions are matched in
+    JSON, Parquet and Arrow hold the probability of every label. Tables hold only those of the
+    predicted labels: of one label, the rest is shared equally by the other labels; of several, it
+    is 0. Equal ids are matched in order. Without ids, all predictions are matched in
     order.
 
     Parameters
@@ -196,10 +193,10 @@ class PredictionsFile:
             and isinstance(value, str)
         )
         self._separator = next((found[1] for found in joined if found), "")
-        self._records: dict[str, list[tuple[int, Record]]] = {}  # with their places in the file
+        self._records: dict[str, list[Record]] = {}
         self._classes: tuple[str, ...] = ()
         self._n_taken: Counter[str] = Counter()
-        self._n_documents = self._last_place = 0
+        self._n_documents = 0
         self._is_several = self._find_kind()
         if self._is_several is not None:
             self._parse()
@@ -237,11 +234,8 @@ class PredictionsFile:
             except InputError as error:
                 raise error.locate(row.place) from None
             key = str(number) if self._is_in_order else (row.id or "").strip()
-            self._records.setdefault(key, []).append((number, record))
+            self._records.setdefault(key, []).append(record)
         self._rows = []
-        self._is_ambiguous = any(
-            record != same[0][1] for same in self._records.values() for _, record in same
-        )
         self._classes = tuple(
             sorted({label for record in self._all() for label in (*record.labels, *record.scores)})
         )
@@ -276,13 +270,13 @@ class PredictionsFile:
         elif isinstance(shares, str):
             shares = _split(shares, self._separator) if self._separator else [shares]
         known = [float(share) for share in shares or () if share not in (None, "")]
-        scores = self._read_scores(find("scores"), row, prefix)
+        found = find("scores")
+        if isinstance(found, list):  # of objects
+            found = {each["label"]: each["probability"] for each in found}
+        scores = {str(label): _probability(share) for label, share in (found or {}).items()}
         if known and labels:
             scores |= dict(zip(labels, map(_probability, known), strict=True))
-        sets = find("label_set" if name.endswith("labels") else "labels")
-        if isinstance(sets, str):
-            sets = _split(sets, self._separator or ",")
-        return Record(labels, scores, None if sets is None else tuple(map(str, sets)))
+        return Record(labels, scores)
 
     def _read_labels(self, value: Any) -> tuple[str, ...]:
         """Return the labels of a value: as they are read from a source, or as `nbtext predict` has
@@ -299,23 +293,8 @@ class PredictionsFile:
         )
         return found if isinstance(found, tuple) else (found,) if found else ()
 
-    def _read_scores(self, value: Any, row: dict[str, Any], prefix: str | None) -> dict[str, float]:
-        """Return the probabilities of labels: an object, a list of objects, or columns such as
-        label_1, probability_1.
-        """
-        if isinstance(value, list):
-            value = {each["label"]: each["probability"] for each in value}
-        scores = {str(label): _probability(share) for label, share in (value or {}).items()}
-        for rank in range(1, len(row)):
-            label, share = (row.get(f"{prefix}{name}_{rank}") for name in ("label", "probability"))
-            if label in (None, "") or share in (None, ""):
-                break
-            name = _unescape(label) if self._is_tsv else str(label)
-            scores[name] = _probability(share)
-        return scores
-
     def _all(self) -> Iterator[Record]:
-        return (record for _, record in chain.from_iterable(self._records.values()))
+        return chain.from_iterable(self._records.values())
 
     def finish(self) -> None:
         """Raise InputError unless there were as many documents as predictions, if these have no
@@ -357,7 +336,6 @@ class PredictionsFile:
             )
         places = {label: place for place, label in enumerate(self._classes)}
         n = len(batch)
-        sets = [record.label_set for record in records if record.label_set is not None]
         best = [
             record.labels[0]
             if record.labels
@@ -377,7 +355,6 @@ class PredictionsFile:
             if is_several
             else np.array([places.get(label, 0) for label in best], dtype=np.int64),
             thresholds=np.full(len(self._classes), np.nan) if is_several else None,
-            label_sets=sets if len(sets) == n else None,
         )
 
     @property
@@ -408,14 +385,7 @@ class PredictionsFile:
                 where=self._path,
                 hint=hint,
             )
-        place, record = same[number]
-        # not a record that an earlier document has, too
-        if self._is_ambiguous and n_taken == number:
-            if place < self._last_place:
-                what = "documents have equal ids, and the predictions are in another order than the documents"
-                raise InputError(what, where=self._path, hint=hint)
-            self._last_place = place
-        return record
+        return same[number]
 
     def _row(self, record: Record) -> list[float]:
         known = [record.scores[label] for label in self._classes if label in record.scores]
@@ -469,18 +439,13 @@ def _list_rows(id_field: str, batches: Iterable[Batch]) -> Iterator[Row]:
 
 
 def _list_own_rows(batches: Iterable[Batch]) -> Iterator[Row]:
-    """Yield each line of TSV without a header: id, label, probability, a prediction set if there
-    is one, and pairs of the most probable labels.
+    """Yield each line of TSV without a header: id, label, probability, and cells that are not
+    read.
     """
     for batch in batches:
         for row, fields in enumerate(batch.fields or ()):
             cells = list(fields.values())
-            names = ["id", "label", "probability"]
-            if len(cells) % 2 == 0:
-                names.append("labels")
-            for rank in range(1, len(cells) // 2):
-                names += [f"label_{rank}", f"probability_{rank}"]
-            named = dict(zip(names, cells, strict=False))
+            named = dict(zip(("id", "label", "probability"), cells, strict=False))
             yield Row(batch.place(row), _unescape(cells[0]), named)
 
 

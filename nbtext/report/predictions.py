@@ -93,20 +93,20 @@ def predictions_result(
     texts: dict[str, Callable[[Predictions], str]] = {
         HEADER: format_headers,
         FASTTEXT: lambda batch: format_fasttext(batch, top_k),
-        "table": lambda batch: _table(batch, form, top_k),
+        "table": lambda batch: _table(batch, top_k),
     }
     if columns == SHORT_COLUMNS:
-        texts["tsv"] = lambda batch: _short_lines(batch, form)
+        texts["tsv"] = _short_lines
     return Result(
         predictions,
         columns,
-        lambda batch: _rows(batch, form, top_k),
+        lambda batch: prediction_rows(batch, top_k),
         records=lambda batch: prediction_records(batch, top_k),
         texts=texts,
     )
 
 
-def _short_lines(batch: Predictions, form: Form) -> str:
+def _short_lines(batch: Predictions) -> str:
     """Format the columns `SHORT_COLUMNS` as TSV, of many documents without an escape."""
     rows = zip(batch.ids, batch.labels, batch.best.tolist(), strict=True)
     text = "".join(
@@ -117,7 +117,7 @@ def _short_lines(batch: Predictions, form: Form) -> str:
     )
     if has_no_escapes(text, n_rows=len(batch), n_tabs=2 * len(batch)):
         return text
-    return format_rows(_rows(batch, form, None), "tsv")
+    return format_rows(prediction_rows(batch), "tsv")
 
 
 def top_columns(top_k: int | None) -> list[str]:
@@ -144,7 +144,7 @@ def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator
     )
     if top_k is None and len(batch.classes) > form.max_scored:
         top_k = FEW_SCORED
-    probabilities = _label_probabilities(batch, form, decimals)
+    probabilities = _label_probabilities(batch, decimals)
     known = batch.known.round(DIGITS).tolist()
     scores = _scores(batch, top_k, decimals)
     is_read = batch.is_read.tolist()
@@ -188,15 +188,14 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
             yield {batch.classes[k]: share for k, share in zip(classes, shares, strict=True)}
 
 
-def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[str, ...]]:
+def prediction_rows(batch: Predictions, top_k: int | None = None) -> Iterator[tuple[str, ...]]:
     """Yield id, labels and probabilities as text, empty without a label.
 
     The prediction set and the most probable labels follow if there are any.
     """
+    form = FORMS[batch.task]
     separator = batch.separator
-    shares = (
-        [f"{share:.{DIGITS}f}" for share in each] for each in _label_probabilities(batch, form)
-    )
+    shares = ([f"{share:.{DIGITS}f}" for share in each] for each in _label_probabilities(batch))
     labels = (form.text(each, separator) for each in batch.labels)
     columns: list[Iterable[str]] = [
         batch.ids,
@@ -233,7 +232,7 @@ def top_fields(
     return fields
 
 
-def _table(batch: Predictions, form: Form, top_k: int | None) -> str:
+def _table(batch: Predictions, top_k: int | None) -> str:
     """Format lines for a terminal: the labels of a document with their probabilities, and its id.
 
     A single label has a column of its own. The prediction set, the most probable labels, and the
@@ -241,10 +240,11 @@ def _table(batch: Predictions, form: Form, top_k: int | None) -> str:
     """
     from rich.cells import cell_len
 
+    form = FORMS[batch.task]
     lines = []
     width = max(map(cell_len, map(printable, batch.classes)), default=0)
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
-    shares = _label_probabilities(batch, form, DIGITS)
+    shares = _label_probabilities(batch, DIGITS)
     top_shares = _take(batch.probabilities, best, DIGITS)
     for row, labels in enumerate(batch.labels):
         identity = printable(batch.ids[row])
@@ -273,15 +273,13 @@ def _format_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
     )
 
 
-def _label_probabilities(
-    batch: Predictions, form: Form, decimals: int | None = None
-) -> list[list[float]]:
+def _label_probabilities(batch: Predictions, decimals: int | None = None) -> list[list[float]]:
     """Return the probabilities of the predicted labels of each document, rounded unless they are to
     be formatted.
 
     NumPy rounds 0.2001185 to 0.200118, although its binary value is above that decimal number.
     """
-    if form.is_list:
+    if FORMS[batch.task].is_list:
         return _take(batch.probabilities, batch.classes_of(batch.labels), decimals)
     best = batch.best if decimals is None else batch.best.round(decimals)
     return [

@@ -276,7 +276,6 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
         "precision_at_1",
         "precision_at_3",
         "precision_at_5",
-        "label_ranking_average_precision",
         "classwise_calibration_error",
     ):
         assert 0 <= found[name] <= 1

@@ -14,7 +14,7 @@ KNOWN = {
 }
 OTHERS = ["green frog", "frog and toad"]  # of the label that no model knows
 OF_PROBABILITIES = ("log_loss", "brier_score", "expected_calibration_error")
-OF_SEVERAL = ("label_ranking_average_precision", "classwise_calibration_error")
+OF_SEVERAL = ("classwise_calibration_error",)
 
 
 def write(path: str, rows: list[tuple[str, Any]]) -> str:

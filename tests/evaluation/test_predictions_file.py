@@ -1,6 +1,5 @@
 """Predictions are read back as they were written, and an invalid line is named."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.predicted import PredictionsFile
 from nbtext.model.predictions import Predictions
-from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import predictions_result
 from nbtext.report.records import write_text
 from nbtext.report.result import format_result
@@ -50,22 +48,6 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found.probabilities, expected)
 
 
-@pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
-def test_prediction_sets_come_back(form: str, tmp_path: Path) -> None:
-    """With commas, backslashes, tabs and line ends in labels; TSV escapes each once."""
-    labels = ("a,b", "back\\slash", "\\t as letters", "tab\tline\nreturn\r", "\\,", "plain")
-    path = tmp_path / f"predictions.{form}"
-    sets = [labels, labels[:1], labels[1:3], labels[3:5]]
-    found = predictions_result(
-        [replace(predicted(), label_sets=sets)], decisions=DecisionSettings(coverage=0.9)
-    )
-    with path.open("wb") as file:
-        write_text(format_result(found, form), file)
-    assert PredictionsFile(str(path)).of(BATCH).label_sets == sets
-    if form == "tsv":
-        assert path.read_text().splitlines()[0].split("\t")[3].startswith("a\\,b,back\\\\slash,")
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -98,7 +80,7 @@ def test_as_an_editor_of_windows_leaves_it(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
         found = PredictionsFile(str(tmp_path / name)).of(Batch(["x"], ([""],), ["a"]))
-        assert (found.labels, found.label_sets) == ([("a",)], [("a", "b")])
+        assert found.labels == [("a",)]
 
 
 def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
@@ -115,23 +97,6 @@ def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
     assert file.of(Batch(["x"], ([""],), ["a"])).labels == [("b",)]
     with pytest.raises(InputError, match="the id x has 2 predictions, and more documents"):
         file.of(Batch(["x"], ([""],), ["a"]))
-
-
-@pytest.mark.parametrize(
-    "rows", ["y\tb\t0.5\nx\tb\t0.75\nx\ta\t0.5\n", "x\tb\t0.5\ny\tb\t0.5\nx\ta\t0.5\n"]
-)
-def test_equal_ids_in_another_order(rows: str, tmp_path: Path) -> None:
-    """Nobody can tell whose prediction is whose; without equal ids, or with equal predictions, the
-    order is free.
-    """
-    (tmp_path / "p.tsv").write_text(rows)
-    documents = Batch(["x", "x", "y"], ([""] * 3,), ["a"] * 3)
-    with pytest.raises(
-        InputError, match="equal ids, and the predictions are in another order than the documents"
-    ):
-        PredictionsFile(str(tmp_path / "p.tsv")).of(documents)
-    (tmp_path / "p.tsv").write_text("y\tb\t0.5\nx\ta\t0.5\nx\ta\t0.5\n")
-    assert PredictionsFile(str(tmp_path / "p.tsv")).of(documents).labels == [("a",), ("a",), ("b",)]
 
 
 def test_tsv_without_a_document_of_two_labels(tmp_path: Path) -> None:
