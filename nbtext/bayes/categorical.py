@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
 from nbtext.bayes.scorer import Csr, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import frozen
@@ -215,7 +215,7 @@ BERNOULLI = EventModel(
     generate=draw_binary,
     is_binary=True,
     counts_documents=True,
-    sklearn=SklearnClass(name="BernoulliNB"),
+    sklearn="BernoulliNB",
 )
 CATEGORICAL = replace(  # Bernoulli's over the values of each feature
     BERNOULLI,

@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
+from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.multinomial import leave_out_counts
 from nbtext.bayes.scorer import CLIP, LinearScorer
 from nbtext.features.csr import entries_of
@@ -238,7 +238,7 @@ COMPLEMENT = EventModel(
     out_of_vocabulary=weigh_unseen,
     prior="uniform",
     is_generative=False,
-    sklearn=SklearnClass(name="ComplementNB", has_prior=False),
+    sklearn="ComplementNB",
     options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),

@@ -98,19 +98,16 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: Array) -> Opti
     classes = classes[used]
     parts = np.arange(len(classes)) % PARTS
     offsets = np.zeros((PARTS, n_classes))
-    predicted = np.zeros(len(classes), dtype=np.int64)
     for part in range(PARTS if len(classes) >= PARTS else 0):
         others = parts != part
-        own = parts == part
         offsets[part] = _ascend(log_posterior[others], classes[others], metric)
-        predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
-    before = metric.evaluate(log_posterior.argmax(axis=1), classes, n_classes)
-    after = metric.evaluate(predicted, classes, n_classes)
-    return (
-        Optimized(offsets.mean(axis=0), before, after)
-        if after > before
-        else Optimized(None, before, before)
+    before, after = (
+        metric.evaluate(scores.argmax(axis=1), classes, n_classes)
+        for scores in (log_posterior, log_posterior + offsets[parts])
     )
+    if after > before:
+        return Optimized(offsets.mean(axis=0), before, after)
+    return Optimized(None, before, before)
 
 
 def _ascend(log_posterior: Floats, classes: Array, metric: StepMetric) -> Floats:
@@ -134,11 +131,8 @@ def _best_step(scores: Floats, classes: Array, k: int, support: Array, metric: S
     As the offset increases, one document after the other is predicted as class k. The candidates
     are the midpoints between the margins of consecutive documents.
     """
-    others = scores.copy()
-    others[:, k] = -np.inf
-    runner_ups = others.argmax(axis=1)
-    # with a larger offset, class k is predicted
-    margins = others[np.arange(len(classes)), runner_ups] - scores[:, k]
+    runner_ups, leads = _lead(scores, k)
+    margins = -leads  # with a larger offset, class k is predicted
     order = np.argsort(margins, kind="stable")
     margins = margins[order]
     runner_ups = runner_ups[order]
@@ -185,9 +179,7 @@ def _accuracy(predicted: Array, classes: Array, _: int) -> float:
 
 def _macro_f1(predicted: Array, classes: Array, n_classes: int) -> float:
     right = np.bincount(classes[predicted == classes], minlength=n_classes)
-    whole = np.bincount(predicted[predicted >= 0], minlength=n_classes) + np.bincount(
-        classes, minlength=n_classes
-    )
+    whole = np.bincount(np.append(predicted, classes), minlength=n_classes)
     return float((2 * right[whole > 0] / whole[whole > 0]).mean())
 
 
@@ -398,16 +390,21 @@ def _find_recall_step(scores: Floats, classes: Array, target: Target) -> float:
     characteristics, 2018, proposition 1; Wilks, Determination of Sample Sizes for Setting Tolerance
     Limits, 1941.
     """
-    margins = np.sort(_margins(scores, target.number)[classes == target.number])
+    _, margins = _lead(scores, target.number)
+    margins = np.sort(margins[classes == target.number])
     n = len(margins)
-    label = target.label
-    n_missed = _max_errors(n, target)
-    goal = f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence"
-    if n_missed < 0:
-        what = f"{goal} needs at least {number_of(_least_documents(target), 'document')} of {label}; there are {n:,}"
-        best = Proportion(n, n).lower_bound(target.confidence)
-        hint = f"{number_of(n, 'document')} can assure at most {best:.4f}; lower the target or the confidence"
-        raise SettingsError(what, where="min_recall", hint=hint)
+    least = _least_documents(target.minimum, 1 - target.confidence)
+    if n < least:
+        what = (
+            f"recall {target.minimum:g} of {target.label} with {target.confidence:.4g} confidence"
+        )
+        what += f" needs at least {number_of(least, 'document')} of {target.label}; there are {n:,}"
+        raise SettingsError(what, where="min_recall", hint="lower the target or the confidence")
+
+    def is_missed(n_errors: int) -> bool:
+        return Proportion(n - n_errors, n).lower_bound(target.confidence) < target.minimum
+
+    n_missed = bisect(range(1, n), False, key=is_missed)  # 0 errors assure it, n errors do not
     return max(0.0, MARGIN - float(margins[n_missed]))
 
 
@@ -423,7 +420,7 @@ def _find_precision_step(scores: Floats, classes: Array, target: Target) -> floa
     Angelopoulos, Bates, Candès, Jordan and Lei, Learn then Test: Calibrating Predictive Algorithms
     to Achieve Risk Control, 2021, section 3.
     """
-    margins = _margins(scores, target.number)
+    _, margins = _lead(scores, target.number)
     predicted = np.flatnonzero(margins >= 0)
     order = predicted[np.argsort(-margins[predicted], kind="stable")]
     n_correct = np.cumsum(classes[order] == target.number)
@@ -432,7 +429,7 @@ def _find_precision_step(scores: Floats, classes: Array, target: Target) -> floa
     found = 0
     level = 0.0
     share = (1 - target.confidence) / 2
-    next_start = _least_documents(target, share)
+    next_start = _least_documents(target.minimum, share)
     for size in sizes_of_test(margins, next_start):
         if size >= next_start:
             level = level + share
@@ -469,31 +466,18 @@ def sizes_of_test(margins: Floats, first: int) -> list[int]:
     return sorted(set(ends[np.searchsorted(ends, wanted)].tolist()) | {n})
 
 
-def _margins(scores: Floats, number: int) -> Floats:
-    """Return the score of a class minus the highest score of the other classes, shape
+def _lead(scores: Floats, number: int) -> tuple[Array, Floats]:
+    """Return the best other class of each document, and the lead of a class over it, shape
     (n_documents,).
     """
     others = scores.copy()
     others[:, number] = -np.inf
-    return np.asarray(scores[:, number] - others.max(axis=1))
+    runner_ups = others.argmax(axis=1)
+    return runner_ups, scores[:, number] - others[np.arange(len(scores)), runner_ups]
 
 
-def _least_documents(target: Target, level: float | None = None) -> int:
-    """Return how many documents, all of them correct, assure a target with an error of at most
+def _least_documents(minimum: float, level: float) -> int:
+    """Return how many documents, all of them correct, assure a share with an error of at most
     `level`.
     """
-    level = 1 - target.confidence if level is None else level
-    return math.ceil(math.log(level) / math.log(target.minimum) - 1e-9)
-
-
-def _max_errors(n: int, target: Target) -> int:
-    """Return the largest number of errors among n documents that assures a target; -1 if 0 is too
-    many.
-    """
-    if n < _least_documents(target):
-        return -1
-
-    def is_missed(n_errors: int) -> bool:
-        return Proportion(n - n_errors, n).lower_bound(target.confidence) < target.minimum
-
-    return bisect(range(1, n), False, key=is_missed)  # 0 errors assure it, n errors do not
+    return math.ceil(math.log(level) / math.log(minimum) - 1e-9)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -130,72 +129,19 @@ def sum_unseen(documents: DocumentCounts, copies: Integers, frequencies: Integer
     return np.bincount(owners[is_unseen], values, len(documents)).astype(np.float64, copy=False)
 
 
-class Compile(Protocol):
-    """Fits the model: returns the scorer of log P(document | class), without the prior."""
-
-    def __call__(self, statistics: ClassStatistics, *, smoothing: float) -> LinearScorer: ...
-
-
-class LeaveOneOutScores(Protocol):
-    """Scores rows under the model without them: returns (n, n_classes).
-
-    statistics  of the whole corpus, including the rows
-    scores      (n, n_classes), the scores of the model of the whole corpus
-    """
-
-    def __call__(
-        self, statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
-    ) -> Floats: ...
-
-
-class JointLeaveOneOutScores(Protocol):
-    """Returns leave-one-out scores for several smoothings, without a scorer: (n_smoothings, n,
-    n_classes).
-    """
-
-    def __call__(
-        self, statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]
-    ) -> Floats: ...
-
-
-class OutOfVocabularyWeight(Protocol):
-    """Returns the weight that a feature has for each row if no remaining document has it: (n,
-    n_classes).
-    """
-
-    def __call__(
-        self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float
-    ) -> Floats: ...
-
-
-class SufficientStatistics(Protocol):
-    """Counts what the model needs beyond ClassStatistics, from all documents of the corpus."""
-
-    def __call__(
-        self, statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int
-    ) -> ClassStatistics: ...
-
-
-class Generate(Protocol):
-    """Draws a document from a class's weights in the scorer: returns its features.
-
-    weights  (n_features,), or (n_features, width) where columns are derived
-    length   tokens of the document; ignored by models that determine the length themselves
-    """
-
-    def __call__(self, weights: Floats, random: np.random.Generator, length: int) -> FeatureIds: ...
-
-
-@frozen(kw_only=True)
-class SklearnClass:
-    """The class of scikit-learn that is the same model.
-
-    name       of the class
-    has_prior  whether it uses the class prior
-    """
-
-    name: str
-    has_prior: bool = True
+# Fits the model to (statistics, *, smoothing): the scorer of log P(document | class), without the
+# prior
+Compile = Callable[..., LinearScorer]
+# Scores of rows under the model without them, (n, n_classes), from the statistics of the whole
+# corpus, including the rows: see the fields of EventModel
+LeaveOneOutScores = Callable[..., Floats]
+# Counts (statistics, documents, *, n_values): what the model needs beyond ClassStatistics, from all
+# documents of the corpus
+SufficientStatistics = Callable[..., ClassStatistics]
+# Draws a document, its features, from the weights of a class in the scorer, (n_features,), or
+# (n_features, width) where columns are derived; and from the number of its tokens, which models
+# that determine it themselves ignore
+Generate = Callable[[Floats, np.random.Generator, int], FeatureIds]
 
 
 @frozen(kw_only=True)
@@ -203,11 +149,15 @@ class EventModel:
     """One event model. `event_models.EVENT_MODELS` registers them by name.
 
     compile                  see Compile
-    leave_one_out            see LeaveOneOutScores; None: `leave_one_out_joint` is for all numbers
-    leave_one_out_joint      see JointLeaveOneOutScores; of integer counts and smoothings > 0, or of
-                             all; None: there is no faster method for several smoothings
-    out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all
-                             others
+    leave_one_out            of (statistics, left_out, scores, *, smoothing), with the scores of the
+                             model of the whole corpus; None: `leave_one_out_joint` is for all
+                             numbers
+    leave_one_out_joint      of (statistics, left_out, *, smoothings), for several smoothings and
+                             without a scorer, (n_smoothings, n, n_classes); of integer counts and
+                             smoothings > 0, or of all; None: there is no faster method
+    out_of_vocabulary        of (statistics, left_out, *, smoothing): the weight that a feature has
+                             for each row if no remaining document has it; None: such features are
+                             treated as all others
     sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models
                              can be updated
     derivation               returns, for a number of values, how columns of the scorer are derived
@@ -227,14 +177,14 @@ class EventModel:
                              P(document)
     is_in_nats               whether scores are sums of logarithms of probabilities
     normalized               the variant with normalized weights, if there is one
-    sklearn                  see SklearnClass; None: scikit-learn does not have the model
+    sklearn                  the class of scikit-learn that is the same model; None: there is none
     options                  fields of ModelSettings that only some models take, and it takes
     """
 
     compile: Compile
     leave_one_out: LeaveOneOutScores | None = None
-    leave_one_out_joint: JointLeaveOneOutScores | None = None
-    out_of_vocabulary: OutOfVocabularyWeight | None = None
+    leave_one_out_joint: LeaveOneOutScores | None = None
+    out_of_vocabulary: LeaveOneOutScores | None = None
     sufficient_statistics: SufficientStatistics | None = None
     derivation: Callable[[int], Derivation] | None = None
     generate: Generate | None = None
@@ -249,12 +199,12 @@ class EventModel:
     is_generative: bool = True
     is_in_nats: bool = True
     normalized: EventModel | None = None
-    sklearn: SklearnClass | None = None
+    sklearn: str | None = None
     options: tuple[str, ...] = ("smoothing", "prior")
 
     def choose_joint(
         self, statistics: ClassStatistics, documents: DocumentCounts, smoothings: Sequence[float]
-    ) -> JointLeaveOneOutScores | None:
+    ) -> LeaveOneOutScores | None:
         """Return `leave_one_out_joint` if it can be used for these numbers and smoothings."""
         is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
         is_usable = self.leave_one_out is None or (is_whole and min(smoothings) > 0)

@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.arrays import Floats
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
 from nbtext.bayes.scorer import LinearScorer, log_share
 from nbtext.kernel import choose_version
 
@@ -121,5 +121,5 @@ MULTINOMIAL = EventModel(
     out_of_vocabulary=weigh_unseen,
     generate=draw_tokens,
     has_length=True,
-    sklearn=SklearnClass(name="MultinomialNB"),
+    sklearn="MultinomialNB",
 )

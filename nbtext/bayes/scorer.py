@@ -253,14 +253,12 @@ class ClassWeights:
 
     def __init__(self, scorer: LinearScorer) -> None:
         self._scorer = scorer
-        self._order = np.argsort(scorer.classes, kind="stable")
-        self._bounds = np.searchsorted(scorer.classes[self._order], np.arange(len(scorer.bias) + 1))
-        self._rows = entry_rows(scorer.indptr)[self._order]
-        # row by row
-        self._features = np.argsort(scorer.rows_of(np.arange(scorer.n_columns)), kind="stable")
-        self._of_rows = np.searchsorted(
-            scorer.rows_of(self._features), np.arange(len(scorer.indptr))
-        )
+        bounds, entries = entries_of(scorer.indptr, scorer.rows_of(np.arange(scorer.n_columns)))
+        classes = scorer.classes[entries]
+        order = np.argsort(classes, kind="stable")
+        self._bounds = np.searchsorted(classes[order], np.arange(len(scorer.bias) + 1))
+        self._columns = entry_rows(bounds)[order]
+        self._deltas = scorer.deltas[entries[order]]
 
     def of(self, k: int) -> Floats:
         """Return the weights of class k, shape (n_features,)."""
@@ -283,42 +281,16 @@ class ClassWeights:
             else self.of(k)[columns]
         )
 
-    def _own(self, k: int) -> tuple[Integers, Floats]:
-        """Return the features, ascending, for which a partial score stores a weight, and what it
-        adds.
-        """
-        own = slice(self._bounds[k], self._bounds[k + 1])
-        bounds, places = entries_of(self._of_rows, self._rows[own])
-        deltas = np.repeat(self._scorer.deltas[self._order[own]], np.diff(bounds))
-        order = np.argsort(self._features[places])
-        return self._features[places][order], deltas[order]
-
     def sums(self) -> Floats:
         """Return the sum of all classes' weights, shape (n_features,)."""
-        if self._scorer.derivation is not None:
-            return sum(
-                (self.of(k) for k in range(self._scorer.n_classes)),
-                np.zeros(self._scorer.n_features),
-            )
         scorer = self._scorer
-        columns = np.arange(scorer.n_columns)
-        total = sum(
-            (scorer.default_of(columns, row) for row in range(len(scorer.bias))),
-            np.zeros(len(columns)),
-        )
-        sums = np.bincount(
-            self._rows, weights=scorer.deltas[self._order], minlength=len(scorer.indptr) - 1
-        )
-        total += sums[scorer.rows_of(columns)]
-        if scorer.base is not None and scorer.base_scale is not None:
-            total += scorer.base_scale.sum() * scorer.base
-        return total
+        return sum(map(self.of, range(scorer.n_classes)), np.zeros(scorer.n_features))
 
     def row(self, row: int) -> Floats:
         """Return the weights in one partial score, shape (n_columns,)."""
         weights = self._scorer.absent(np.arange(self._scorer.n_columns), row)
-        columns, deltas = self._own(row)
-        weights[columns] += deltas
+        own = slice(self._bounds[row], self._bounds[row + 1])
+        weights[self._columns[own]] += self._deltas[own]
         return weights
 
 

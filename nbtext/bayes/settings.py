@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError, list_some
 from nbtext.records import frozen
 from nbtext.settings import (
     Excludes,
+    Needs,
+    Rule,
     Settings,
     parse_label_share,
     parse_number_or_auto,
@@ -117,8 +119,9 @@ class ModelSettings(LinearSettings):
     """
 
     TITLE = "Model"
-    RULES = (
+    RULES: ClassVar[tuple[Rule, ...]] = (
         Excludes("class_weight", "prior", because="both set the class priors"),
+        Needs("confidence", "min_recall|min_precision"),
         *(Excludes(name, "model=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
     )
 
@@ -256,10 +259,6 @@ class ModelSettings(LinearSettings):
             if len({label for label, _ in targets}) < len(targets):
                 raise SettingsError("a label has two targets", where=name, hint="keep one of them")
         require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
-        if not self.has_targets and self.confidence != CONFIDENCE:
-            raise SettingsError(
-                "needs --min-recall or --min-precision", where="confidence", hint="add one of them"
-            )
         if self.has_targets and self.optimize in DECISION_METRICS:
             what = f"{self.optimize} and the targets of recall and precision both set the decision offsets"
             raise SettingsError(

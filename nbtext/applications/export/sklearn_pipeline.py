@@ -91,7 +91,6 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     classes = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int64)
     _require(len(set(labels)) == len(labels), "labels that differ only in their type")
     model = _models()[kinds[-1]]
-    same = EVENT_MODELS[model].sklearn
     _require(np.ndim(estimator.alpha) == 0, "a smoothing for each feature")
     alpha = float(estimator.alpha)
     _require(alpha > 0, "no smoothing")
@@ -100,7 +99,8 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     prior: str | tuple[float, ...] = "empirical" if estimator.fit_prior else "uniform"
     if estimator.class_prior is not None:
         prior = tuple(np.asarray(estimator.class_prior, dtype=np.float64)[classes].tolist())
-    prior = prior if same is not None and same.has_prior else "uniform"
+    if model == "complement":  # scikit-learn's has no prior
+        prior = "uniform"
     is_normalized = bool(getattr(estimator, "norm", False))
     model_settings = ModelSettings(
         model=model, smoothing=alpha, prior=prior, calibrate=False, normalize_weights=is_normalized
@@ -176,11 +176,7 @@ def _read_feature_settings(vectorizer: Any, transformer: Any) -> FeatureSettings
 
 def _models() -> dict[str, str]:
     """Return the event model for the name of each class of scikit-learn."""
-    return {
-        record.sklearn.name: name
-        for name, record in EVENT_MODELS.items()
-        if record.sklearn is not None
-    }
+    return {record.sklearn: name for name, record in EVENT_MODELS.items() if record.sklearn}
 
 
 def _read_statistics(counts: Array, class_documents: Array, *, is_binary: bool) -> ClassStatistics:
