@@ -89,7 +89,7 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 251_840
+MAX_CORE_TOKENS = 251_635
 MAX_APPLICATION_TOKENS = {
     "compare": 5_033,
     "diff": 1_950,
@@ -98,11 +98,11 @@ MAX_APPLICATION_TOKENS = {
     "prevalence": 5_455,
     "review": 10_115,
     "sample": 1_244,
-    "serve": 10_747,
+    "serve": 10_741,
     "unlabeled": 3_663,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 468_446
+MAX_TEST_TOKENS = 468_218
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

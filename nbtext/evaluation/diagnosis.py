@@ -336,7 +336,7 @@ def _find_misleading_words(
     n_documents: dict[str, int] = defaultdict(int)
     for explanation in explainer.explain_batch(batch, label=predicted, against=label):
         for part in explanation.contributions:
-            sums[part.feature] += part.log_odds / explanation.temperature
+            sums[part.feature] += part.log_odds
             n_documents[part.feature] += 1
     n = len(documents)
     misleading = [word for word in sums if sums[word] > 0 and word not in common]

@@ -16,10 +16,8 @@ from nbtext.arrays import Floats, Integers32
 from nbtext.bayes.label_calibration import Factors, log_odds_of
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
-from nbtext.features.analyzer import Analyzer
-from nbtext.features.counting import counter
+from nbtext.features.analyzer import Analyzer, refuse_long_texts
 from nbtext.features.csr import entries_of
-from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import buckets
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
@@ -48,39 +46,20 @@ class LogOddsTerms:
     Attributes
     ----------
     prior
-        The prior log-odds of the two labels.
+        The prior log-odds of the two labels, or of the label and its absence.
     absent
         The log-odds of a document without features; in a Bernoulli model, the sum over all absent
         features.
-    temperature
-        How much dividing by the temperature changes the log-odds.
-    noise
-        How much the label-noise rate changes the log-odds.
-    prior_adjustment
-        How much the prior adjustment of model="auto" or optimize="log_loss" changes the log-odds.
+    other_labels
+        Of several labels: how much the fit of the other labels to the document changes the
+        log-odds.
+    calibration
+        How much the calibration changes the log-odds. Of several labels, it also balances that
+        words which a label never had count slightly against it.
     """
 
     prior: float = 0.0
     absent: float = 0.0
-    temperature: float = 0.0
-    noise: float = 0.0
-    prior_adjustment: float = 0.0
-
-
-@frozen
-class MultilabelTerms(LogOddsTerms):
-    """The terms of ln(probability / (1 − probability)) of one of several labels.
-
-    Attributes
-    ----------
-    other_labels
-        How much the fit of the other labels to the document changes the log-odds.
-    calibration
-        What the calibration adds for the label and the length of the document. In Naive Bayes,
-        words that a label never had count slightly against it; this term balances what they usually
-        sum to.
-    """
-
     other_labels: float = 0.0
     calibration: float = 0.0
 
@@ -99,10 +78,6 @@ class Explanation:
         The other label; None if there is none.
     is_absence : bool
         Whether `against` is the absence of the label, not another label.
-    temperature : float
-        The value by which the log-odds of the evidence are divided, for a document of this length.
-    noise_rate : float
-        The label-noise rate: the share of random labels that calibration assumes.
     contributions
         The contributions of all known features, the strongest first.
     known : float
@@ -117,8 +92,6 @@ class Explanation:
     is_absence: bool = False
     log_odds: float | None = None
     terms: LogOddsTerms = field(default_factory=LogOddsTerms)
-    temperature: float = 1.0
-    noise_rate: float = 0.0
     contributions: tuple[Contribution, ...] = ()
     known: float = 0.0
     reason: str | None = None
@@ -132,8 +105,6 @@ class Explainer:
         self.model = model
         self.predictor = Predictor(model)
         self._odds = OddsOfPairs if model.task.is_exclusive else OddsOfLabels
-        # its count of too long tokens is not used
-        self._counter = counter(model.feature_settings, model.vocabulary)
 
     def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""
@@ -201,20 +172,9 @@ class Explainer:
                 found.append([explanation])
                 continue
             chosen = classes[:most] or [int(predictions.label_classes[row])]
-            of_labels = []
-            for own in chosen if explained is None else [explained]:
-                other = odds.choose_other(row, own, against_class)
-                probability = float(predictions.probabilities[row, own])
-                of_label = replace(
-                    explanation, label=self.model.labels[own], probability=probability
-                )
-                if other is not None:
-                    contributions = tuple(odds.contributions(row, own, other))
-                    of_label = replace(
-                        odds.explain(row, own, other, of_label), contributions=contributions
-                    )
-                of_labels.append(of_label)
-            found.append(of_labels)
+            if explained is not None:
+                chosen = [explained]
+            found.append([odds.explain(row, own, against_class, explanation) for own in chosen])
         return found
 
     def predict_batch(
@@ -233,12 +193,6 @@ class Explainer:
             pairs = [(each.feature, each.log_odds) for each in strongest[: decisions.explain]]
             explanations.append(tuple(pairs))
         return replace(predictions, explanations=explanations)
-
-    def count(self, batch: Batch) -> DocumentCounts:
-        """Return the counts of the documents of a batch."""
-        if batch.matrix is None:
-            return self._counter.rows(batch.columns)
-        return self.predictor.count(batch.features)
 
     def feature_names(self, indices: Integers32, texts: Sequence[str]) -> list[str]:
         """Return the features in these columns; of a hashed column, the document's features that
@@ -266,12 +220,31 @@ class Odds:
     def __init__(
         self, explainer: Explainer, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE
     ) -> None:
+        predictor = explainer.predictor
         self._explainer = explainer
         self._model = explainer.model
-        self._scores = explainer.predictor.score_batch(batch)
-        self.predictions = explainer.predictor.predict_batch(batch, decisions, self._scores)
-        self._rows = explainer.count(batch)
+        refuse_long_texts(batch, self._model.feature_settings)
+        self._rows = predictor.count(batch.features)
+        self._scores, self._weights = predictor.score_rows(self._rows)
+        self.predictions = predictor.predict_batch(batch, decisions, self._scores)
         self.texts = list(zip(*batch.columns, strict=True))
+
+    def explain(
+        self, row: int, own: int, against: int | None, explanation: Explanation
+    ) -> Explanation:
+        """Return the explanation of a document with the log-odds of a label, and all that they
+        consist of.
+        """
+        explanation = replace(
+            explanation,
+            label=self._model.labels[own],
+            probability=float(self.predictions.probabilities[row, own]),
+        )
+        other = self.choose_other(row, own, against)
+        if other is None:
+            return explanation
+        contributions = tuple(self.contributions(row, own, other))
+        return replace(self.compare(row, own, other, explanation), contributions=contributions)
 
     def contributions(self, row: int, own: int, other: int) -> list[Contribution]:
         """Return what each feature of a document adds to the log-odds of a class, the strongest
@@ -281,17 +254,26 @@ class Odds:
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         indices = rows.indices[entries]
         counts = rows.counts[entries]
-        weights = self._model.weigh(np.array([0, len(indices)]), indices, counts)
-        log_odds = self.of_features(row, own, other, indices, weights)
+        log_odds = self.of_features(row, own, other, indices, self._weights[entries])
         names = self._explainer.feature_names(indices, self.texts[row])
         order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
         shown = counts.tolist() if rows.is_counted else [None] * len(counts)
         return [Contribution(names[place], shown[place], float(log_odds[place])) for place in order]
 
+    def choose_other(self, row: int, own: int, against: int | None) -> int | None:
+        """Return the class that a label is compared with; None if there is none."""
+        raise NotImplementedError
+
     def of_features(
         self, row: int, own: int, other: int, indices: Integers32, weights: Floats
     ) -> Floats:
         """Return what features with these weights add to the log-odds of a label, (n_features,)."""
+        raise NotImplementedError
+
+    def compare(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
+        """Return the explanation with the log-odds of a label and their terms, but for the
+        features.
+        """
         raise NotImplementedError
 
 
@@ -303,8 +285,8 @@ class OddsOfPairs(Odds):
         return self._model.task.log_probabilities(*self._scores.evidence)
 
     def choose_other(self, row: int, own: int, against: int | None) -> int | None:
-        """Return the class that the label of a document is compared with: the most probable other
-        one; None if there is none. Scores break ties of probabilities.
+        """Return the given class, or the most probable other one. Scores break ties of
+        probabilities.
         """
         if against is not None and against != own:
             return against
@@ -314,50 +296,29 @@ class OddsOfPairs(Odds):
     def of_features(
         self, row: int, own: int, other: int, indices: Integers32, weights: Floats
     ) -> Floats:
-        """Return what features with these weights add to the log-odds of a label, (n_features,)."""
+        """See Odds."""
         scorer = self._model.scorer
         return scorer.contributions(indices, weights, own) - scorer.contributions(
             indices, weights, other
         )
 
-    def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
-        """Return the explanation with the log-odds of a label and their terms, but for the
-        features.
-        """
+    def compare(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
+        """See Odds."""
         model = self._model
-        calibration = self._model.calibration
-        posterior = self._posterior[row]
-        evidence = self._scores.scores[row]
-        n_known = self._scores.n_known[row : row + 1]
 
-        def log_odds(values: Floats) -> float:
+        def difference(values: Floats) -> float:
             return float(values[own] - values[other])
 
-        temperature = 1.0
-        noise = 0.0
-        calibrated = evidence
-        if calibration.temperature is not None:
-            temperature = float(calibration.temperature.temperature(n_known)[0])
-            noise = calibration.temperature.noise
-            calibrated = calibration.temperature.log_posterior(evidence[None, :], n_known)[0]
-        scaled = log_odds(evidence) / temperature
-        prior = log_odds(model.log_prior) if not model.model_settings.is_linear else 0.0
-        adjustment = calibration.prior_adjustment
-        terms = LogOddsTerms(
-            prior,
-            absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
-            temperature=scaled - log_odds(evidence),
-            noise=log_odds(calibrated) - scaled if noise else 0.0,
-            prior_adjustment=log_odds(adjustment) if adjustment is not None else 0.0,
-        )
+        log_odds = difference(self._posterior[row])
+        prior = 0.0 if model.model_settings.is_linear else difference(model.log_prior)
+        absent = model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior
+        calibration = log_odds - difference(self._scores.scores[row])
         return replace(
             explanation,
             against=model.labels[other],
             other_probability=float(self.predictions.probabilities[row, other]),
-            log_odds=log_odds(posterior),
-            terms=terms,
-            temperature=temperature,
-            noise_rate=noise,
+            log_odds=log_odds,
+            terms=LogOddsTerms(prior, absent, calibration=calibration),
         )
 
 
@@ -379,13 +340,13 @@ class OddsOfLabels(Odds):
         self._relevance = task.split(self._scores.scores)
 
     def choose_other(self, row: int, own: int, against: int | None) -> int:
-        """See OddsOfPairs; a label is compared with its own absence."""
+        """See Odds; a label is compared with its own absence."""
         return own
 
     def of_features(
         self, row: int, own: int, other: int, indices: Integers32, weights: Floats
     ) -> Floats:
-        """See OddsOfPairs."""
+        """See Odds."""
         scorer = self._model.scorer
         factors = self._factors(row)
         n_labels = len(self._model.labels)
@@ -395,8 +356,8 @@ class OddsOfLabels(Odds):
             log_odds += factors.contrast * weights * (of_label - self._mean_weights(indices))
         return np.asarray(log_odds)
 
-    def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
-        """See OddsOfPairs."""
+    def compare(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
+        """See Odds."""
         combination = self._combination
         relevance = self._relevance
         n_labels = len(self._model.labels)
@@ -420,8 +381,8 @@ class OddsOfLabels(Odds):
             is_absence=True,
             other_probability=1 - float(self.predictions.probabilities[row, own]),
             log_odds=float(log_odds_of(combination, relevance, n_known)[row, own]),
-            terms=MultilabelTerms(
-                prior=float(prior), other_labels=float(others), calibration=float(calibration)
+            terms=LogOddsTerms(
+                float(prior), other_labels=float(others), calibration=float(calibration)
             ),
         )
 

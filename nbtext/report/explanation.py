@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.errors import number_of, printable
-from nbtext.model.explanation import Contribution, Explanation, MultilabelTerms
+from nbtext.model.explanation import Contribution, Explanation
 from nbtext.report.records import Row
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table, show_features
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 N_FEATURES = 10  # shown in a table if no number is given; programs get all
 COLUMNS = ("id", "label", "against", "term", "feature", "count", "log_odds")
 NEGLIGIBLE = 1e-9  # a smaller term is a rounding error
+NAMES = {"absent": "absent words", "other_labels": "other labels"}  # of terms, for people
 LEVELS = (0.06, 0.2, 0.5)  # shares of the largest weight from which on a mark has level 1, 2, 3
 # for the label and against it: the color-blind can tell them apart, and without colors bold and
 # underlined differ
@@ -154,7 +155,7 @@ def explanation_record(explanation: Explanation, n_features: int | None = None) 
     plain["terms"] = asdict(explanation.terms)
     plain["contributions"] = [asdict(each) for each in shown]
     plain["other_contributions"] = others
-    plain |= {name: getattr(explanation, name) for name in ("temperature", "noise_rate", "known")}
+    plain["known"] = explanation.known
     if explanation.label is None:
         plain["reason"] = explanation.reason
     return plain
@@ -241,17 +242,9 @@ def _name_terms(explanation: Explanation) -> Iterator[tuple[str, float]]:
     """Yield the name and the value of each term but the words; those that have no effect are left
     out.
     """
-    terms = explanation.terms
-    yield "prior", terms.prior
-    if abs(terms.absent) > NEGLIGIBLE:
-        yield "absent words", terms.absent
-    if explanation.temperature != 1 or explanation.noise_rate:
-        yield "calibration", terms.temperature + terms.noise
-    if terms.prior_adjustment:
-        yield "prior adjustment", terms.prior_adjustment
-    if isinstance(terms, MultilabelTerms):
-        yield "other labels", terms.other_labels
-        yield "calibration", terms.calibration
+    for name, value in asdict(explanation.terms).items():
+        if name == "prior" or abs(value) > NEGLIGIBLE:
+            yield NAMES.get(name, name), value
 
 
 def _visible(text: str) -> str:

@@ -61,9 +61,9 @@ def test_pairs_and_their_words(
             batch, label="streets", against="trash"
         )
         for part in explanation.contributions:
-            sums[part.feature] += part.log_odds / explanation.temperature / 2
+            sums[part.feature] += part.log_odds / 2
     strongest = sorted(
-        (word for word in sums if word not in everyday), key=lambda word: -sums[word]
+        (word for word in sums if word not in everyday), key=lambda word: (-sums[word], word)
     )
     assert [word.feature for word in confusion.words] == strongest[: len(confusion.words)]
     assert [word.log_odds for word in confusion.words] == pytest.approx(

@@ -77,9 +77,7 @@ def test_it_adds_up(options: dict[str, Any], texts: list[str]) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_probabilities_follow_from_the_parts(options: dict[str, Any]) -> None:
-    """Softmax over the log-odds against each label, noise and prior_adjustment give what predict
-    says.
-    """
+    """Softmax over the log-odds against each label gives what predict says."""
     classifier = classifier_of(options)
     text = "red red blue sun never"
     first = classifier.fitted_.labels[0]
@@ -87,21 +85,8 @@ def test_probabilities_follow_from_the_parts(options: dict[str, Any]) -> None:
         classifier.explain([text], label=label, against=first)[0]
         for label in classifier.fitted_.labels[1:]
     ]
-    evidence = [
-        e.terms.prior + e.terms.absent + sum(c.log_odds for c in e.contributions)
-        for e in explanations
-    ]
-    log_odds = np.array(
-        [0.0, *(sum_of / e.temperature for sum_of, e in zip(evidence, explanations, strict=True))]
-    )
-    shares = np.exp(log_odds - log_odds.max())
-    shares /= shares.sum()
-    noise = explanations[0].noise_rate
-    adjusted = np.exp([0.0, *(e.terms.prior_adjustment for e in explanations)])
-    mixed = ((1 - noise) * shares + noise / len(shares)) * adjusted
-    probabilities = classifier.predict_proba([text])[0]
-    np.testing.assert_allclose(mixed / mixed.sum(), probabilities, atol=1e-9)
     odds = np.exp([0.0, *(e.log_odds for e in explanations)])
+    probabilities = classifier.predict_proba([text])[0]
     np.testing.assert_allclose(odds / odds.sum(), probabilities, atol=1e-9)
 
 
@@ -147,29 +132,21 @@ def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
 def test_the_parts_of_a_thousand_documents_sum_to_the_score(
     options: dict[str, Any], thousand: tuple[list[str], list[str]]
 ) -> None:
-    """Within 1e-9, under every model: prior, absent words and parts over the temperature are how
-    much the score of the label exceeds that of the other one, as predictions are made by it.
+    """Within 1e-9, under every model: prior, absent words and parts are how much the score of the
+    label exceeds that of the other one.
     """
     texts, _ = thousand
     classifier = TextClassifier(**options).fit(*thousand)
     explanations = classifier.explain(texts)
-    scores, _, n_known = Predictor(classifier.fitted_).score((texts,))
-    calibration = classifier.fitted_.calibration.temperature
+    scores = Predictor(classifier.fitted_).score((texts,)).scores
     places = {label: k for k, label in enumerate(classifier.fitted_.labels)}
-    temperatures = calibration.temperature(n_known) if calibration is not None else np.ones(1000)
     assert len(explanations) == 1000
-    for explanation, score, temperature in zip(explanations, scores, temperatures, strict=True):
+    for explanation, score in zip(explanations, scores, strict=True):
         assert explanation.label is not None and explanation.against is not None
-        excess = (
-            score[places[explanation.label]] - score[places[explanation.against]]
-        ) / temperature
-        terms = explanation.terms
-        evidence = [
-            terms.prior,
-            terms.absent,
-            *(each.log_odds for each in explanation.contributions),
-        ]
-        assert abs(sum(evidence) / explanation.temperature - excess) <= 1e-9
+        excess = score[places[explanation.label]] - score[places[explanation.against]]
+        parts = sum(each.log_odds for each in explanation.contributions)
+        found = explanation.terms.prior + explanation.terms.absent + parts
+        assert found == pytest.approx(excess, rel=1e-12, abs=1e-9)
         assert_adds_up(explanation)
 
 
@@ -179,11 +156,8 @@ def test_the_textbook() -> None:
     """
     classifier = TextClassifier(smoothing=1.0, calibrate=False).fit(*CHINA)
     (explanation,) = classifier.explain([DOCUMENT])
-    assert (explanation.label, explanation.against, explanation.temperature) == (
-        "china",
-        "japan",
-        1.0,
-    )
+    assert (explanation.label, explanation.against) == ("china", "japan")
+    assert explanation.terms.calibration == pytest.approx(0, abs=1e-12)
     assert explanation.terms.prior == pytest.approx(log(3 / 4) - log(1 / 4))
     parts = {part.feature: part for part in explanation.contributions}
     assert parts["chinese"].count == 3

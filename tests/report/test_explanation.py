@@ -105,7 +105,7 @@ def test_rows(classifier: TextClassifier) -> None:
         line.split("\t")
         for line in written("tsv", explained(classifier), n_features=2).splitlines()
     ]
-    terms = ["prior", "absent", "temperature", "noise", "prior_adjustment"]
+    terms = ["prior", "absent", "other_labels", "calibration"]
     words = [row for row in rows if row[0] == rows[0][0]]
     assert [row[3] for row in words] == ["feature", "feature", "others", *terms]
     assert [row[3] for row in rows[len(words) :]] == terms  # of a text without words

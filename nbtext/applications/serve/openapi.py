@@ -84,8 +84,6 @@ class Explanation(TypedDict, total=False):
     terms: dict[str, float]
     contributions: list[Contribution]
     other_contributions: float
-    temperature: float
-    noise_rate: float
     known: Probability
     marks: list[tuple[str, Annotated[int, msgspec.Meta(ge=-3, le=3)]]]
     explanations: list[Explanation]
