@@ -96,13 +96,13 @@ MAX_APPLICATION_TOKENS = {
     "export": 5_889,
     "label": 9_575,
     "prevalence": 5_455,
-    "review": 10_115,
+    "review": 9_757,
     "sample": 1_244,
     "serve": 10_741,
     "unlabeled": 3_663,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 468_218
+MAX_TEST_TOKENS = 467_644
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -83,8 +83,8 @@ def estimate_label_noise(
     without known tokens.
 
     The posteriors are those of multinomial and complement Naive Bayes on binary counts, without the
-    label-noise term of their calibration. Their geometric mean is too certain where they disagree
-    and their arithmetic mean too uncertain, so the posterior is the mean of both.
+    label-noise term of their calibration; the mean of both ranks wrong labels of 20 Newsgroups
+    better than either.
 
     Parameters
     ----------
@@ -124,16 +124,15 @@ def estimate_label_noise(
     likelihoods = []
     size = max(1, BLOCK_SCORES // n_classes)
     for part in zip(*(corpus.split(size) for corpus in corpora), strict=True):
-        of_models = []
+        posterior = np.zeros((len(part[0].documents), n_classes))
         for judged, (smoothing, temperature) in zip(part, fitted, strict=True):
             (scores,) = judged.scores(smoothing)
             known = judged.ignore_hapaxes(scores, smoothing)
-            of_models.append(
-                np.exp(replace(temperature, noise=0.0).log_posterior(known, judged.n_known))
-            )
+            without_noise = replace(temperature, noise=0.0)
+            posterior += np.exp(without_noise.log_posterior(known, judged.n_known)) / len(models)
             if judged.model.is_generative:
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
-        best, values = keep_best(average_posteriors(of_models), part[0].documents.classes)
+        best, values = keep_best(posterior, part[0].documents.classes)
         labels.append(best)
         posteriors.append(values)
     likely, wrong, rate = estimate_noise(
@@ -142,24 +141,6 @@ def estimate_label_noise(
     n_judged = len(given) if n_classes > 1 else 0
     noise = LabelNoise(order[places], given, likely, wrong, n_judged, rate * n_judged)
     return noise, np.concatenate(likelihoods)
-
-
-def average_posteriors(posteriors: list[Floats]) -> Floats:
-    """Return the mean of the geometric and the arithmetic mean of one or two posteriors,
-    (n_documents, n_classes).
-    """
-    if len(posteriors) == 1:
-        return posteriors[0]
-    one, other = posteriors
-    geometric = np.sqrt(one)
-    mean = (one + other) / 2
-    geometric *= np.sqrt(other)
-    totals = geometric.sum(axis=1, keepdims=True)
-    geometric /= np.where(totals > 0, totals, 1.0)
-    # if the product is 0, the arithmetic mean alone
-    geometric += np.where(totals > 0, mean, 2 * mean)
-    geometric /= 2
-    return geometric
 
 
 def keep_best(posterior: Floats, given: Integers32) -> tuple[Integers32, Floats]:

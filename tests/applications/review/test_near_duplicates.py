@@ -1,8 +1,8 @@
 """Near duplicates, compared with all pairs."""
 
 import random
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,44 +118,6 @@ def test_the_least_similarity_is_one_of_near_duplicates() -> None:
     assert (found.pairs.tolist(), found.similarities.tolist()) == ([[0, 1]], [SIMILAR])
 
 
-@pytest.mark.parametrize(("n_texts", "has_all"), [(20, True), (21, False)])
-def test_words_of_twenty_documents_are_rare(n_texts: int, has_all: bool) -> None:
-    """Up to there, all pairs of a group are found; in a larger one, those that make it one
-    group.
-    """
-    words = [f"word{n}" for n in range(40)]
-    found = find_near_duplicates(
-        *counts_of([" ".join([*words, f"own{n}"]) for n in range(n_texts)])
-    )
-    assert (len(found.pairs) == n_texts * (n_texts - 1) // 2) == has_all
-    assert set(found.groups.tolist()) == {0}
-
-
-@pytest.mark.parametrize(
-    ("n_shared", "n_other", "n_alone", "is_found"),
-    [(4, 6, 0, True), (3, 7, 0, True), (2, 8, 0, False), (2, 0, 8, True)],
-)
-def test_candidates_share_three_tenths_of_their_rare_words(
-    n_shared: int, n_other: int, n_alone: int, is_found: bool
-) -> None:
-    """Two documents of frequent words, between many of the same size: only their rare words make
-    them candidates.
-
-    n_other  rare words that each of them shares with a third document; words that it has alone are
-             not rare
-    """
-    frequent = [f"word{n:02}" for n in range(80)]
-    shared = [f"shared{n}" for n in range(n_shared)]
-    others = [[f"other{part}{n}" for n in range(n_other)] for part in range(2)]
-    alone = [[f"alone{part}{n}" for n in range(n_alone)] for part in range(2)]
-    one, other = (" ".join([*frequent, *shared, *others[part], *alone[part]]) for part in range(2))
-    between = [" ".join([*frequent, *(f"own{n}x{k}" for k in range(10))]) for n in range(40)]
-    pairs = find_near_duplicates(
-        *counts_of([one, *between, other, *map(" ".join, others)])
-    ).pairs.tolist()
-    assert ([0, 41] in pairs) == is_found
-
-
 def test_a_bucket_of_two_groups() -> None:
     """Two groups of equal sizes that share most words, in turns: neighbors at distance two keep
     each together.
@@ -180,9 +142,9 @@ def test_no_documents_and_empty_documents() -> None:
 
 
 @pytest.mark.parametrize("name", ["sms-spam", "20news"])
-def test_finds_the_pairs_of_the_exact_join(corpora: Callable[[str], Path], name: str) -> None:
-    """At least 95 % of the pairs of short messages, and of 1,500 letters of newsgroups, that all
-    pairs contain.
+def test_finds_the_groups_of_the_exact_join(corpora: Any, name: str) -> None:
+    """Short messages, and 1,500 letters of newsgroups, that are similar are in one group, but for
+    2 %.
     """
     folder = corpora(name)
     if name == "sms-spam":
@@ -199,7 +161,7 @@ def test_finds_the_pairs_of_the_exact_join(corpora: Callable[[str], Path], name:
     texts = sorted({" ".join(sorted(set(text.lower().split()))) for text in texts})
     found = find_near_duplicates(*counts_of(texts))
     expected = exact_join(texts)
-    n_found = len(expected.keys() & {tuple(pair) for pair in found.pairs.tolist()})
     assert len(expected) > 10
-    assert n_found >= 0.95 * len(expected)
-    assert n_found == len(found.pairs)
+    assert expected.keys() >= {tuple(pair) for pair in found.pairs.tolist()}
+    n_apart = sum(found.groups[one] != found.groups[other] for one, other in expected)
+    assert n_apart <= 0.02 * len(expected)
