@@ -44,13 +44,22 @@ HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "
 _label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
 
+class _Null(str):
+    """A cell that is `\\N`, which is written so again; it has no text."""
+
+    __slots__ = ()
+
+
+NULL = _Null()
+
+
 def text_of(value: Any) -> str | None:
     """Return Python's `str` of a value, which is a text already in most formats; None for null, NaN
     and their kind.
     """
     if type(value) is str:
         return value
-    if value is MISSING_KEY:
+    if value is NULL or value is MISSING_KEY:
         return None
     if isinstance(value, str):
         return str(value)  # not an object of a subclass

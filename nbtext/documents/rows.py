@@ -21,7 +21,12 @@ from typing import Any, NamedTuple, Self
 
 from nbtext.documents.blocks import Row
 from nbtext.documents.decoding import UNICODE, Encoding
-from nbtext.documents.fields import LABEL_PREFIX, format_names, remove_labels
+from nbtext.documents.fields import (
+    LABEL_PREFIX,
+    NULL,
+    format_names,
+    remove_labels,
+)
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, number_of
 from nbtext.output import Writer
@@ -240,12 +245,15 @@ class TableRows(TextRows):
         The header with its line end and the text before it, if there is one.
     is_quoted : bool
         Whether all cells are quoted.
+    is_escaped : bool
+        Whether a backslash makes an ordinary character of the next one.
     """
 
     separator: str = ","
     names: tuple[str, ...] = ()
     header: str | None = None
     is_quoted: bool = False
+    is_escaped: bool = False
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the cells of a row by column; by its number if the table has no header."""
@@ -321,13 +329,19 @@ class TableRows(TextRows):
         ]
         new = [*[""] * (width - len(cells)), *values]
         quoted = list(map(self._quote, new))
-        # a cell that begins with blanks and a quote could be read in another way before more quotes
-        pattern = ' +"' if self.format == "csv" else ' *"'
         has_quotes = any('"' in cell for cell in quoted)
-        is_open = has_quotes and any(re.match(pattern, cell) for cell in cells)
-        if len(cells) > width or is_open:
+        if len(cells) > width or self._is_open(text, cells, has_quotes=has_quotes):
             return self.join([*cells[:width], *new]) + end
         return self.separator.join([text, *quoted]) + end
+
+    def _is_open(self, text: str, cells: Sequence[str], *, has_quotes: bool) -> bool:
+        """Return whether a cell of a row could be read in another way if more follows, which may
+        have quotes.
+        """
+        if self.is_escaped and (len(text) - len(text.rstrip("\\"))) % 2 == 1:
+            return True
+        pattern = ' +"' if self.format == "csv" and not self.is_escaped else ' *"'
+        return has_quotes and any(re.match(pattern, cell) for cell in cells)
 
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks
@@ -339,16 +353,30 @@ class TableRows(TextRows):
         if len(cells) == 1 and not cells[0]:
             return '""'  # not a blank line
         text = self.separator.join(map(self._quote, cells))
-        is_clear = self.is_quoted or self.format == "tsv"
+        is_clear = self.is_quoted or self.is_escaped or self.format == "tsv"
         if not is_clear and re.search(rf'(?:^|{re.escape(self.separator)}) +"', text):
             return replace(self, is_quoted=True).join(cells)
         return text
 
     def _quote(self, cell: str) -> str:
+        if self.is_escaped:
+            return self._escape(cell)
         has_quotes = cell.lstrip(" ").startswith('"') if self.format == "tsv" else '"' in cell
         if self.is_quoted or has_quotes or self.separator in cell or "\n" in cell or "\r" in cell:
             return '"' + cell.replace('"', '""') + '"'
         return cell
+
+    def _escape(self, cell: str) -> str:
+        if cell is NULL:
+            return "\\N"
+        special = '\\"' if self.is_quoted or self.format == "csv" else f"\\{self.separator}\n"
+        text = re.sub(f"[{re.escape(special)}]", r"\\\g<0>", cell)
+        text = text if self.format == "csv" else text.replace("\r", "\\r")
+        if self.is_quoted or (
+            self.format == "csv" and re.search(f'[{re.escape(self.separator)}"\r\n]', cell)
+        ):
+            return f'"{text}"'
+        return f"\\{text}" if text.lstrip(" ").startswith('"') else text
 
 
 def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:

@@ -16,6 +16,7 @@ DEFAULT_LABEL = "label"
 # as they are typed
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}  # which the first line of a table tells
+BACKSLASH = "backslash"
 DEFAULT_ENCODING = "utf-8"
 
 
@@ -115,6 +116,14 @@ class InputSettings(Settings):
         "default, it is a tab in a .tsv file; in others the comma, semicolon or tab of the first line.",
         parse=lambda text: DELIMITERS.get(text, text),
         metavar="CHARACTER",
+    )
+    escape: str = setting(
+        "doubled",
+        "How a table has a quote within a quoted column. With `backslash`, as Spark and MySQL write it, a "
+        "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
+        "a line end, a tab and a return, and a column \\N is missing.",
+        choices=("doubled", BACKSLASH),
+        metavar="NAME",
     )
     encoding: str | None = setting(
         None,
@@ -232,7 +241,8 @@ class InputSettings(Settings):
         """The given options that only a table of text has, as they are typed."""
         header = {None: "", True: "--header", False: "--no-header"}[self.header]
         delimiter = "--delimiter" if self.delimiter is not None else ""
-        return list(filter(None, (header, delimiter)))
+        escape = "--escape" if self.escape == BACKSLASH else ""
+        return list(filter(None, (header, delimiter, escape)))
 
     @property
     def label_names(self) -> tuple[str, ...]:

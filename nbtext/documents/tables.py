@@ -10,16 +10,21 @@ from collections import deque
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.documents.batch import LARGE_BYTES, Batch, Block, make_batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, Row, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import check_width, count_byte, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import find_fields, format_names, is_number
+from nbtext.documents.fields import (
+    NULL,
+    find_fields,
+    format_names,
+    is_number,
+)
 from nbtext.documents.lines import origin_of
-from nbtext.documents.settings import SEPARATORS, InputSettings
+from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
 from nbtext.documents.streams import ByteStream, name_source
 from nbtext.errors import AssumptionWarning, InputError, number_of
 from nbtext.records import frozen
@@ -30,10 +35,14 @@ if TYPE_CHECKING:
 SEPARATOR_NAMES = {**SEPARATORS, "|": "pipe", " ": "blank"}
 # of a row; each takes about 60 bytes, and text in quotes may have as many commas
 MAX_COLUMNS = 2_000_000
-QUOTE_HINT = "double the quotes within a quoted column (RFC 4180)"
+QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them"
+ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
 GROUP_BYTES = 1 << 20  # of rows that are parsed at once, unless they are few
 MAX_OPEN = 1 << 23  # bytes of a block, of which a row has the first line
-GROUP_ROWS = 100  # of rows that are parsed at once, unless they are large
+HEADER_ROWS = 100  # first rows that are compared with what may be a header
+MIN_ROWS = 3  # of them that are a comparison
+NAME_SHARE = 0.05  # of these rows that may look like names as well
 USUAL_NAMES = {
     "text",
     "label",
@@ -48,9 +57,13 @@ USUAL_NAMES = {
     "target",
 }
 
+_separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
-_opening = re.compile(' *"')
-_ending = re.compile(r" *(?=\t|\r?(?:\n|\Z))")  # what may follow a closing quote
+_inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
+_escape = re.compile(r"\\(\r\n|.)", re.DOTALL)
+# a quote that another one precedes, but a backslash does not
+_doubled = re.compile(r'(\\.)|"(")', re.DOTALL)
+_column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
 class RowGroup(NamedTuple):
@@ -165,7 +178,7 @@ class LineFeed:
             mark = re.escape(self._separator.encode())
             if found := re.search(rb'\\"(?!%s)[^"\r\n]' % mark, data):
                 line = first_line + data.count(b"\n", 0, found.start())
-                warn(self._path, f"a backslash precedes a quote in line {line}; {QUOTE_HINT}")
+                warn(self._path, f"a backslash precedes a quote in line {line}; {ESCAPE_HINT}")
                 self._is_told = True
         last = texts.pop()
         lines = [text + "\n" for text in texts]
@@ -184,7 +197,7 @@ class LineFeed:
             raise InputError(what, hint=f"close an open quote; {QUOTE_HINT}")
 
 
-def read_rows(feed: LineFeed, reader: Any, origin: str) -> Iterator[RowGroup]:
+def read_rows(feed: LineFeed, reader: Any, *, origin: str, n_skipped: int) -> Iterator[RowGroup]:
     """Yield the first row that is not blank, then some at a time; the last group may be empty.
 
     Parameters
@@ -193,6 +206,8 @@ def read_rows(feed: LineFeed, reader: Any, origin: str) -> Iterator[RowGroup]:
         The cells of the rows, with the number of lines that were read: `csv.reader` or TsvReader.
     origin : str
         What precedes the number of a line in an error.
+    n_skipped : int
+        The number of lines before the first one of the reader.
 
     Raises
     ------
@@ -230,7 +245,7 @@ def read_rows(feed: LineFeed, reader: Any, origin: str) -> Iterator[RowGroup]:
         try:
             for columns in reader:
                 first = last + 1
-                last = reader.line_num
+                last = reader.line_num + n_skipped
                 if columns or last in feed.oddities:
                     cells.append(columns)
                     spans.append((first, last))
@@ -238,7 +253,7 @@ def read_rows(feed: LineFeed, reader: Any, origin: str) -> Iterator[RowGroup]:
                     if feed.is_ended:
                         what = "a quote that is opened in this row is never closed"
                         problems[len(cells) - 1] = InputError(what, hint=QUOTE_HINT)
-                    is_large = len(cells) > GROUP_ROWS or size > GROUP_BYTES
+                    is_large = len(cells) > HEADER_ROWS or size > GROUP_BYTES
                     if cells and (is_first or (size and is_large)):
                         yield end_group()
                         is_first = False
@@ -254,8 +269,8 @@ def read_rows(feed: LineFeed, reader: Any, origin: str) -> Iterator[RowGroup]:
             raise error.locate(f"{origin}{last + 1}") from None
         problems[len(cells)] = problem
         cells.append([])
-        spans.append((last + 1, reader.line_num))
-        last = reader.line_num
+        spans.append((last + 1, reader.line_num + n_skipped))
+        last = reader.line_num + n_skipped
     yield end_group(is_last=True)
 
 
@@ -305,12 +320,12 @@ def check_columns(line: str, separator: str) -> None:
 
 
 class TsvReader:
-    """Reads rows of columns that a tab separates, as `csv.reader` does, but a quote may be an
-    ordinary character.
+    """Reads rows of separated columns, in which a quote may be an ordinary character, as
+    `csv.reader` does.
 
     A column is quoted only if its first and its last character are quotes, apart from blanks, and
-    every quote within it is doubled (RFC 4180); then it may contain tabs and line ends. Any other
-    quote is an ordinary character.
+    every quote within it is doubled (RFC 4180); then it may contain separators and line ends. Any
+    other quote is an ordinary character.
 
     Attributes
     ----------
@@ -322,16 +337,34 @@ class TsvReader:
     lines : iterator of str
     limit : int
         The maximum number of characters of a row of several lines.
+    is_escaped : bool
+        Whether a backslash makes an ordinary character of the next one.
     is_quoted : bool
         Whether columns may be quoted.
     """
 
-    def __init__(self, lines: Iterator[str], limit: int, *, is_quoted: bool = True) -> None:
+    def __init__(
+        self,
+        lines: Iterator[str],
+        limit: int,
+        separator: str = "\t",
+        *,
+        is_escaped: bool = False,
+        is_quoted: bool = True,
+    ) -> None:
         self.line_num = 0
         self._lines = lines
         self._returned: deque[str] = deque()
         self._limit = limit
-        self._is_quoted = is_quoted
+        self._separator = separator
+        self._is_escaped = is_escaped
+        self._marks = '"' * is_quoted + "\\" * is_escaped
+        blanks = "" if separator == " " else " *"
+        mark = re.escape(separator)
+        self._opening = re.compile(f'{blanks}"')
+        # what may follow a closing quote, without the separator or line end
+        self._ending = re.compile(rf"{blanks}(?={mark}|\r?(?:\n|\Z))")
+        self._unquoted = re.compile(rf"(?:[^{mark}\\]|\\.?)*+", re.DOTALL)
 
     def __iter__(self) -> Iterator[list[str]]:
         return self
@@ -341,9 +374,9 @@ class TsvReader:
         if line is None:
             raise StopIteration
         text = _strip_line_end(line)
-        if self._is_quoted and '"' in text:
+        if any(mark in text for mark in self._marks):
             return self._split(line)
-        return text.split("\t") if text else []
+        return text.split(self._separator) if text else []
 
     def _take_line(self) -> str | None:
         line = self._returned.popleft() if self._returned else next(self._lines, None)
@@ -354,36 +387,64 @@ class TsvReader:
         """Return the columns of a row that begins with this line."""
         columns: list[str] = []
         start = 0
+        line = self._continue(line)
         text = _strip_line_end(line)
         while start <= len(text):
             quoted = None
-            if quote := _opening.match(text, start):
-                quoted = self._read_quoted(line, quote.end())
+            if quote := self._opening.match(text, start):
+                quoted = self._read_quoted(line, quote.end() - 1)
             if quoted is not None:
                 column, line, end = quoted
+                line = self._continue(line)
                 text = _strip_line_end(line)
                 columns.append(column)
+            elif self._is_escaped:
+                match = self._unquoted.match(text, start)
+                end = match.end() if match else start
+                columns.append(_unescape(text[start:end]))
             else:
-                end = text.find("\t", start)
+                end = text.find(self._separator, start)
                 end = end if end >= 0 else len(text)
                 columns.append(text[start:end])
             start = end + 1
         return columns
 
-    def _read_quoted(self, line: str, begin: int) -> tuple[str, str, int] | None:
+    def _continue(self, line: str) -> str:
+        """Return a line with those after it, as long as a backslash precedes the line end."""
+        parts = [line]
+        size = len(line)
+        while self._is_escaped and size <= self._limit:
+            text = _strip_line_end(parts[-1])
+            n_backslashes = len(text) - len(text.rstrip("\\"))
+            following = self._take_line() if n_backslashes % 2 else None
+            if following is None:
+                break
+            parts.append(following)
+            size += len(following)
+        return "".join(parts)
+
+    def _read_quoted(self, line: str, start: int) -> tuple[str, str, int] | None:
         """Return a quoted column, the line on which it ends, and its end in this line; None if its
         quotes are invalid.
         """
         contents: list[str] = []
         taken: list[str] = []
         size = 0
+        begin = start + 1
+        inside = _inside_escaped_quotes if self._is_escaped else _inside_quotes
         while True:
-            match = _inside_quotes.match(line, begin)
+            match = inside.match(line, begin)
             end = match.end() if match else begin
             contents.append(line[begin:end])
             if end < len(line):  # at a quote that is not doubled
-                if rest := _ending.match(line, end + 1):
-                    return "".join(contents).replace('""', '"'), line, rest.end()
+                if rest := self._ending.match(line, end + 1):
+                    content = "".join(contents)
+                    content = (
+                        _unescape(_doubled.sub(r"\1\2", content))
+                        if self._is_escaped
+                        else content.replace('""', '"')
+                    )
+                    return content, line, rest.end()
                 break
             size += len(line)
             following = self._take_line() if size <= self._limit else None
@@ -395,6 +456,15 @@ class TsvReader:
         self._returned.extendleft(reversed(taken))
         self.line_num -= len(taken)
         return None
+
+
+def _unescape(cell: str) -> str:
+    """Return the text of a cell in which a backslash makes an ordinary character of the next
+    one.
+    """
+    if cell == "\\N":
+        return NULL
+    return _escape.sub(lambda found: ESCAPED.get(found[1], found[1]), cell)
 
 
 def _strip_line_end(line: str) -> str:
@@ -502,25 +572,39 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     encoding = options.encoding
     origin = origin_of(stream.path)
     is_tsv = is_tsv and settings.delimiter in (None, "\t")
+    is_escaped = settings.escape == BACKSLASH
     head = stream.head()
     if b"\r" in head and b"\n" not in head:
         what = "its lines end with a carriage return alone"
         raise InputError(
             what, where=stream.path, hint="convert the line ends, such as by tr '\\r' '\\n'"
         )
-    first_line = head.decode("utf-8", "replace").partition("\n")[0]
-    separator = "\t" if is_tsv else settings.delimiter
-    if separator is None:
-        separator = separator_of(first_line, *_wanted_columns(settings))
+    lines = head.decode("utf-8", "replace").split("\n", 2)
+    n_skipped = 0
+    if is_tsv:
+        separator = "\t"
+    elif found := _separator_line.fullmatch(lines[0]):  # `sep=;`, which spreadsheets write
+        separator = settings.delimiter or found[1]
+        n_skipped = 1
+    else:
+        separator = settings.delimiter or separator_of(lines[0], *_wanted_columns(settings))
+    is_csv = not (is_tsv or is_escaped)
     limit = settings.max_document_bytes
-    feed = LineFeed(stream, options, separator, is_csv=not is_tsv)
-    reader: Any = TsvReader(feed.lines, limit, is_quoted=settings.is_quoted)
-    if not is_tsv:
+    feed = LineFeed(stream, options, separator, is_csv=is_csv)
+    for _ in islice(feed.lines, n_skipped):
+        pass
+    reader: Any = TsvReader(
+        feed.lines, limit, separator, is_escaped=is_escaped, is_quoted=settings.is_quoted
+    )
+    if is_csv:
         # a setting of the process; Python's default is 128 KiB
         csv.field_size_limit(max(csv.field_size_limit(), limit + MAX_OPEN))
-        has_blanks = f"{separator} " in first_line
-        reader = csv.reader(feed.lines, delimiter=separator, skipinitialspace=has_blanks)
-    groups = read_rows(feed, reader, origin)
+        # a column of a line that begins with blanks and a quote, and ends with a quote
+        mark = re.escape(separator).encode()
+        spaced = mark + rb' +"(?!")(?:[^"\r\n]|"")*" *(?:\r?\n|' + mark + rb")"
+        is_spaced = f"{separator} " in lines[n_skipped] or re.search(spaced, head) is not None
+        reader = csv.reader(feed.lines, delimiter=separator, skipinitialspace=is_spaced)
+    groups = read_rows(feed, reader, origin=origin, n_skipped=n_skipped)
     header = next(groups)
     if not header.cells:
         return
@@ -531,10 +615,15 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if settings.keeps_rows:
         first = list(map(encoding.repair, first))
     names, places, is_header = find_columns(first, settings, place=place)
+    second = next(groups)
+    following = second.cells[:HEADER_ROWS]
     if settings.header is None:
-        _warn_of_header(first, settings, is_header=is_header, path=stream.path)
+        _warn_of_header(first, following, settings, is_header=is_header, path=stream.path)
+    if not is_escaped and any("\\N" in columns for columns in following):
+        warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
     table = Table(names, places, origin, settings, SEPARATOR_NAMES.get(separator, separator))
-    groups = groups if is_header else chain([header], groups)
+    groups = chain([second] if is_header else [header, second], groups)
+    del second, following
     if not settings.keeps_rows:
         for group in groups:
             if group.cells:
@@ -550,12 +639,13 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         encoding,
         [],
         "",
-        newline="\r\n" if first_line.endswith("\r") else "\n",
+        newline="\r\n" if lines[n_skipped].endswith("\r") else "\n",
         is_start=True,
         bom=stream.bom,
         separator=separator,
         names=tuple(names),
         header=header.kept[0].gap + header.kept[0].text if is_header else None,
+        is_escaped=is_escaped,
     )
     quoted = replace(rows, is_quoted=True)
     if quoted.join(header.cells[0]) == _strip_line_end(header.kept[0].text):
@@ -589,7 +679,12 @@ def find_columns(
 
 
 def _warn_of_header(
-    first: list[str], settings: InputSettings, *, is_header: bool, path: str
+    first: list[str],
+    others: Sequence[Sequence[str]],
+    settings: InputSettings,
+    *,
+    is_header: bool,
+    path: str,
 ) -> None:
     """Say what the first row is taken for, if it may be something else: all text columns are
     numbers.
@@ -603,9 +698,20 @@ def _warn_of_header(
         found = format_names(sorted(_wanted_columns(settings)[0].intersection(names)))
         what = f"the first row is read as the header, because it has the column {found}"
         warn(path, f"{what}; give --no-header if it is a document, else --header")
-    if not is_header and not USUAL_NAMES.isdisjoint(map(str.lower, names)):
-        what = f"the first row ({format_names(names)}) is read as a document"
-        warn(path, f"{what}; give --header if it names the columns, else --no-header")
+    if not is_header and _is_like_names(names):
+        n_alike = sum(map(_is_like_names, others))
+        is_unlike_others = len(others) >= MIN_ROWS and n_alike <= NAME_SHARE * len(others)
+        if is_unlike_others or any(name.lower() in usual for name in names):
+            what = f"the first row ({format_names(names)}) is read as a document"
+            warn(path, f"{what}; give --header if it names the columns, else --no-header")
+
+
+def _is_like_names(cells: Sequence[str]) -> bool:
+    """Return whether cells are like the names of columns: short, different, of up to three
+    words.
+    """
+    names = {cell.strip() for cell in cells}
+    return len(names) == len(cells) and all(map(_column_name.fullmatch, names))
 
 
 def warn(path: str, what: str) -> None:

@@ -1,9 +1,10 @@
-"""Tables: whether the first row is a header and other separators."""
+"""Tables: whether the first row is a header, other separators, and backslashes as escapes."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 ROWS = "win a prize now,spam\nlunch at noon,ham\nwin cash today,spam\nlunch with a friend,ham\n"
 NUMBERS = ("--text-field", "1", "--label-field", "2")
@@ -59,6 +60,13 @@ def test_a_header_among_numbers(nbtext: Any, folder: Path, end: str) -> None:
     assert "first row" not in kept.err and labels_of(nbtext, "n") == ["ham", "label", "spam"]
 
 
+def test_other_names_are_recognized_by_the_rows_below(nbtext: Any, folder: Path) -> None:
+    (folder / "t.csv").write_text(
+        "remark,mood\n" + ROWS.replace(" ", " and then some more words ") * 3
+    )
+    assert "(remark, mood)" in nbtext("train", "t.csv", *NUMBERS, "-o", "n").ok().err
+
+
 def test_a_table_without_a_header_is_read_without_a_word(nbtext: Any, folder: Path) -> None:
     assert "row" not in nbtext("train", "plain.csv", *NUMBERS, "-o", "n").ok().err
     (folder / "short.csv").write_text("win,spam\nlunch,ham\ncash,spam\nnoon,ham\n")
@@ -90,7 +98,9 @@ def test_without_a_header_there_are_no_names(nbtext: Any, folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("options", [("--header",), ("--no-header",), ("--delimiter", ",")])
+@pytest.mark.parametrize(
+    "options", [("--header",), ("--no-header",), ("--delimiter", ","), ("--escape", "backslash")]
+)
 def test_options_of_tables_need_a_table(
     nbtext: Any, folder: Path, options: tuple[str, ...]
 ) -> None:
@@ -147,10 +157,73 @@ def test_a_table_in_a_text_file_is_named(nbtext: Any, folder: Path) -> None:
     assert nbtext("predict u.txt -m m").ok().err == ""
 
 
+SPARK = (
+    'text,label\n"win \\"a, prize\\" now",spam\n"lunch \\\\ at\n noon",ham\n"",\\N\nC:\\\\x,ham\n'
+)
+MYSQL = 'text\tlabel\nwin "a\\\tb\\\nc\tspam\n"hi" he said\\\\\tham\n\\N\t\\N\n"open\tham\ntab\\there\tspam\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts", "labels"),
+    [
+        (
+            "t.csv",
+            SPARK,
+            ['win "a, prize" now', "lunch \\ at\n noon", "", "C:\\x"],
+            ["spam", "ham", None, "ham"],
+        ),
+        (
+            "t.tsv",
+            MYSQL,
+            ['win "a\tb\nc', '"hi" he said\\', "", '"open', "tab\there"],
+            ["spam", "ham", None, "ham", "spam"],
+        ),
+    ],
+)
+def test_a_backslash_escapes(
+    nbtext: Any, folder: Path, name: str, content: str, texts: list[str], labels: list[str | None]
+) -> None:
+    """Tables of Spark and MySQL are read, and the columns that are added leave the others as they
+    are.
+    """
+    from nbtext.documents.settings import InputSettings
+    from nbtext.documents.source import open_source
+
+    for end in ("\n", "\r\n"):
+        (folder / name).write_bytes(content.replace("\n", end).encode())
+        (found,) = open_source([name], InputSettings(escape="backslash")).batches()
+        assert [text.replace("\r\n", "\n") for text in found.columns[0]] == texts
+        assert found.labels == labels
+        added = nbtext(
+            f"predict {name} -m m --escape backslash --add-columns --column-prefix p_ -o "
+            f"added.{name}",
+        ).ok()
+        assert added.out == ""
+        (again,) = open_source([f"added.{name}"], InputSettings(escape="backslash")).batches()
+        assert [text.replace("\r\n", "\n") for text in again.columns[0]] == texts
+        assert again.labels == labels
+        assert "\\N" in (folder / f"added.{name}").read_text()
+
+
 def test_backslashes_that_may_be_escapes_are_named(nbtext: Any, folder: Path) -> None:
     (folder / "t.csv").write_text(
         'text,label\n"win \\"a prize\\" now",spam\nlunch,ham\n"a ""b\\"" c",ham\n'
     )
     assert "a backslash precedes a quote in line 2" in nbtext("predict t.csv -m m").ok().err
+    (folder / "n.tsv").write_text("text\tlabel\nwin\t\\N\nlunch\tham\n")
+    assert "a column is \\N; if backslashes are escapes" in nbtext("predict n.tsv -m m").ok().err
     (folder / "ok.csv").write_text('text,label\n"a ""b\\"" c",ham\n"C:\\",spam\n')
     assert nbtext("predict ok.csv -m m").ok().err == ""
+
+
+def test_labels_are_corrected_in_the_manner_of_the_file(nbtext: Any, folder: Path) -> None:
+    (folder / "t.tsv").write_text(
+        'text\tlabel\nwin\\\tcash "now\tspam\nlunch\tham\n"a \\"b\\""\tham\n'
+    )
+    decisions = [{"id": "t.tsv:2", "decision": "relabel", "label": "a\tb \\"}]
+    write_rows(folder / "d.jsonl", decisions)
+    nbtext("review t.tsv --apply d.jsonl --escape backslash -o u.tsv").ok()
+    assert (folder / "u.tsv").read_text().splitlines()[1:3] == [
+        'win\\\tcash "now\ta\\\tb \\\\',
+        "lunch\tham",
+    ]

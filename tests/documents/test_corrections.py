@@ -86,7 +86,7 @@ def labels_of(path: Path, **options: Any) -> list[Any]:
         ),
         ("x.csv", "label;text;more\na;t;", 'b;"c', 'label;text;more\n"b;""c";t;'),
         ("x.csv", '"text","label"\r\n"t","1"\r\n', "b", '"text","label"\r\n"t","b"\r\n'),
-        ("x.csv", "text;label\nt, u;1", "b", "text;label\nt, u;b"),
+        ("x.csv", "sep=;\ntext;label\nt, u;1", "b", "sep=;\ntext;label\nt, u;b"),
         ("x.tsv", 'text\tlabel\na "half", b\ta', "b", 'text\tlabel\na "half", b\tb'),
         ("x.txt", "__label__a  text  here ", "b", "__label__b  text  here "),
         ("x.txt", "__label__a", "b", "__label__b"),

@@ -225,8 +225,10 @@ def test_ragged_rows(tmp_path: Path) -> None:
         add(path)
 
 
-def test_tables_without_header(tmp_path: Path) -> None:
+def test_tables_without_header_and_with_sep_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
+    path.write_bytes(b"sep=;\r\ntext;n\r\na, b;1")
+    assert add(path) == b"sep=;\r\ntext;n;label;p\r\na, b;1;spam;0.50"
     path.write_bytes(b"a,1\nb,2\n")
     assert add(path, text_field=("1",)) == b"a,1,spam,0.50\nb,2,spam,0.50\n"
     path.write_bytes(b"text,n")
@@ -282,6 +284,7 @@ def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path, 
     ),
     is_ended=st.booleans(),
     form=st.sampled_from(["csv", "tsv"]),
+    escape=st.sampled_from([None, "backslash"]),
     header=st.booleans(),
     codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
     label=st.sampled_from(["spam", 'a"b', '"', "a,b\t;", "x\n"]),
@@ -294,6 +297,7 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     lines: list[tuple[str, str]],
     is_ended: bool,
     form: str,
+    escape: str | None,
     header: bool,
     codec: str,
     label: str,
@@ -317,6 +321,7 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     reading: dict[str, Any] = {
         "encoding": codec,
         "delimiter": separator,
+        "escape": escape,
         "header": header,
     }
     reading["text_field"] = ("text",) if header else ("1",)
@@ -344,11 +349,15 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
         [*row[:width], *[""] * (width - len(row))] for row in before
     ]
     assert [row[width:] for row in after] == [[label, "0.50"] for _ in before]
-    if any(len(row) > width for row in before):
+    if (
+        any(len(row) > width for row in before)
+        or (escape and "\\" in text)
+        or not (is_plain or escape is None)
+    ):
         # surplus cells are left out, and a row that the added cells could change is written anew
         return
     has_open_quotes = any(cell.lstrip(" ")[:1] == '"' for row in before for cell in row)
-    if has_open_quotes and not is_plain:
+    if has_open_quotes and (escape or not is_plain):
         return
     rest = found.decode(codec, "surrogateescape")
     are_all_quoted = '"0.50"' in rest  # as those of the first row

@@ -147,6 +147,8 @@ def closing_quote(content: str, opening: int) -> int:
         ("x;a\ny;d, e\n", NUMBERED, [("a", "x"), ("d, e", "y")]),
         ("x,a;b;c\n", NUMBERED, [("a;b;c", "x")]),
         ("a; b; c\n", {"text_field": ("1",)}, [("a; b; c", None)]),
+        ("sep=;\ntext;label\na;x\n", {}, [("a", "x")]),
+        ("SEP=|\r\ntext|label\r\na,b;c|x\r\n", {}, [("a,b;c", "x")]),
         ("text,label\n\na,x\n\n", {}, [("a", "x")]),
         ("text,label\na,\n", {}, [("a", None)]),
         ("class,body\nx,a\n", {"text_field": ("body",), "label_field": "class"}, [("a", "x")]),
@@ -253,7 +255,7 @@ def test_a_file_that_cannot_be_used_is_said(
             "text,label\na,x\nb,c,x\n",
             ":3: expected 2 comma-separated columns, found 3; put quotes around a column that holds a comma",
         ),
-        ("text;label\nb\n", ":2: expected 2 semicolon-separated columns, found 1"),
+        ("sep=;\ntext;label\nb\n", ":3: expected 2 semicolon-separated columns, found 1"),
         (
             'text,label\na,x\nb,"never closed\n',
             ":3: a quote that is opened in this row is never closed",
@@ -272,10 +274,11 @@ def test_a_row_that_does_not_fit_is_a_problem(
     assert said.startswith(f"{tmp_path}/x.csv{says}")
 
 
-def test_blanks_may_precede_quotes(read: Any, tmp_path: Path) -> None:
-    """The first line shows it."""
+@pytest.mark.parametrize("header", ["text,label", "text, label"])
+def test_blanks_may_precede_quotes(read: Any, tmp_path: Path, header: str) -> None:
+    """The header or the rows show it, and a comma and doubled quotes within quotes do not."""
     rows = '"win, now", "spam"\n"he said, ""hi, you""", "ham"\n'
-    (tmp_path / "x.csv").write_text(f"text, label\n{rows}")
+    (tmp_path / "x.csv").write_text(f"{header}\n{rows}")
     assert [(texts[0], label) for _, texts, label in read(tmp_path / "x.csv")] == [
         ("win, now", "spam"),
         ('he said, "hi, you"', "ham"),
