@@ -19,7 +19,8 @@ class Inspect:
     by: str | None = setting(
         None,
         "Ranking criterion of features. log-odds is the weight of the feature minus the mean of its weights for "
-        "the other labels; z is the log-odds ratio of its counts, divided by the standard deviation.",
+        "the other labels; z is the log-odds ratio of its counts, divided by the standard deviation; mi is mutual "
+        "information; chi2 is the chi-squared statistic.",
         choices=tuple(CRITERIA),
         metavar="NAME",
         default_help="z; log-odds for linear models",

@@ -23,6 +23,7 @@ from nbtext.errors import ModelError, number_of
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
+from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary
@@ -41,6 +42,10 @@ class FeatureView:
     log_odds: float  # its weight in the class minus the mean of its weights in the others
     # log-odds ratio of the class against all others, in standard deviations; None: no counts
     z: float | None
+    # of its binary counts and the label, in nats; the same in every class
+    mutual_information: float | None
+    # of its occurrences and the label; the same in every class; None: several labels
+    chi_squared: float | None
     occurrences: float | None  # in the class; None: no counts
     documents: float | None  # of the class that have it; None if they were not counted
 
@@ -49,34 +54,23 @@ class Inspector:
     """Computes the weights and counts of a trained model's features, one class at a time."""
 
     def __init__(self, model: TrainedModel) -> None:
-        fitted = model.fitted
-        self._fitted = fitted
-        self.labels = fitted.labels
-        self.statistics = statistics = used_statistics(model)
+        self._model = model
+        self.labels = model.fitted.labels
+        self._scorer = model.fitted.scorer
+        self.statistics = used_statistics(model)
         self.has_counts = model.load_counts is not None
-        scorer = fitted.scorer
+        # of a feature and the one label of a document
+        self.has_association = self.statistics.totals is None
         self._n_others = len(self.labels) - 1  # labels that a label is compared with
-        if not fitted.task.is_exclusive:  # the weights of the first score are against the rest
-            scorer = first_score(scorer, len(self.labels))
+        if not self.has_association:  # the weights of the first score are already against the rest
+            self._scorer = first_score(self._scorer, len(self.labels))
             self._n_others = 0
-        self._weights = ClassWeights(scorer)
+        self._weights = ClassWeights(self._scorer)
         self._sums = self._weights.sums()
-        # what z compares: the counts of features in each class, and the largest possible ones
-        settings = fitted.model_settings
-        if not settings.is_linear and settings.event_model.counts_documents:
-            self._counts = statistics.documents
-            self._totals = statistics.class_documents
-            self._everywhere = statistics.document_frequencies
-            self._whole = float(statistics.n_documents)
-        else:
-            self._counts = statistics.occurrences
-            self._totals = statistics.class_occurrences
-            self._everywhere = statistics.feature_occurrences
-            self._whole = float(self._everywhere.sum())
 
     def name(self, column: int) -> str:
         """Return the feature of a column; of a hashed column its number."""
-        features = self._fitted.vocabulary
+        features = self._model.fitted.vocabulary
         return f"#{column}" if features is None else features.term(column)
 
     def log_odds(self, k: int) -> Floats:
@@ -91,17 +85,45 @@ class Inspector:
         """
         return np.asarray(own - (sums - own) / self._n_others) if self._n_others else own
 
-    def _z(self, k: int, columns: Integers, counts: Array) -> Floats:
-        """Return the z-score of features with these counts in a class."""
-        return z_scores(counts, float(self._totals[k]), self._everywhere[columns], self._whole)
+    def _total(self, k: int) -> float:
+        """Return the largest possible count of a feature in a class."""
+        statistics = self.statistics
+        return float(
+            (
+                statistics.class_documents
+                if self._counts_documents
+                else statistics.class_occurrences
+            )[k]
+        )
+
+    @cached_property
+    def mutual_information(self) -> Floats:
+        return mutual_information(self.statistics.entries, self.statistics.class_documents)
+
+    @cached_property
+    def chi_squared(self) -> Floats:
+        return chi_squared(
+            self.statistics.entries, self.statistics.occurrences, self.statistics.class_documents
+        )
 
     def best(self, k: int, by: str, n_features: int) -> Integers:
         """Return the columns of the n most characteristic features of a class, best first; ties by
         column.
         """
+        fitted = self._model.fitted
         if not self.has_counts and by != "log-odds":
             what = "needs the counts of the training documents, which the model file does not hold"
-            raise ModelError(what, where=f"--by {by}", hint="use --by log-odds")
+            hint = "use --by log-odds"
+            hint += ", or train with --keep-sample N, which also keeps counts" * (
+                fitted.full_features is None
+            )
+            raise ModelError(what, where=f"--by {by}", hint=hint)
+        if not self.has_association and by in ("mi", "chi2"):
+            what = "association with the label is not defined for documents with several labels"
+            raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
+        if by == "mi" and not self.statistics.knows_documents:
+            what = "the model file lacks the document frequencies of the features"
+            raise ModelError(what, where="--by mi", hint="use --by z, or train on the texts")
         statistics = self.statistics
         if by == "log-odds":
             columns = np.arange(statistics.n_features)
@@ -111,8 +133,12 @@ class Inspector:
             columns = self._entry_features[entries]
             if by == "frequency":
                 scores = statistics.occurrences[entries].astype(np.float64)
+            elif by == "z":
+                counts = self._counts[entries]
+                scores = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
             else:
-                scores = self._z(k, columns, self._counts[entries])
+                columns = columns[self._most_frequent_class[columns] == k]
+                scores = (self.mutual_information if by == "mi" else self.chi_squared)[columns]
         best = np.flatnonzero(scores > 0)
         n_others = len(best) - n_features
         if n_features and n_others > 0:  # a part is sorted faster
@@ -125,21 +151,65 @@ class Inspector:
         columns = np.array(columns, dtype=np.int64)
         statistics = self.statistics
         log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
-        occurrences, documents, counts = (
-            select_class(statistics.indptr, statistics.classes, each, columns, k)
-            for each in (statistics.occurrences, statistics.documents, self._counts)
-        )
-        z = self._z(k, columns, counts)
+        rows = (statistics.indptr, statistics.classes)
+        values = (statistics.occurrences, statistics.documents)
+        occurrences, documents = (select_class(*rows, each, columns, k) for each in values)
+        counts = documents if self._counts_documents else occurrences
+        z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
         has_counts = self.has_counts
-        is_known = has_counts and statistics.knows_documents
+        is_known = self.has_counts and statistics.knows_documents
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
                 self.name(j),
                 float(log_odds[place]),
                 float(z[place]) if has_counts else None,
+                float(self.mutual_information[j]) if is_known and self.has_association else None,
+                float(self.chi_squared[j]) if has_counts and self.has_association else None,
                 occurrences[place].item() if has_counts else None,
                 documents[place].item() if is_known else None,
             )
+
+    @property
+    def _counts_documents(self) -> bool:
+        settings = self._model.fitted.model_settings
+        return not settings.is_linear and settings.event_model.counts_documents
+
+    @property
+    def _counts(self) -> Array:
+        """The counts of the entries of the statistics that z compares."""
+        statistics = self.statistics
+        return statistics.documents if self._counts_documents else statistics.occurrences
+
+    @cached_property
+    def _everywhere(self) -> Array:
+        statistics = self.statistics
+        return (
+            statistics.document_frequencies
+            if self._counts_documents
+            else statistics.feature_occurrences
+        )
+
+    @cached_property
+    def _whole(self) -> float:
+        """The number of all documents, or of the features in them."""
+        if self._counts_documents:
+            return float(self.statistics.n_documents)
+        return float(self._everywhere.sum())
+
+    @cached_property
+    def _most_frequent_class(self) -> Integers:
+        """The class whose documents have each feature most frequently, (n_features,).
+
+        If documents were not counted, it is the class with the most occurrences per document.
+        """
+        statistics = self.statistics
+        counts = statistics.documents if statistics.knows_documents else statistics.occurrences
+        share = counts / np.maximum(statistics.class_documents, 1)[statistics.classes]
+        order = np.lexsort((statistics.classes, -share, self._entry_features))
+        best = np.full(statistics.n_features, -1, dtype=np.int64)
+        used = np.flatnonzero(np.diff(statistics.indptr))
+        best[used] = statistics.classes[order][statistics.indptr[used]]
+        return best
 
     @cached_property
     def _entry_features(self) -> Integers:
@@ -293,6 +363,7 @@ def inspect(
         Number of features of each label.
     by
         The criterion that ranks features, one of CRITERIA; None: z, for linear models log-odds.
+        With mi and chi2, a feature is listed for the label whose documents have it most frequently.
     labels
         The labels to show; empty: all.
     words

@@ -296,5 +296,7 @@ class Criterion(NamedTuple):
 CRITERIA = {
     "log-odds": Criterion("log-odds", "log_odds", "+.2f"),
     "z": Criterion("z-score", "z", "+.1f"),
+    "mi": Criterion("mutual information", "mutual_information", ".4f"),
+    "chi2": Criterion("chi-squared", "chi_squared", ",.0f"),
     "frequency": Criterion("frequency", "occurrences", ",.6g"),
 }

@@ -31,6 +31,8 @@ FEATURE_COLUMNS = (
     "feature",
     "log_odds",
     "z",
+    "mutual_information",
+    "chi_squared",
     "occurrences",
     "documents",
 )
@@ -272,7 +274,12 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
     if word.feature is None:
         yield Text.assemble((printable(word.word), "bold"), "  is not in the vocabulary")
         return
-    yield Text(show_features([word.feature])[0], "bold")
+    feature = word.classes[0][1]
+    yield Text.assemble(
+        (show_features([word.feature])[0], "bold"),
+        f"  mutual information {_known(feature.mutual_information, '.6f')}, "
+        f"chi-squared {_known(feature.chi_squared, ',.1f')}",
+    )
     rows = (
         (
             printable(label),

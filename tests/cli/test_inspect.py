@@ -11,7 +11,7 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
     """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the
     criterion.
     """
-    record = nbtext(f"inspect {model} --to json --by z --features 3").json
+    record = nbtext(f"inspect {model} --to json --by mi --features 3").json
     assert (record["model"], record["documents"], record["n_labels"]) == ("multinomial", 336, 6)
     assert record["chosen_by"] == "leave-one-out"
     assert 0.9 < record["expected"]["accuracy"] < 1
@@ -79,7 +79,7 @@ def test_a_linear_model(nbtext: Any, letters: Path, options: list[str], found: s
 def test_a_word(nbtext: Any, model: str) -> None:
     """What is known of it in each label; of another one, that it is not known."""
     shown = nbtext(f"inspect {model} --word Parking --word zebra --to table").out
-    assert shown.startswith("parking\n")
+    assert "mutual information" in shown
     assert "zebra  is not in the vocabulary" in shown
 
 
@@ -110,14 +110,14 @@ def test_an_unknown_word_is_a_row(nbtext: Any, model: str) -> None:
     """In rows of fields, a word that the model does not know has one row, whose other fields are
     empty.
     """
-    assert nbtext(f"inspect {model} --word zebra").ok().out == "zebra" + "\t" * 6 + "\n"
+    assert nbtext(f"inspect {model} --word zebra").ok().out == "zebra" + "\t" * 8 + "\n"
     rows = nbtext(f"inspect {model} --word zebra --word parking --to csv").ok().rows
     assert [row[:3] for row in rows[:3]] == [
         ["word", "label", "feature"],
         ["zebra", "", ""],
         ["parking", "noise", "parking"],
     ]
-    assert {len(row) for row in rows} == {7}
+    assert {len(row) for row in rows} == {9}
 
 
 def test_hashed_words(nbtext: Any, letters: Path) -> None:

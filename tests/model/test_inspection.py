@@ -16,6 +16,7 @@ from nbtext.documents.batch import join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
+from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.inspection import Inspection, Inspector, inspect_matrix
 from nbtext.model.inspection import inspect as inspect_model
@@ -78,7 +79,9 @@ def test_every_model_by_every_criterion(model: str, by: str) -> None:
     classifier = TextClassifier(model=model, view=view).fit(
         texts, [text.split()[0] for text in texts]
     )
-    field = CRITERIA[by].field
+    field = {"mi": "mutual_information", "chi2": "chi_squared", "frequency": "occurrences"}.get(
+        by, by.replace("-", "_")
+    )
     for label in inspect(classifier, by=by).labels:
         values = [getattr(feature, field) for feature in label.features]
         assert values == sorted(values, reverse=True)
@@ -185,6 +188,23 @@ def test_the_lecture(lecture: TextClassifier) -> None:
     for word, label in zip(found.words, ("soc.religion.christian", "comp.graphics"), strict=True):
         assert max(word.classes, key=lambda pair: pair[1].log_odds)[0] == label
         assert max(word.classes, key=lambda pair: pair[1].z)[0] == label
+
+
+def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
+    """Mutual information and chi-squared are what --select goes by."""
+    inspector = Inspector(lecture.model_)
+    statistics = lecture.counts_.statistics
+    by_information = inspect(lecture, by="mi", n_features=1)
+    expected = mutual_information(statistics.entries, statistics.class_documents)
+    best = max(
+        feature.mutual_information for label in by_information.labels for feature in label.features
+    )
+    assert best == expected.max()
+    np.testing.assert_array_equal(inspector.mutual_information, expected)
+    np.testing.assert_array_equal(
+        inspector.chi_squared,
+        chi_squared(statistics.entries, statistics.occurrences, statistics.class_documents),
+    )
 
 
 def test_rare_words_do_not_crowd_out_words_of_large_weight(lecture: TextClassifier) -> None:

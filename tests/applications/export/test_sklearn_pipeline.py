@@ -214,13 +214,15 @@ def test_a_bernoulli_model_uses_binary_counts(texts: list[str]) -> None:
 
 
 def test_inspection_of_what_was_not_counted() -> None:
-    """The documents of a word are unknown, not 0; the rest is as for a model that has counted
-    them.
+    """The documents of a word, and with them its mutual information, are unknown, not 0; the rest
+    is as for a model that has counted them.
     """
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
     counted = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False).fit(
         *documents("train")
     )
+    with pytest.raises(ModelError, match=r"--by mi: .* lacks the document frequencies"):
+        inspect(classifier.model_, by="mi")
     for by in ("z", "log-odds", "frequency"):
         found = inspect(classifier.model_, by=by)
         expected = inspect(counted.model_, by=by)
@@ -228,6 +230,14 @@ def test_inspection_of_what_was_not_counted() -> None:
             assert [view.feature for view in label.features] == [
                 view.feature for view in other.features
             ]
-            assert {view.documents for view in label.features} == {None}
+            assert {(view.documents, view.mutual_information) for view in label.features} == {
+                (None, None)
+            }
+    prefers = {
+        view.feature: label.label
+        for label in inspect(classifier.model_, by="chi2").labels
+        for view in label.features
+    }
+    assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
     asked = inspection_result(inspect(classifier.model_, words=("parking",)))
-    assert " – " in "".join(format_result(asked, "table"))
+    assert "mutual information –" in "".join(format_result(asked, "table"))
