@@ -31,7 +31,7 @@ NOT_ON_CLUSTERS = (BEST, COMBINED, *LINEAR_MODELS)
 ON_ONE_MACHINE = "workers count for one Naive Bayes model, and this one is trained on one machine"
 
 
-def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
+def parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
     from nbtext.model.keyword_file import read_keywords
 
     return read_keywords(path)
@@ -60,7 +60,7 @@ class Train:
         'money"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. With '
         "--unlabeled, that names them, and SOURCE holds labeled documents. --em may be added.",
         file="input",
-        parse=_parse_keywords,
+        parse=parse_keywords,
         title="Unlabeled documents",
     )
     holdout: float = setting(

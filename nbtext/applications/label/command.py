@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
+from nbtext.cli.train import parse_keywords
 from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import frozen
-from nbtext.settings import Excludes, join_list, parse_names, part, setting
+from nbtext.settings import Excludes, parse_names, part, setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings, ModelInput
+    from nbtext.documents.settings import InputSettings
 
 TEXT = "text"  # the key of the text of an answer
-
-
-class NamedKeywords(dict[str, tuple[str, ...]]):
-    """The words and phrases of each label, and the path of the file that they are from."""
-
-    def __init__(self, path: str) -> None:
-        from nbtext.model.keyword_file import read_keywords
-
-        super().__init__(read_keywords(path))
-        self.path = path
 
 
 @frozen(kw_only=True)
@@ -57,11 +46,11 @@ class Label:
         parse=parse_names,
         metavar="LABEL,LABEL…",
     )
-    keywords: NamedKeywords | None = setting(
+    keywords: dict[str, tuple[str, ...]] | None = setting(
         None,
         "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
         file="input",
-        parse=NamedKeywords,
+        parse=parse_keywords,
     )
     multi_label: bool = setting(
         False, "Give a document any number of labels. The key of a label turns it on or off."
@@ -118,9 +107,6 @@ def label(given: Label) -> None:
             raise SettingsError(
                 f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone"
             )
-    if os.environ.get("TERM") == "dumb":
-        what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"
-        raise SettingsError(what, hint="set TERM")
     trained = None
     words = given.keywords
     if given.model is not None:
@@ -172,33 +158,4 @@ def label(given: Label) -> None:
         ).run()
     finally:
         file.close()
-        n_answers = number_of(len(file.answers), "answer")
-        train = _name_training(given, trained_on, names)
-        running.say(
-            f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""),
-            quiet=quiet,
-        )
-
-
-def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str, ...]) -> str:
-    """Return the command that trains a model on the answers, and on what the session started with.
-
-    names  the keys of the texts of an answer
-    """
-    from nbtext.documents.settings import DEFAULT_LABEL, UNKNOWN_INPUT
-
-    words = ["nbtext", "train", given.output]
-    if given.model is not None:
-        words = ["nbtext", "update", given.model, given.output]
-    elif given.keywords is not None and given.input.text_field == names:
-        # else no field has the texts of both
-        words += [part for source in given.sources for part in ("--unlabeled", source)]
-        words += ["--keywords", given.keywords.path]
-    known = trained_on or UNKNOWN_INPUT
-    if known.text_field != names:
-        words += ["--text-field", join_list(names)] + [
-            "--separate-fields"
-        ] * given.input.separate_fields
-    if (known.label_field, known.label_fields) != (DEFAULT_LABEL, ()):
-        words += ["--label-field", DEFAULT_LABEL]
-    return shlex.join([*words, "-o", "model.joblib"])
+        running.say(f"{output}: {number_of(len(file.answers), 'answer')}", quiet=quiet)

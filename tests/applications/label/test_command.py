@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import shlex
 import signal
 import struct
 import subprocess
@@ -193,11 +192,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     assert shown_id(screen) == last
     terminal.press("/\r", "2 answers")
     assert terminal.end("q") == 0
-    assert (
-        "labels.jsonl: 2 answers; to train a model: nbtext train labels.jsonl -o model.joblib"
-        in terminal.shown
-    )
-    assert terminal.shown.index("\x1b[?1049l") < terminal.shown.index("to train")
+    assert terminal.shown.rindex("labels.jsonl: 2 answers") > terminal.shown.index("\x1b[?1049l")
     assert "2 documents" in nbtext("train labels.jsonl -o m.joblib --model multinomial").ok().err
 
 
@@ -302,73 +297,6 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
         "'Match!' of 'baking' and 'match' of 'sport' are read as the same feature" in terminal.shown
     )
     assert not (tmp_path / "labels.jsonl").exists()
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("options", "command"),
-    [
-        ("", "nbtext train labels.jsonl -o model.joblib"),
-        (
-            "--keywords words.csv",
-            "nbtext train labels.jsonl --unlabeled docs.jsonl --keywords words.csv -o ",
-        ),
-        ("-m m.joblib", "nbtext update m.joblib labels.jsonl -o model.joblib"),
-        (
-            "-m b.joblib --text-field text",
-            "nbtext update b.joblib labels.jsonl --text-field text --label-field label -o model.joblib",
-        ),
-        (
-            "-m c.joblib",
-            "nbtext update c.joblib labels.jsonl --label-field label -o model.joblib",
-        ),
-        (
-            "-m s.joblib",
-            "nbtext update s.joblib labels.jsonl --label-field label -o model.joblib",
-        ),
-        (
-            "--text-field title,text --separate-fields",
-            "nbtext train labels.jsonl --text-field title,text --separate-fields -o model.joblib",
-        ),
-    ],
-)
-def test_the_command_at_the_end(
-    start: Start, tmp_path: Path, nbtext: Any, options: str, command: str
-) -> None:
-    """It trains on the answers, and on the model or the keywords with which the session started; it
-    works.
-    """
-    others = [
-        {"title": "a", "body": row["text"], "text": row["text"], "kind": row["label"]}
-        for row in ROWS
-    ]
-    documents = [{"id": name, "title": "a", "text": text} for name, text in DOCUMENTS.items()]
-    write_rows(tmp_path / "docs.jsonl", documents)
-    if "-m" in options:
-        write_rows(tmp_path / "train.jsonl", ROWS)
-        write_rows(tmp_path / "others.jsonl", others)
-        nbtext("train train.jsonl -o m.joblib").ok()
-        nbtext("train others.jsonl --text-field body --label-field kind -o b.joblib").ok()
-        columns = [
-            {label: int(label == row["label"]) for label in LABELS.values()} | {"text": row["text"]}
-            for row in ROWS
-        ]
-        write_rows(tmp_path / "columns.jsonl", columns)
-        nbtext(f"train columns.jsonl --label-fields {','.join(LABELS.values())} -o c.joblib").ok()
-        fields = "--text-field title,text --separate-fields --label-field kind"
-        nbtext(f"train others.jsonl {fields} -o s.joblib").ok()
-    (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
-    terminal = start("--labels", "sport,baking", *options.split())
-    terminal.wait("left")
-    # of several labels, Enter saves an answer
-    keys = ("\r", "\r") if "c.joblib" in options else ("1", "2")
-    terminal.press(keys[0], "1 answer")
-    terminal.press(keys[1], "2 answers")
-    assert terminal.end("q") == 0
-    shown = " ".join(terminal.shown.split("to train a model: ")[1].split())
-    assert shown.startswith(command)
-    nbtext(*shlex.split(shown)[1:]).ok()
-    assert (tmp_path / "model.joblib").exists()
 
 
 @pytest.mark.exhaustive
