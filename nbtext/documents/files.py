@@ -484,11 +484,8 @@ class FileDocuments:
         kind = recognition.recognize(content)
         head = content[: recognition.HEAD_BYTES]
         if kind is None and b"\0" in head and not encoding.is_wide and not head.startswith(BOMS):
-            kind = (
-                recognition.find_utf_16(head)
-                if path.lower().endswith(".txt")
-                else recognition.BINARY
-            )
+            is_text = path.lower().endswith(".txt")
+            kind = recognition.find_utf_16(head) if is_text else recognition.BINARY
         if kind is recognition.BINARY and not is_named:
             kind = recognition.name_binary(head)
         if kind is not None and not (is_named and kind is recognition.BINARY):

@@ -22,7 +22,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from nbtext.documents.batch import Batch, Block, make_batch
+from nbtext.documents.batch import Batch, Block, make_batch_of_objects
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, check_width, decode_named
 from nbtext.documents.decompression import too_long
@@ -66,7 +66,6 @@ _separator = re.compile(
     % (MBOX_SEPARATOR, _usual),
     re.MULTILINE,
 )
-_strict_separator = re.compile(MBOX_SEPARATOR, re.MULTILINE)
 
 
 class _Policy(email.policy.Compat32):
@@ -200,9 +199,8 @@ class _Parts:
         if kind == "multipart/alternative" and ranges:
             yield from self._choose(ranges, depth + 1)
         elif ranges:
-            default = "message/rfc822" if kind == "multipart/digest" else "text/plain"
             for begin, end in ranges:
-                yield from self._texts_of_range(begin, end, depth + 1, default)
+                yield from self._texts_of_range(begin, end, depth + 1)
         elif kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
             data = _decode_transfer(
                 self._content[start:stop], str(message.get("content-transfer-encoding", ""))
@@ -210,34 +208,22 @@ class _Parts:
             decode = decode_html if kind == "text/html" else _decode_plain
             yield decode(data, self._encoding, message.get_content_charset())
 
-    def _texts_of_range(
-        self, start: int, stop: int, depth: int, default: str = "text/plain"
-    ) -> Iterator[Decoded]:
-        """Yield the texts of a part whose headers begin at `start`, and which is of the default
-        type if it has none.
-        """
+    def _texts_of_range(self, start: int, stop: int, depth: int) -> Iterator[Decoded]:
+        """Yield the texts of a part whose headers begin at `start`."""
         message, body = _read_headers(self._content, start, stop)
-        message.set_default_type(default)
         yield from self.texts(message, body, stop, depth)
 
     def _choose(self, ranges: list[tuple[int, int]], depth: int) -> Iterator[Decoded]:
         """Yield the texts of the first plain one of some alternatives, or of the first that has a
         text.
         """
-        first: list[Decoded] = []
-        for start, stop in ranges:
-            message, body = _read_headers(self._content, start, stop)
-            is_plain = message.get_content_type() == "text/plain"
-            if first and not is_plain:
-                continue
+        parts = [(*_read_headers(self._content, start, stop), stop) for start, stop in ranges]
+        parts.sort(key=lambda part: part[0].get_content_type() != "text/plain")
+        for message, body, stop in parts:
             texts = list(self.texts(message, body, stop, depth))
-            has_text = any(decoded.text.strip() for decoded in texts)
-            if has_text and is_plain:
+            if any(decoded.text.strip() for decoded in texts):
                 yield from texts
                 return
-            if has_text:
-                first = texts
-        yield from first
 
     def _split(self, boundary: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield the range of each part between lines of a boundary; of too many, the last one has
@@ -322,43 +308,31 @@ class RawMail(NamedTuple):
 def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettings) -> Batch:
     """Parse mails; one that cannot be read is a problem of its row."""
     wanted = {name.lower() for name in (*settings.field_names, "subject")}
-    columns: dict[str, list[Any]] = {name: [] for name in settings.field_names}
-    problems: dict[int, InputError] = {}
+    found: list[Any] = []
     repairs = []
-    for row, (_, folder, content, _) in enumerate(mails):
-        mail = Mail()
+    for _, folder, content, _ in mails:
         try:
             if isinstance(content, InputError):
                 raise content
             mail = parse_mail(content, wanted, encoding)
         except InputError as problem:
-            problems[row] = problem
-        fields: dict[str, Any] = {name: mail.text(name) for name in columns}
-        fields[settings.label_field] = (
-            _header_if_named(mail, settings.label_field, DEFAULTS.label_field) or folder
-        )
-        fields[settings.id_field] = _header_if_named(mail, settings.id_field, DEFAULTS.id_field)
-        for name, values in columns.items():
-            values.append(fields[name])
+            found.append(problem)
+            continue
+        fields: dict[str, Any] = {name: mail.text(name) for name in settings.field_names}
+        # the sender of a mail chooses no label and no id, unless the settings name a header
+        if settings.label_field == DEFAULTS.label_field:
+            fields[settings.label_field] = ""
+        if settings.id_field == DEFAULTS.id_field:
+            fields[settings.id_field] = ""
+        fields[settings.label_field] = name_of(fields.get(settings.label_field)) or folder
+        found.append(fields)
         repairs.append((mail.repaired, mail.unknown))
-    batch = make_batch(
-        columns,
-        settings,
-        origin="",
-        numbers=[mail.id for mail in mails],
-        problems=problems,
-        names_of=lambda _: (),
-    )
+    ids = [mail.id for mail in mails]
+    batch = make_batch_of_objects(found, settings, numbers=ids)
+    batch.names = ()
     for repaired, unknown in repairs:
         batch.count_repairs(repaired, unknown)
     return batch
-
-
-def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
-    """Return the header if its name is not the default; otherwise the sender of a mail could choose
-    its label or id.
-    """
-    return name_of(mail.text(name)) if name != default else None
 
 
 def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -428,9 +402,7 @@ class _Splitter:
         """
         if self.is_mbox is None:
             lines = lines.lstrip(b"\r\n")
-            self.is_mbox = (
-                bool(_separator.match(lines) or _strict_separator.match(lines)) if lines else None
-            )
+            self.is_mbox = bool(_separator.match(lines)) if lines else None
         start = 0
         for found in _separator.finditer(lines) if self.is_mbox else ():
             self.add(lines[start : found.start()])

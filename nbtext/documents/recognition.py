@@ -7,7 +7,7 @@ never decoded so.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -121,8 +121,6 @@ OFFICE_MEMBERS = (
 )
 
 BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
-# shares of NUL between which bytes are UTF-16 or UTF-32; that of Latin letters has a half
-WIDE_NULS = 0.25, 0.75
 
 
 def recognize(head: bytes) -> Kind | None:
@@ -162,20 +160,21 @@ def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
         What to do, unless the bytes are UTF-16 without a byte order mark, for which the encoding is
         named.
     """
-    found = find_utf_16(head)
-    return found if found not in (None, BINARY) else BINARY._replace(hint=hint)
+    return find_utf_16(head) or BINARY._replace(hint=hint)
 
 
 def find_utf_16(head: bytes) -> Kind | None:
     """Return the kind of a file whose first bytes are UTF-16 text without a byte order mark; None
-    if they are not.
+    if they are not: printable characters, and most NULs in one half of each.
     """
-    if (codec := guess_utf_16(head)) is not None:
-        return BINARY._replace(
-            hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}"
-        )
-    least, most = WIDE_NULS
-    return BINARY if least * len(head) < head.count(0) <= most * len(head) else None
+    n_nuls = head.count(0)
+    for half, codec in enumerate(("utf-16-be", "utf-16-le")):
+        if n_nuls > 1 and head[half::2].count(0) > n_nuls // 2:
+            text = head[: len(head) // 2 * 2].decode(codec, "replace")
+            if "".join(text.split()).isprintable():
+                hint = f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}"
+                return BINARY._replace(hint=hint)
+    return None
 
 
 def is_own_output(path: str) -> bool:
@@ -187,36 +186,20 @@ def is_own_output(path: str) -> bool:
         return False
 
 
-def guess_utf_16(sample: bytes) -> str | None:
-    """Return the kind of UTF-16 that some bytes seem to be; None if they are not, or the library is
-    not installed.
-    """
-    sample = sample[: len(sample) // 2 * 2]
-    for codec in _rank(sample, ["utf_16_le", "utf_16_be"])[:1]:
-        # other bytes may be letters, too
-        if not {" ", "\n"}.isdisjoint(sample.decode(codec, "ignore")):
-            return codec.replace("_", "-")
-    return None
-
-
 def guess_codecs(sample: bytes) -> list[str]:
     """Return the encodings in wide use that some bytes may have, the most likely one first; []
     without the library.
-    """
-    found = [] if sample.isascii() else _rank(sample, WIDELY_USED)
-    return [codec.replace("_", "-") for codec in found[:MAX_GUESSES]]
-
-
-def _rank(sample: bytes, codecs: Sequence[str]) -> list[str]:
-    """Return those of some encodings that bytes may have, the most likely one first; [] without the
-    library.
     """
     try:
         from charset_normalizer import from_bytes
     except ImportError:
         return []
-    found = [each.encoding for each in from_bytes(sample, cp_isolation=list(codecs))]
-    return [codec for codec in found if codec in codecs]
+    if sample.isascii():
+        return []
+    # the library may name others, too
+    ranked = (each.encoding for each in from_bytes(sample, cp_isolation=list(WIDELY_USED)))
+    found = [codec.replace("_", "-") for codec in ranked if codec in WIDELY_USED]
+    return found[:MAX_GUESSES]
 
 
 def guess_encodings(paths: Iterable[str]) -> list[str]:
