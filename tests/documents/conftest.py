@@ -1,34 +1,32 @@
 """Helpers for the tests of the readers: documents as plain tuples."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbtext.documents.batch import Batch
-from nbtext.documents.source import Source
 from nbtext.documents.streams import ByteStream
 
 sys.path.insert(0, str(Path(__file__).parent))
-from reading import Row, opened, read, rows_of
+from reading import opened, read, rows_of
 
 
 @pytest.fixture(scope="session", name="opened")
-def opened_() -> Callable[..., Source]:
+def opened_() -> Any:
     """Opens paths with some settings."""
     return opened
 
 
 @pytest.fixture(scope="session", name="read")
-def read_() -> Callable[..., list[Row]]:
+def read_() -> Any:
     """Reads paths with some settings: (id, texts, label) of each document; a problem is raised."""
     return read
 
 
 @pytest.fixture(scope="session")
-def problems() -> Callable[..., list[str]]:
+def problems() -> Any:
     """Reads paths with some settings: what is said of the documents that cannot be read."""
 
     def problems(*paths: Path | str, **settings: Any) -> list[str]:
@@ -42,7 +40,7 @@ def problems() -> Callable[..., list[str]]:
 
 
 @pytest.fixture(scope="session")
-def stream_of() -> Callable[..., ByteStream]:
+def stream_of() -> Any:
     """A stream that gives its content in pieces of a size."""
 
     def stream_of(content: bytes, size: int, path: str = "x") -> ByteStream:
@@ -55,6 +53,6 @@ def stream_of() -> Callable[..., ByteStream]:
 
 
 @pytest.fixture(scope="session")
-def rows() -> Callable[[Iterable[Batch]], list[Row]]:
+def rows() -> Any:
     """Batches as rows."""
     return rows_of

@@ -6,7 +6,6 @@ import datetime
 import decimal
 import io
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ pa = pytest.importorskip("pyarrow")
 from pyarrow import ipc  # noqa: E402
 from pyarrow import parquet as pq  # noqa: E402
 
-Rows = Callable[..., list[Any]]
+Rows = Any
 
 
 def write_parquet(table: Any, path: Path) -> None:
@@ -42,7 +41,7 @@ WRITERS = {"t.parquet": write_parquet, "t.arrow": write_arrow, "t.arrows": write
 
 
 @pytest.fixture(params=list(WRITERS))
-def write(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Any], Path]:
+def write(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """write(table): the path of a file that holds it."""
 
     def written(table: Any) -> Path:
@@ -53,7 +52,7 @@ def write(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Any], Pat
     return written
 
 
-def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
+def test_rows_are_documents(write: Any) -> None:
     """Label and id come from the columns of these names; without an id column, the id is the number
     of the row.
     """
@@ -107,7 +106,7 @@ def test_types_of_labels(tmp_path: Path, column: Any, expected: list[str]) -> No
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
 @pytest.mark.parametrize("of_list", [pa.list_, pa.large_list])
-def test_lists_of_labels(tmp_path: Path, kind: Any, of_list: Callable[[Any], Any]) -> None:
+def test_lists_of_labels(tmp_path: Path, kind: Any, of_list: Any) -> None:
     """Lists of any type of text hold labels; polars writes large lists of string views."""
     labels = pa.array([["a", "ä"], [], None], of_list(kind))
     write_arrow(pa.table({"text": ["a", "b", "c"], "label": labels}), tmp_path / "t.arrow")
@@ -120,9 +119,7 @@ def test_lists_of_labels(tmp_path: Path, kind: Any, of_list: Callable[[Any], Any
 
 
 @pytest.mark.parametrize(("n", "n_shards"), [(3210, 50), (20, 400)])
-def test_many_rows_in_shards(
-    write: Callable[[Any], Path], rows: Rows, n: int, n_shards: int
-) -> None:
+def test_many_rows_in_shards(write: Any, rows: Rows, n: int, n_shards: int) -> None:
     """The shards of a file have all its rows, each once, with the numbers of the file; so have its
     blocks.
     """
@@ -147,7 +144,7 @@ def test_many_rows_in_shards(
         assert found == expected
 
 
-def test_what_cannot_be_read(write: Callable[[Any], Path], problems: Callable[..., Any]) -> None:
+def test_what_cannot_be_read(write: Any, problems: Any) -> None:
     """A missing column, a column of objects, or two columns of one name give one line that names
     the file.
     """
@@ -165,7 +162,7 @@ def test_what_cannot_be_read(write: Callable[[Any], Path], problems: Callable[..
         read(path)
 
 
-def test_nulls_and_long_texts_are_problems_of_their_rows(write: Callable[[Any], Path]) -> None:
+def test_nulls_and_long_texts_are_problems_of_their_rows(write: Any) -> None:
     path = write(pa.table({"text": ["a", None, "b" * 200], "label": ["x", "y", "z"]}))
     (batch,) = open_source([str(path)], InputSettings(max_document_bytes=100)).batches()
     assert {row: str(problem) for row, problem in batch.problems.items()} == {
@@ -239,7 +236,7 @@ def test_compressed_as_a_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 @pytest.mark.parametrize("new", [ipc.new_file, ipc.new_stream])
-def test_compressed_buffers(tmp_path: Path, new: Callable[..., Any], codec: str) -> None:
+def test_compressed_buffers(tmp_path: Path, new: Any, codec: str) -> None:
     table = pa.table({"text": [f"text {n} " * 50 for n in range(100)]})
     path = tmp_path / "t.arrow"
     with new(path, table.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
@@ -271,7 +268,7 @@ def test_elsewhere(tmp_path: Path) -> None:
     assert [row[1] for row in read("memory://t.parquet")] == [("a",), ("b",)]  # type: ignore[arg-type]
 
 
-def test_long_texts_are_read_some_at_a_time(write: Callable[[Any], Path]) -> None:
+def test_long_texts_are_read_some_at_a_time(write: Any) -> None:
     path = write(pa.table({"text": [f"{n} " * 50_000 for n in range(10, 60)]}))
     lengths = [len(block.batch()) for block in open_source([str(path)], InputSettings()).blocks()]
     assert sum(lengths) == 50 and max(lengths) < 20

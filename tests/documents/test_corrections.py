@@ -4,7 +4,7 @@ else.
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -181,9 +181,7 @@ def files(draw: st.DrawFn) -> Any:
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(file=files())
-def test_the_corrected_file_has_the_new_labels(
-    tmp_path: Path, read: Callable[..., Any], file: Any
-) -> None:
+def test_the_corrected_file_has_the_new_labels(tmp_path: Path, read: Any, file: Any) -> None:
     """It has the same documents with the new labels; a file that was written so before stays as it
     is.
     """

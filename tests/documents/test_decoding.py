@@ -1,7 +1,6 @@
 """Decoding of bytes: byte order marks, encodings, and invalid bytes."""
 
 import codecs
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
 )
 @pytest.mark.parametrize("name", ["x.csv", "tree"])
 def test_a_byte_order_mark_wins(
-    read: Callable[..., Any], tmp_path: Path, mark: bytes, codec: str, name: str
+    read: Any, tmp_path: Path, mark: bytes, codec: str, name: str
 ) -> None:
     """A file with a byte order mark is read as it says, whatever --encoding says, and the mark is
     not text.
@@ -52,9 +51,7 @@ def test_a_byte_order_mark_wins(
 @pytest.mark.parametrize(
     "encoding", ["utf-16", "utf-16-le", "utf-32", "utf-32-be", "latin-1", "cp037", "utf-8-sig"]
 )
-def test_any_encoding_may_be_named(
-    read: Callable[..., Any], tmp_path: Path, name: str, encoding: str
-) -> None:
+def test_any_encoding_may_be_named(read: Any, tmp_path: Path, name: str, encoding: str) -> None:
     """Every format is read in the encoding that is named."""
     lines = {
         "x.csv": "text,label\nß é,a\nü,b\n",
@@ -72,9 +69,7 @@ def test_any_encoding_may_be_named(
 @pytest.mark.parametrize(
     "name", ["klingon", "hex", "rot13", "idna", "undefined", "utf-8\0", "", "unicode_escape"]
 )
-def test_an_unknown_encoding_is_refused(
-    opened: Callable[..., Any], tmp_path: Path, name: str
-) -> None:
+def test_an_unknown_encoding_is_refused(opened: Any, tmp_path: Path, name: str) -> None:
     """What is not an encoding of text is wrong usage, said before anything is read."""
     (tmp_path / "x.txt").write_text("a")
     with pytest.raises(SettingsError) as caught:
@@ -82,7 +77,7 @@ def test_an_unknown_encoding_is_refused(
     assert caught.value.where == "--encoding"
 
 
-def test_invalid_bytes_are_replaced_and_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_invalid_bytes_are_replaced_and_counted(opened: Any, tmp_path: Path) -> None:
     """Invalid bytes become U+FFFD; how many, and in how many documents, is counted; a genuine
     U+FFFD is not.
     """
@@ -182,9 +177,7 @@ def test_an_invalid_line_leaves_the_others_alone() -> None:
     assert decode_lines(data, UTF8).repaired == {1: 2}
 
 
-def test_the_newsgroups_hold_73_broken_documents(
-    corpora: Callable[[str], Path], opened: Callable[..., Any]
-) -> None:
+def test_the_newsgroups_hold_73_broken_documents(corpora: Any, opened: Any) -> None:
     """All 18,846 documents of 20 Newsgroups are read; 73 of them are not valid UTF-8, and none is
     in Latin-1.
     """

@@ -43,7 +43,7 @@ suffixes = pytest.mark.parametrize("suffix", COMPRESSORS)
 @suffixes
 @pytest.mark.parametrize("name", FILES)
 def test_every_format_reads_the_same_when_compressed(
-    read: Callable[..., Any], tmp_path: Path, name: str, suffix: str
+    read: Any, tmp_path: Path, name: str, suffix: str
 ) -> None:
     """Compression changes nothing of a file's documents but their ids; nor does a name without the
     suffix.
@@ -62,7 +62,7 @@ def test_every_format_reads_the_same_when_compressed(
         ] == expected
 
 
-def test_zstd_frames_that_are_skipped(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_zstd_frames_that_are_skipped(read: Any, tmp_path: Path) -> None:
     """pzstd compresses parts of a file in parallel, and writes the size of each before it, in a
     frame to skip.
     """
@@ -76,7 +76,7 @@ def test_zstd_frames_that_are_skipped(read: Callable[..., Any], tmp_path: Path) 
 
 
 @suffixes
-def test_files_in_trees_are_unpacked(read: Callable[..., Any], tmp_path: Path, suffix: str) -> None:
+def test_files_in_trees_are_unpacked(read: Any, tmp_path: Path, suffix: str) -> None:
     """A compressed file in a directory tree is the document that it unpacks to, whatever its
     name.
     """
@@ -95,9 +95,7 @@ def test_files_in_trees_are_unpacked(read: Callable[..., Any], tmp_path: Path, s
 
 
 @suffixes
-def test_a_truncated_file_is_an_error(
-    read: Callable[..., Any], tmp_path: Path, suffix: str
-) -> None:
+def test_a_truncated_file_is_an_error(read: Any, tmp_path: Path, suffix: str) -> None:
     """A compressed file that ends early is never taken for a whole one, wherever it ends."""
     packed = COMPRESSORS[suffix](FILES["y.txt"].encode())
     path = tmp_path / f"y.txt{suffix}"
@@ -110,7 +108,7 @@ def test_a_truncated_file_is_an_error(
 
 @suffixes
 def test_a_damaged_file_in_a_tree_is_a_problem_of_its_document(
-    problems: Callable[..., list[str]], tmp_path: Path, suffix: str
+    problems: Any, tmp_path: Path, suffix: str
 ) -> None:
     """The other documents of a tree are read."""
     (tmp_path / f"a{suffix}").write_bytes(COMPRESSORS[suffix](b"text" * 100)[:-5])
@@ -120,9 +118,7 @@ def test_a_damaged_file_in_a_tree_is_a_problem_of_its_document(
     ]
 
 
-def test_a_wrong_suffix_is_said(
-    read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_wrong_suffix_is_said(read: Any, problems: Any, tmp_path: Path) -> None:
     """A file that is not compressed as its name says is refused, an empty one too."""
     for content in (b"plain text", b""):
         (tmp_path / "x.txt.gz").write_bytes(content)
@@ -149,9 +145,7 @@ def test_streams_may_follow_one_another(suffix: str) -> None:
 
 @pytest.mark.usefixtures("hang_guard")
 @suffixes
-def test_many_short_streams_take_linear_time(
-    read: Callable[..., Any], tmp_path: Path, suffix: str
-) -> None:
+def test_many_short_streams_take_linear_time(read: Any, tmp_path: Path, suffix: str) -> None:
     """A file of half a megabyte whose streams have two bytes each."""
     member = COMPRESSORS[suffix](b"a\n")
     n_members = 500_000 // len(member)

@@ -5,7 +5,6 @@ skipped.
 import errno
 import os
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ def plant(root: Path, *paths: str) -> Path:
     return root
 
 
-def test_the_first_folder_is_the_label(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_first_folder_is_the_label(read: Any, tmp_path: Path) -> None:
     """DIR/LABEL/**/FILE: the first folder labels all below it; a file in DIR itself has no
     label.
     """
@@ -41,7 +40,7 @@ def test_the_first_folder_is_the_label(read: Callable[..., Any], tmp_path: Path)
     ]
 
 
-def test_the_format_files_has_no_labels(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_format_files_has_no_labels(read: Any, tmp_path: Path) -> None:
     """--input-format files reads the same documents without labels, and a single file as one
     document.
     """
@@ -50,9 +49,7 @@ def test_the_format_files_has_no_labels(read: Callable[..., Any], tmp_path: Path
     assert read(tmp_path / "b" / "1", input_format="files") == [(f"{tmp_path}/b/1", ("b/1",), None)]
 
 
-def test_ids_are_paths_as_typed(
-    read: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ids_are_paths_as_typed(read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An id is SOURCE as typed, joined with the relative path of the file."""
     plant(tmp_path, "d/l/1")
     monkeypatch.chdir(tmp_path)
@@ -86,7 +83,7 @@ def test_the_order_is_that_of_the_names(
         assert paths == [os.path.join(root, *path) for path in sorted(planted)]
 
 
-def test_what_is_passed_over_is_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_is_passed_over_is_counted(opened: Any, tmp_path: Path) -> None:
     """Hidden files and folders, sockets, pipes, and links to nowhere are not documents; each kind
     is counted.
     """
@@ -106,9 +103,7 @@ def test_what_is_passed_over_is_counted(opened: Callable[..., Any], tmp_path: Pa
     }
 
 
-def test_links_are_followed_but_not_around(
-    opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_links_are_followed_but_not_around(opened: Any, read: Any, tmp_path: Path) -> None:
     """A link to a folder or file is read like it; one that leads back up is counted and not
     entered.
     """
@@ -126,9 +121,7 @@ def test_links_are_followed_but_not_around(
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_tree_without_files_is_an_error(
-    opened: Callable[..., Any], tmp_path: Path, hidden: bool
-) -> None:
+def test_a_tree_without_files_is_an_error(opened: Any, tmp_path: Path, hidden: bool) -> None:
     """An empty directory, or one of hidden files alone, is refused by name."""
     (tmp_path / "empty").mkdir()
     if hidden:
@@ -139,7 +132,7 @@ def test_a_tree_without_files_is_an_error(
     assert ("hidden file or folder: 1" in str(caught.value)) is hidden
 
 
-def test_a_missing_path_is_an_error(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_missing_path_is_an_error(opened: Any, tmp_path: Path) -> None:
     """A path that is not there is said at once, with what would help."""
     with pytest.raises(
         InputError, match="cannot be read: no such file or directory; check the path"
@@ -149,9 +142,7 @@ def test_a_missing_path_is_an_error(opened: Callable[..., Any], tmp_path: Path) 
         opened("a\0b")
 
 
-def test_a_file_that_vanishes_is_a_problem_of_its_row(
-    opened: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_file_that_vanishes_is_a_problem_of_its_row(opened: Any, tmp_path: Path) -> None:
     """A file that is gone when it is read keeps its place, with an empty text and the reason."""
     plant(tmp_path, "a/1", "a/2", "a/3")
     source = opened(tmp_path)
@@ -165,9 +156,7 @@ def test_a_file_that_vanishes_is_a_problem_of_its_row(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_is_forbidden_is_said(
-    opened: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_what_is_forbidden_is_said(opened: Any, problems: Any, tmp_path: Path) -> None:
     """A forbidden file is a problem of its document; a forbidden folder is counted."""
     plant(tmp_path, "a/1", "a/2", "b/3")
     (tmp_path / "a" / "1").chmod(0)
@@ -179,9 +168,7 @@ def test_what_is_forbidden_is_said(
         (tmp_path / "b").chmod(0o700)
 
 
-def test_files_are_bounded(
-    problems: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_files_are_bounded(problems: Any, read: Any, tmp_path: Path) -> None:
     """A file with more than --max-document-bytes is a problem; one with exactly as many is a
     document.
     """
@@ -191,7 +178,7 @@ def test_files_are_bounded(
     ]
 
 
-def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_names_that_are_no_text_are_kept(read: Any, tmp_path: Path) -> None:
     """A file or label whose name is not valid UTF-8 is read, and its name can be given back to the
     system.
     """
@@ -245,9 +232,7 @@ def test_files_of_several_folders_are_read_alike(
 
 
 @pytest.mark.parametrize("read_files", [read_files, read_files_plainly], ids=["installed", "plain"])
-def test_reading_files_gives_content_or_the_error(
-    read_files: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_reading_files_gives_content_or_the_error(read_files: Any, tmp_path: Path) -> None:
     """The one function that reads files, and its plain version: bytes, or an error number; a pipe
     blocks neither.
     """
@@ -262,7 +247,7 @@ def test_reading_files_gives_content_or_the_error(
 
 
 def test_a_deep_tree_is_no_recursion(
-    opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More folders within one another than Python's recursion goes deep are walked all the same."""
     monkeypatch.chdir(tmp_path)
@@ -280,7 +265,7 @@ def test_a_deep_tree_is_no_recursion(
             os.rmdir("d")
 
 
-def test_many_files_come_in_order_by_hundreds(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_many_files_come_in_order_by_hundreds(opened: Any, tmp_path: Path) -> None:
     """A directory is listed at once, and read a few hundred files at a time."""
     for number in range(1000):
         (tmp_path / f"{number:04}").touch()
@@ -291,7 +276,7 @@ def test_many_files_come_in_order_by_hundreds(opened: Callable[..., Any], tmp_pa
     ]
 
 
-def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_large_files_come_one_by_one(opened: Any, tmp_path: Path) -> None:
     """Memory holds some megabytes of documents at a time: fewer files make a block where they are
     large.
     """
@@ -302,9 +287,7 @@ def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path)
 
 
 @pytest.mark.exhaustive
-def test_movie_reviews_are_all_there(
-    corpora: Callable[[str], Path], opened: Callable[..., Any]
-) -> None:
+def test_movie_reviews_are_all_there(corpora: Any, opened: Any) -> None:
     """IMDB: 25,000 documents of two labels in either half."""
     folder = corpora("imdb")
     for half in ("train", "test"):

@@ -1,7 +1,6 @@
 """Conversion of HTML to text."""
 
 import codecs
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +82,7 @@ def as_bytes(markup: str, name: str, codec: str) -> bytes:
 
 @pytest.mark.parametrize("name", ["windows-1251", "koi8-r", "x-mac-cyrillic", "cp-866"])
 @pytest.mark.parametrize("markup", DECLARED)
-def test_a_page_declares_its_encoding(
-    read: Callable[..., Any], tmp_path: Path, markup: str, name: str
-) -> None:
+def test_a_page_declares_its_encoding(read: Any, tmp_path: Path, markup: str, name: str) -> None:
     """`<meta>` or `<?xml` names the encoding, in files and in parts of mails, whatever is written
     around it.
     """
@@ -97,7 +94,7 @@ def test_a_page_declares_its_encoding(
         assert read(tmp_path / path)[0][1][0].endswith(RUSSIAN)
 
 
-def test_what_decides_the_encoding_of_a_page(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_decides_the_encoding_of_a_page(read: Any, tmp_path: Path) -> None:
     """A byte order mark, then an encoding that was typed, then the header of the mail, then the
     page, then UTF-8.
     """
@@ -132,7 +129,7 @@ def test_what_decides_the_encoding_of_a_page(read: Callable[..., Any], tmp_path:
     assert text("", as_bytes("<body>" + META, "cp1251", "utf-8")) == RUSSIAN, "not in the body"
 
 
-def test_a_compressed_page(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_compressed_page(read: Any, tmp_path: Path) -> None:
     """A page that is named as a source is decompressed once."""
     import gzip
 

@@ -1,7 +1,6 @@
 """JSON arrays: the documents of JSON lines, item by item, however the bytes arrive."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,8 @@ records = st.lists(
     records, st.sampled_from([None, 2]), st.integers(1, 30), st.sampled_from(["utf-8", "utf-16-le"])
 )
 def test_any_array_is_read(
-    stream_of: Callable[..., Any],
-    rows: Callable[..., Any],
+    stream_of: Any,
+    rows: Any,
     items: list[Any],
     indent: int | None,
     size: int,
@@ -48,7 +47,7 @@ def test_any_array_is_read(
     assert rows(block.batch() for block in blocks) == expected
 
 
-def test_the_name_and_the_beginning_tell(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_name_and_the_beginning_tell(read: Any, tmp_path: Path) -> None:
     """A .json file may hold an array or lines; a file of another name is an array where it begins
     like one.
     """
@@ -75,9 +74,7 @@ def test_the_name_and_the_beginning_tell(read: Callable[..., Any], tmp_path: Pat
         ("[" + '{"a":' * 100_000, "x.json:1: lists and objects are nested too deep"),
     ],
 )
-def test_a_broken_array_is_said(
-    read: Callable[..., Any], tmp_path: Path, content: str, message: str
-) -> None:
+def test_a_broken_array_is_said(read: Any, tmp_path: Path, content: str, message: str) -> None:
     """The error names the file, the line and what is wrong."""
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(InputError) as caught:
@@ -85,7 +82,7 @@ def test_a_broken_array_is_said(
     assert str(caught.value).startswith(f"{tmp_path}/{message}")
 
 
-def test_a_wrong_item_is_a_problem(problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_wrong_item_is_a_problem(problems: Any, tmp_path: Path) -> None:
     """An item that is not an object, has no text, or is too long is a problem; the other items are
     read.
     """

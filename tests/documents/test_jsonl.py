@@ -4,7 +4,7 @@ line.
 
 import json
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,7 @@ HOSTILE = [
 ]
 
 
-def outcome(opened: Callable[..., Any], path: Path, **settings: Any) -> list[Any]:
+def outcome(opened: Any, path: Path, **settings: Any) -> list[Any]:
     """Return everything that is known of each document."""
     return [
         (identity, texts, label, str(batch.problems.get(row)))
@@ -111,7 +111,7 @@ def outcome(opened: Callable[..., Any], path: Path, **settings: Any) -> list[Any
     ]
 
 
-def every_way(opened: Callable[..., Any], path: Path, **settings: Any) -> list[list[Any]]:
+def every_way(opened: Any, path: Path, **settings: Any) -> list[list[Any]]:
     """Return the results of the compiled scanner and of the standard library for a file."""
     with pytest.MonkeyPatch.context() as patch:
         found = [outcome(opened, path, **settings)]
@@ -120,9 +120,7 @@ def every_way(opened: Callable[..., Any], path: Path, **settings: Any) -> list[l
 
 
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:40])
-def test_no_accelerator_changes_anything(
-    opened: Callable[..., Any], tmp_path: Path, line: str
-) -> None:
+def test_no_accelerator_changes_anything(opened: Any, tmp_path: Path, line: str) -> None:
     """Each line gives the same document with and without the fast parsers, alone and among
     others.
     """
@@ -153,7 +151,7 @@ values = st.recursive(
 )
 def test_any_json_means_the_same_in_every_way(
     tmp_path_factory: pytest.TempPathFactory,
-    opened: Callable[..., Any],
+    opened: Any,
     records: list[dict[str, Any]],
     is_ascii: bool,
 ) -> None:
@@ -183,7 +181,7 @@ FLAT = (
 )
 def test_any_damage_is_seen_in_every_way(
     tmp_path_factory: pytest.TempPathFactory,
-    opened: Callable[..., Any],
+    opened: Any,
     place: int,
     inserted: bytes,
     removed: int,
@@ -288,7 +286,7 @@ def test_bytes_are_counted(data: bytes, wanted: int) -> None:
 )
 def test_what_json_writes_is_read_back(
     tmp_path_factory: pytest.TempPathFactory,
-    read: Callable[..., Any],
+    read: Any,
     documents: list[tuple[str, str, str]],
     is_ascii: bool,
     has_wide_encoding: bool,
@@ -339,9 +337,7 @@ def test_what_json_writes_is_read_back(
         ),
     ],
 )
-def test_what_is_wrong_is_said(
-    problems: Callable[..., Any], tmp_path: Path, line: str, says: str
-) -> None:
+def test_what_is_wrong_is_said(problems: Any, tmp_path: Path, line: str, says: str) -> None:
     """A line that is not a document is named by file and line, counting blank lines, with what
     would help.
     """
@@ -350,7 +346,7 @@ def test_what_is_wrong_is_said(
     assert said.startswith(f"{tmp_path}/x.jsonl:3: {says}")
 
 
-def test_broken_json_on_line_17(problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_broken_json_on_line_17(problems: Any, tmp_path: Path) -> None:
     """Broken JSON is named by line and column."""
     (tmp_path / "x.jsonl").write_text('{"text": "fine"}\n' * 16 + '{"text": "broken"\n')
     (said,) = problems(tmp_path / "x.jsonl")
@@ -358,13 +354,13 @@ def test_broken_json_on_line_17(problems: Callable[..., Any], tmp_path: Path) ->
     assert "at column 18" in said
 
 
-def test_a_pretty_printed_file_gets_a_hint(problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_pretty_printed_file_gets_a_hint(problems: Any, tmp_path: Path) -> None:
     """An object that is spread over lines is told how to become one line."""
     (tmp_path / "x.json").write_text('{\n  "text": "a"\n}\n')
     assert "jq -c" in problems(tmp_path / "x.json")[0]
 
 
-def test_numbers_and_truth_values_are_labels(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_numbers_and_truth_values_are_labels(read: Any, tmp_path: Path) -> None:
     """Labels and ids that are not texts are spelled as Python spells them."""
     (tmp_path / "x.jsonl").write_text(
         '{"text": "a", "label": 1, "id": 7}\n{"text": "b", "label": true, "id": 1.50}\n{"text": "c", "label": false}\n'
@@ -376,9 +372,7 @@ def test_numbers_and_truth_values_are_labels(read: Callable[..., Any], tmp_path:
     ]
 
 
-def test_several_fields_are_joined_or_kept_apart(
-    read: Callable[..., Any], opened: Any, tmp_path: Path
-) -> None:
+def test_several_fields_are_joined_or_kept_apart(read: Any, opened: Any, tmp_path: Path) -> None:
     """Text fields are joined by a line feed, or come in a column each; null is empty beside another
     text.
     """
@@ -395,7 +389,7 @@ def test_several_fields_are_joined_or_kept_apart(
     assert [batch.columns for batch in separate.batches()] == [(["hello", ""], ["world", "only"])]
 
 
-def test_invalid_bytes_in_json_are_repaired(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_invalid_bytes_in_json_are_repaired(opened: Any, tmp_path: Path) -> None:
     """Bytes that are not UTF-8 within a line are replaced and counted, as in any other format."""
     (tmp_path / "x.jsonl").write_bytes(
         b'{"text": "caf\xe9"}\n{"text": "\xff\xff"}\n{"text": "fine"}\n'
@@ -411,7 +405,7 @@ def test_invalid_bytes_in_json_are_repaired(opened: Callable[..., Any], tmp_path
 @pytest.mark.parametrize("step", ["join_fields", "read_label"])
 def test_a_defect_of_a_fast_parser_is_seen(
     monkeypatch: pytest.MonkeyPatch,
-    opened: Callable[..., Any],
+    opened: Any,
     tmp_path: Path,
     step: str,
     error: Exception,
@@ -434,7 +428,7 @@ def test_a_defect_of_a_fast_parser_is_seen(
 @pytest.mark.parametrize("unit", ["[],", "{},", "0,", '"a":[],'])
 @pytest.mark.parametrize("name", ["x.jsonl", "x.json"])
 def test_json_of_very_many_values_is_refused(
-    problems: Callable[..., list[str]], tmp_path: Path, name: str, unit: str
+    problems: Any, tmp_path: Path, name: str, unit: str
 ) -> None:
     """Each value of a document takes some hundred bytes, so their number is bounded; commas in a
     text do not count.

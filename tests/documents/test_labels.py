@@ -7,7 +7,6 @@ import io
 import json
 import random
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -216,9 +215,7 @@ def test_one_label_for_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"label_separator": "|"}, {"label_fields": ("a",)}])
-def test_sources_without_fields(
-    tmp_path: Path, read: Callable[..., Any], settings: dict[str, Any]
-) -> None:
+def test_sources_without_fields(tmp_path: Path, read: Any, settings: dict[str, Any]) -> None:
     """Files without fields have no separator and no columns; where a model remembers them, they do
     not matter.
     """

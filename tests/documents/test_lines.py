@@ -1,7 +1,6 @@
 """Lines of text and fastText's lines: the same documents in blocks of any size."""
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,8 @@ form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(
 )
 @example(("lines", "a\n\n"), "utf-8", 1, 60)
 def test_blocks_of_any_size_give_the_same_documents(
-    rows: Callable[..., Any],
-    stream_of: Callable[..., Any],
+    rows: Any,
+    stream_of: Any,
     form: tuple[str, str],
     codec: str,
     size: int,
@@ -83,8 +82,8 @@ def test_blocks_of_any_size_give_the_same_documents(
 )
 def test_spans_share_out_the_documents(
     tmp_path_factory: pytest.TempPathFactory,
-    opened: Callable[..., Any],
-    rows: Callable[..., Any],
+    opened: Any,
+    rows: Any,
     form: tuple[str, str],
     codec: str,
     cuts: list[int],
@@ -103,9 +102,7 @@ def test_spans_share_out_the_documents(
     assert parts == whole
 
 
-def test_a_span_may_know_its_first_line(
-    opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_span_may_know_its_first_line(opened: Any, rows: Any, tmp_path: Path) -> None:
     """A range with the number of its first line does not count the lines before it."""
     (tmp_path / "x.txt").write_text("one\ntwo\nthree\n")
     assert rows(
@@ -113,7 +110,7 @@ def test_a_span_may_know_its_first_line(
     ) == [(f"{tmp_path}/x.txt:70", ("two",), None)]
 
 
-def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_only_lines_can_be_read_in_parts(opened: Any, tmp_path: Path) -> None:
     """A byte range of a table is refused, because rows may contain line feeds; in UTF-16, so may
     characters.
     """
@@ -127,7 +124,7 @@ def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: P
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
-def test_every_line_is_a_document(read: Callable[..., Any], tmp_path: Path, ending: str) -> None:
+def test_every_line_is_a_document(read: Any, tmp_path: Path, ending: str) -> None:
     """Empty lines too, so that answers and lines correspond; a last line without line feed too; \\r
     is not text.
     """
@@ -139,7 +136,7 @@ def test_every_line_is_a_document(read: Callable[..., Any], tmp_path: Path, endi
     ]
 
 
-def test_an_empty_file_has_no_lines(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_empty_file_has_no_lines(read: Any, tmp_path: Path) -> None:
     """A file of no bytes has no documents; one of a single line feed has one."""
     (tmp_path / "x.txt").write_text("")
     assert read(tmp_path / "x.txt") == []
@@ -161,16 +158,14 @@ def test_an_empty_file_has_no_lines(read: Callable[..., Any], tmp_path: Path) ->
         ("__label__a__label__b one", "a__label__b", "one"),
     ],
 )
-def test_fasttext_lines(
-    read: Callable[..., Any], tmp_path: Path, line: str, label: str | None, text: str
-) -> None:
+def test_fasttext_lines(read: Any, tmp_path: Path, line: str, label: str | None, text: str) -> None:
     """Words that begin with __label__ are labels and no text."""
     (tmp_path / "x").write_text(line + "\n")
     ((_, texts, found),) = read(tmp_path / "x", input_format="fasttext")
     assert (found, texts) == (label, (text,))
 
 
-def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_several_labels(opened: Any, tmp_path: Path) -> None:
     """A .txt file whose first line begins with __label__ is fastText's; a line may have several
     labels.
     """
@@ -184,9 +179,7 @@ def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
     assert not source.skipped
 
 
-def test_a_tree_of_line_files_takes_labels_from_folders(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_tree_of_line_files_takes_labels_from_folders(read: Any, tmp_path: Path) -> None:
     """--input-format lines on a directory: each line of each file is a document with the label of
     its folder.
     """
@@ -199,9 +192,7 @@ def test_a_tree_of_line_files_takes_labels_from_folders(
 
 
 @pytest.mark.parametrize("last", ["", "\n"])
-def test_a_line_that_is_too_long_is_a_problem(
-    problems: Callable[..., Any], tmp_path: Path, last: str
-) -> None:
+def test_a_line_that_is_too_long_is_a_problem(problems: Any, tmp_path: Path, last: str) -> None:
     """A line above --max-document-bytes is named with its number, and the lines around it are
     read.
     """
@@ -229,7 +220,7 @@ def test_a_huge_line_is_passed_over_in_bounded_memory() -> None:
     ]
 
 
-def test_short_lines_make_several_blocks(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_short_lines_make_several_blocks(opened: Any, tmp_path: Path) -> None:
     """Millions of empty lines come in batches of some thousands, with the right numbers."""
     (tmp_path / "x.txt").write_text("\n" * (3 * MAX_LINES))
     batches = list(opened(tmp_path / "x.txt").batches())
@@ -237,7 +228,7 @@ def test_short_lines_make_several_blocks(opened: Callable[..., Any], tmp_path: P
     assert batches[-1].ids[-1] == f"{tmp_path}/x.txt:{3 * MAX_LINES}"
 
 
-def test_sizes_add_up(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_sizes_add_up(opened: Any, tmp_path: Path) -> None:
     """The sizes of the blocks add up to the size of the source, for progress."""
     (tmp_path / "x.txt").write_text("some line\n" * 300_000)
     source = opened(tmp_path / "x.txt")
@@ -245,9 +236,7 @@ def test_sizes_add_up(opened: Callable[..., Any], tmp_path: Path) -> None:
     assert sum(block.size for block in source.blocks()) == 3_000_000
 
 
-def test_naughty_strings_are_all_there(
-    corpora: Callable[[str], Path], read: Callable[..., Any]
-) -> None:
+def test_naughty_strings_are_all_there(corpora: Any, read: Any) -> None:
     """The big list of naughty strings: as many documents as lines, each as it is."""
     path = corpora("blns") / "blns.txt"
     lines = path.read_bytes().decode().removesuffix("\n").split("\n")

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from binascii import b2a_base64
-from collections.abc import Callable
 from contextlib import suppress
 from email.message import EmailMessage
 from pathlib import Path
@@ -176,9 +175,7 @@ def sample(codec: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "codec"), named_encodings(STANDARD + OTHERS))
-def test_names_of_encodings(
-    read: Callable[..., Any], tmp_path: Path, name: str, codec: str
-) -> None:
+def test_names_of_encodings(read: Any, tmp_path: Path, name: str, codec: str) -> None:
     """All labels of the WHATWG standard, and other names that are met, in bodies, encoded words and
     --encoding.
     """
@@ -194,7 +191,7 @@ def test_names_of_encodings(
         assert read(tmp_path / "x.txt", encoding=name, input_format="files")[0][1] == (text,)
 
 
-def test_python_and_the_standard_differ(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_python_and_the_standard_differ(read: Any, tmp_path: Path) -> None:
     """ISO-8859-1 in a mail is cp1252, as in browsers; typed with --encoding it is what Python
     says.
     """
@@ -411,7 +408,7 @@ def test_hostile_mails_take_little_memory(
 
 
 @pytest.mark.parametrize("name", ["1.eml", "1.EML"])
-def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_a_mail_file_is_a_document(read: Any, tmp_path: Path, name: str) -> None:
     """A .eml file by itself, or in a tree beside texts, is one mail with its path as id."""
     (tmp_path / "ham").mkdir()
     (tmp_path / "ham" / name).write_bytes(
@@ -427,9 +424,7 @@ def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, nam
 @pytest.mark.parametrize(
     "line", [b"@" * 1_000_000 + b" x", b"Mon " * 250_000, b"Mon 1:" * 150_000, b"a@" * 500_000]
 )
-def test_long_lines_are_compared_in_linear_time(
-    read: Callable[..., Any], tmp_path: Path, line: bytes
-) -> None:
+def test_long_lines_are_compared_in_linear_time(read: Any, tmp_path: Path, line: bytes) -> None:
     """A line of a megabyte that begins like an mbox separator, but is not one, is recognized in
     linear time.
     """
@@ -437,7 +432,7 @@ def test_long_lines_are_compared_in_linear_time(
     assert len(read(tmp_path / "x.mbox")) == 1
 
 
-def test_an_mbox_gives_its_mails(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_mbox_gives_its_mails(read: Any, tmp_path: Path) -> None:
     """The mails that Python's mailbox module writes are read back, with quoted From lines, and
     numbered.
     """
@@ -454,9 +449,7 @@ def test_an_mbox_gives_its_mails(read: Callable[..., Any], tmp_path: Path) -> No
     ]
 
 
-def test_a_line_that_begins_with_from_is_no_separator(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_line_that_begins_with_from_is_no_separator(read: Any, tmp_path: Path) -> None:
     """Only a line with an address or a date, after a blank one, separates mails."""
     content = (
         "From a@b Thu Nov 21 03:37:00 2024\nSubject: 1\n\nbody\nFrom c@d Thu Nov 21 03:37:00 2024\n\n"
@@ -486,7 +479,7 @@ FORMS = [
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "From"])
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"])
 def test_separators_of_any_form(
-    read: Callable[..., Any], tmp_path: Path, form: str, between: str, end: str
+    read: Any, tmp_path: Path, form: str, between: str, end: str
 ) -> None:
     """A line `From …` before a header begins a mail, with a blank line before it or without."""
     box = between + between.join(f"{form}\nSubject: {number}\n\nbody\n" for number in "123")
@@ -507,16 +500,14 @@ def test_separators_of_any_form(
     ],
 )
 @pytest.mark.parametrize("before", ["", "\n"])
-def test_a_text_may_say_from(
-    read: Callable[..., Any], tmp_path: Path, line: str, before: str
-) -> None:
+def test_a_text_may_say_from(read: Any, tmp_path: Path, line: str, before: str) -> None:
     """A line that begins with From and is followed by no header belongs to the text."""
     (tmp_path / "x.mbox").write_text(f"From a@b\nSubject: 1\n\nbody\n{before}{line}\nend\n")
     ((_, (text,), _),) = read(tmp_path / "x.mbox")
     assert text.split()[-1] == "end"
 
 
-def test_quoted_lines_of_an_mbox(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_quoted_lines_of_an_mbox(read: Any, tmp_path: Path) -> None:
     """One > is taken away before From in an mbox (mboxrd); a single mail has no such quotes."""
     body = "Subject: a\n\n>From one\n>>From two\n> From three\n"
     (tmp_path / "x.mbox").write_text(f"From a@b\n{body}")
@@ -525,7 +516,7 @@ def test_quoted_lines_of_an_mbox(read: Callable[..., Any], tmp_path: Path) -> No
     assert read(tmp_path / "y.eml")[0][1] == ("a\n>From one\n>>From two\n> From three\n",)
 
 
-def test_a_single_mail_is_not_split(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_single_mail_is_not_split(read: Any, tmp_path: Path) -> None:
     """A file that does not begin like an mbox is one mail, even if its text cites another one."""
     (tmp_path / "y.eml").write_text(
         "Subject: a\n\nFrom a@b Thu Nov 21 03:37:00 2024\nSubject: cited\n\nend\n"
@@ -534,7 +525,7 @@ def test_a_single_mail_is_not_split(read: Callable[..., Any], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
-def test_an_mbox_that_arrives_in_pieces(stream_of: Callable[..., Any], size: int) -> None:
+def test_an_mbox_that_arrives_in_pieces(stream_of: Any, size: int) -> None:
     """The mails do not depend on where the blocks end."""
     box = "".join(
         f"From \nSubject: {number}\n\nFrom now\n>From x\n" for number in range(30)
@@ -546,7 +537,7 @@ def test_an_mbox_that_arrives_in_pieces(stream_of: Callable[..., Any], size: int
 
 
 @pytest.mark.parametrize("first", ["From ada", "From ", "\n\nFrom ada@example.org"])
-def test_an_mbox_is_recognized(read: Callable[..., Any], tmp_path: Path, first: str) -> None:
+def test_an_mbox_is_recognized(read: Any, tmp_path: Path, first: str) -> None:
     """A file without a suffix that begins with a line `From …` and a usual header is an mbox."""
     (tmp_path / "box").write_text(f"{first}\nSubject: a\n\nb\n{first}\nSubject: c\n\nd\n")
     assert [texts[0].split() for _, texts, _ in read(tmp_path / "box")] == [["a", "b"], ["c", "d"]]
@@ -561,7 +552,7 @@ def test_a_transfer_encoding_with_something_appended() -> None:
 
 
 @pytest.mark.usefixtures("hang_guard")
-def test_many_parts_are_read(read: Callable[..., Any]) -> None:
+def test_many_parts_are_read(read: Any) -> None:
     """Nothing of a mail with very many parts is lost."""
     parts = "".join(f"--b\n\nw{number}\n" for number in range(30_000))
     text = text_of(f"Content-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n", "body")
@@ -569,7 +560,7 @@ def test_many_parts_are_read(read: Callable[..., Any]) -> None:
     assert "w29999" in text
 
 
-def test_a_tree_of_mails(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_tree_of_mails(read: Any, tmp_path: Path) -> None:
     """--input-format mbox on a tree: each file is a mail, or an mbox; labels are the folders."""
     separator = "From a@b Thu Nov 21 03:37:00 2024\n"
     for name, content in (
@@ -593,9 +584,7 @@ def test_a_tree_of_mails(read: Callable[..., Any], tmp_path: Path) -> None:
     ]
 
 
-def test_a_maildir_gives_its_mails(
-    opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_maildir_gives_its_mails(opened: Any, read: Any, tmp_path: Path) -> None:
     """cur and new of a Maildir are read, tmp is not; in a tree the label is the folder that the
     Maildir lies in.
     """
@@ -612,9 +601,7 @@ def test_a_maildir_gives_its_mails(
     assert opened(tmp_path).skipped == {"beside the mails of a Maildir": 2}
 
 
-def test_headers_may_be_text_label_and_id(
-    read: Callable[..., Any], opened: Any, tmp_path: Path
-) -> None:
+def test_headers_may_be_text_label_and_id(read: Any, opened: Any, tmp_path: Path) -> None:
     """--text-field, --label-field and --id-field may name headers; where there is no such header,
     the folder labels.
     """
@@ -634,9 +621,7 @@ def test_headers_may_be_text_label_and_id(
     assert [batch.columns for batch in source.batches()] == [(["a", "c"], ["b\n", "d\n"])]
 
 
-def test_a_mail_that_vanishes_is_a_problem_of_its_row(
-    opened: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_mail_that_vanishes_is_a_problem_of_its_row(opened: Any, tmp_path: Path) -> None:
     """A mail that cannot be read is a problem of its row."""
     for number in range(3):
         (tmp_path / f"{number}.eml").write_text(f"Subject: {number}\n\n")
@@ -649,14 +634,14 @@ def test_a_mail_that_vanishes_is_a_problem_of_its_row(
 
 @pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
 def test_a_mail_has_at_most_as_many_bytes_as_a_document(
-    problems: Callable[..., Any], tmp_path: Path, more: int, is_read: bool
+    problems: Any, tmp_path: Path, more: int, is_read: bool
 ) -> None:
     start = "From a@b Thu Jan  1 00:00:00 1970\n\n"
     (tmp_path / "box.mbox").write_text(start + "x" * (200 - len(start) + more - 1) + "\n")
     assert (problems(tmp_path / "box.mbox", max_document_bytes=200) == []) == is_read
 
 
-def test_mails_are_bounded(problems: Callable[..., Any], tmp_path: Path) -> None:
+def test_mails_are_bounded(problems: Any, tmp_path: Path) -> None:
     """A mail with more than --max-document-bytes is a problem of its own, whether its lines are
     long or many.
     """
@@ -676,9 +661,7 @@ def test_mails_are_bounded(problems: Callable[..., Any], tmp_path: Path) -> None
 
 
 @pytest.mark.exhaustive
-def test_no_mail_of_spamassassin_is_lost(
-    corpora: Callable[[str], Path], opened: Callable[..., Any]
-) -> None:
+def test_no_mail_of_spamassassin_is_lost(corpora: Any, opened: Any) -> None:
     """All 6,046 raw mails are read, each with some text."""
     folders = [folder for folder in sorted(corpora("spamassassin").iterdir()) if folder.is_dir()]
     source = opened(*folders, input_format="mbox")

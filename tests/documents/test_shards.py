@@ -2,7 +2,6 @@
 
 import gzip
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,7 @@ LINES = st.lists(
 )
 
 
-def read_from(
-    source: Source, shards: list[Shard], rows: Callable[..., Any]
-) -> tuple[list[Any], list[str]]:
+def read_from(source: Source, shards: list[Shard], rows: Any) -> tuple[list[Any], list[str]]:
     """Return the documents of pickled shards, and the problems."""
     batches = [
         batch
@@ -53,8 +50,8 @@ def read_from(
 )
 def test_shards_are_the_source(
     tmp_path_factory: pytest.TempPathFactory,
-    opened: Callable[..., Any],
-    rows: Callable[..., Any],
+    opened: Any,
+    rows: Any,
     text: str,
     form: str,
     codec: str,
@@ -75,9 +72,7 @@ def test_shards_are_the_source(
     assert read_from(source, [begin_at_line(shard, None) for shard in shards], rows) == whole
 
 
-def test_a_directory_is_cut_into_files(
-    opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_directory_is_cut_into_files(opened: Any, rows: Any, tmp_path: Path) -> None:
     """Texts, mails and large line files of a directory are shared out, with the labels that their
     folders say.
     """
@@ -97,7 +92,7 @@ def test_a_directory_is_cut_into_files(
     )
 
 
-def test_what_has_no_ranges_is_one_shard(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_has_no_ranges_is_one_shard(opened: Any, tmp_path: Path) -> None:
     """Compressed files and tables stay whole, however large."""
     (tmp_path / "x.csv").write_text("text,label\n" + "a,b\n" * 100)
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 100))
@@ -106,7 +101,7 @@ def test_what_has_no_ranges_is_one_shard(opened: Callable[..., Any], tmp_path: P
     ] == [None, None]
 
 
-def test_a_stream_has_no_shards(opened: Callable[..., Any]) -> None:
+def test_a_stream_has_no_shards(opened: Any) -> None:
     """Standard input cannot be cut into shards, and the error states it."""
     with pytest.raises(
         InputError, match="the workers of a cluster cannot read standard input or a pipe; save it"
@@ -114,7 +109,7 @@ def test_a_stream_has_no_shards(opened: Callable[..., Any]) -> None:
         opened("-").shards(10)
 
 
-def test_shards_suit_their_readers(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_shards_suit_their_readers(opened: Any, tmp_path: Path) -> None:
     """Two for each reader, unless that makes small ones, which cost, or large ones, which need
     memory.
     """

@@ -8,7 +8,6 @@ import sys
 import tarfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def piped(content: bytes, **settings: Any) -> list[Any]:
     ],
 )
 def test_the_format_is_told_by_name_and_first_bytes(
-    read: Callable[..., Any], tmp_path: Path, name: str, content: str, texts: list[str]
+    read: Any, tmp_path: Path, name: str, content: str, texts: list[str]
 ) -> None:
     """A known suffix decides; of .txt files and others the first line does."""
     (tmp_path / name).write_text(content)
@@ -69,7 +68,7 @@ def test_the_format_is_told_by_name_and_first_bytes(
 
 
 @pytest.mark.parametrize("form", ["lines", "fasttext", "jsonl", "csv", "tsv", "mbox", "files"])
-def test_the_format_may_be_said(read: Callable[..., Any], tmp_path: Path, form: str) -> None:
+def test_the_format_may_be_said(read: Any, tmp_path: Path, form: str) -> None:
     """--input-format takes precedence over the suffix."""
     content = {
         "jsonl": '{"text": "a"}\n',
@@ -83,9 +82,7 @@ def test_the_format_may_be_said(read: Callable[..., Any], tmp_path: Path, form: 
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "fasttext", "lines"])
-def test_a_tree_may_hold_files_of_a_format(
-    read: Callable[..., Any], tmp_path: Path, form: str
-) -> None:
+def test_a_tree_may_hold_files_of_a_format(read: Any, tmp_path: Path, form: str) -> None:
     """With --input-format a directory is all the files of that format in it, compressed or not."""
     content = {"jsonl": '{"text": "a"}\n', "csv": "text\na\n"}.get(form, "a\n")
     for name in ("1", "part/2"):
@@ -95,7 +92,7 @@ def test_a_tree_may_hold_files_of_a_format(
 
 
 @pytest.mark.parametrize("content", [b"\x7fELF\2\1\1\0\0\0", b"\x89PNG\r\n\x1a\n\0\0", b"\0\0\0\0"])
-def test_a_binary_file_is_refused(read: Callable[..., Any], tmp_path: Path, content: bytes) -> None:
+def test_a_binary_file_is_refused(read: Any, tmp_path: Path, content: bytes) -> None:
     """A file of no known name that holds NULs is not text, unless --input-format says that it
     is.
     """
@@ -122,9 +119,7 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], w
 
 
 @pytest.mark.parametrize("name", ["1.csv", "1.tsv", "1.jsonl", "1.mbox", "1.txt", "tree"])
-def test_a_limit_may_be_as_high_as_can_be_counted(
-    read: Callable[..., Any], tmp_path: Path, name: str
-) -> None:
+def test_a_limit_may_be_as_high_as_can_be_counted(read: Any, tmp_path: Path, name: str) -> None:
     """Each reader works with the highest --max-document-bytes that is accepted."""
     contents = {"1.jsonl": '{"text": "a"}', "1.mbox": "From a@b\n\na"}
     path = tmp_path / name / "label" / "1" if name == "tree" else tmp_path / name
@@ -135,7 +130,7 @@ def test_a_limit_may_be_as_high_as_can_be_counted(
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_a_tar_file_is_named(read: Callable[..., Any], tmp_path: Path, form: int) -> None:
+def test_a_tar_file_is_named(read: Any, tmp_path: Path, form: int) -> None:
     """An archive is to be unpacked, compressed or not; it is neither read as lines, nor a document
     of a directory.
     """
@@ -163,9 +158,7 @@ def test_documents_of_a_named_pipe_are_kept(tmp_path: Path) -> None:
     assert [[each.columns[0] for each in source.batches()] for _ in range(3)] == [expected] * 3
 
 
-def test_files_without_fields_have_none_to_keep_apart(
-    opened: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_files_without_fields_have_none_to_keep_apart(opened: Any, tmp_path: Path) -> None:
     """--separate-fields with several fields is wrong usage for plain texts."""
     (tmp_path / "x.txt").write_text("a\n")
     options = {"separate_fields": True, "text_field": ("title", "body")}
@@ -176,9 +169,7 @@ def test_files_without_fields_have_none_to_keep_apart(
     assert batch.columns == (["a"],)
 
 
-def test_several_sources_are_one(
-    read: Callable[..., Any], opened: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_several_sources_are_one(read: Any, opened: Any, tmp_path: Path) -> None:
     """Sources follow one another; their sizes add up where they count the same."""
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "b.jsonl").write_text('{"text": "b"}\n')
@@ -195,7 +186,7 @@ def test_several_sources_are_one(
         opened()
 
 
-def test_dirs_of_a_file_and_a_file_of_dirs(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_dirs_of_a_file_and_a_file_of_dirs(opened: Any, tmp_path: Path) -> None:
     """A format that does not fit the path is an error."""
     (tmp_path / "a.txt").write_text("a\n")
     with pytest.raises(InputError, match="is not a directory"):
@@ -240,7 +231,7 @@ def test_each_line_from_a_pipe_comes_at_once() -> None:
     process.stdout.close()
 
 
-def test_a_fifo_is_read_like_a_pipe(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_fifo_is_read_like_a_pipe(opened: Any, tmp_path: Path) -> None:
     """A named pipe as SOURCE, as <(command) makes one, is read once from its front; looking into it
     uses up nothing.
     """
@@ -262,7 +253,7 @@ def test_a_fifo_is_read_like_a_pipe(opened: Callable[..., Any], tmp_path: Path) 
     writer.join()
 
 
-def test_a_matrix_is_a_source(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_matrix_is_a_source(opened: Any, tmp_path: Path) -> None:
     """is_matrix tells a matrix by its first bytes, whatever its name; its rows are documents
     without texts.
     """
@@ -283,9 +274,7 @@ def test_a_matrix_is_a_source(opened: Callable[..., Any], tmp_path: Path) -> Non
     assert not is_matrix(str(tmp_path))
 
 
-def test_another_standard_input_will_do(
-    monkeypatch: pytest.MonkeyPatch, read: Callable[..., Any]
-) -> None:
+def test_another_standard_input_will_do(monkeypatch: pytest.MonkeyPatch, read: Any) -> None:
     """An object that replaces sys.stdin is read, too; a closed standard input is an error."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
     assert read("-") == [("1", ("a",), None), ("2", ("b",), None)]

@@ -2,7 +2,6 @@
 
 import random
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -117,7 +116,7 @@ def test_a_read_only_folder_and_a_writer(database: Path) -> None:
         other.rollback()
 
 
-def test_many_rows_in_blocks(tmp_path: Path, rows: Callable[..., list[Any]]) -> None:
+def test_many_rows_in_blocks(tmp_path: Path, rows: Any) -> None:
     path = tmp_path / "t.db"
     texts = [f"word{n} " * (n % 90) for n in range(10_000)]
     with closing(sqlite3.connect(path)) as connection, connection:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ cells = st.text(st.characters(codec="utf-8") | st.sampled_from('",\t\n '), max_s
 )
 def test_what_csv_writes_is_read_back(
     tmp_path_factory: pytest.TempPathFactory,
-    read: Callable[..., Any],
+    read: Any,
     rows: list[Any],
     form: str,
     ending: str,
@@ -57,7 +56,7 @@ def test_what_csv_writes_is_read_back(
     st.sampled_from(["csv", "tsv"]),
 )
 def test_blocks_of_any_size_give_the_same_rows(
-    stream_of: Callable[..., Any], rows: Callable[..., Any], table: list[Any], size: int, form: str
+    stream_of: Any, rows: Any, table: list[Any], size: int, form: str
 ) -> None:
     """However the bytes of a table arrive, broken ones too, its rows are the same."""
     delimiter = "," if form == "csv" else "\t"
@@ -157,7 +156,7 @@ def closing_quote(content: str, opening: int) -> int:
     ],
 )
 def test_columns_are_found(
-    read: Callable[..., Any],
+    read: Any,
     tmp_path: Path,
     content: str,
     settings: dict[str, Any],
@@ -172,7 +171,7 @@ def test_columns_are_found(
     ] == expected
 
 
-def test_ids_are_a_column_or_the_line(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_ids_are_a_column_or_the_line(read: Any, tmp_path: Path) -> None:
     """The id column names the document; without one its first line does, with quoted line ends
     counted.
     """
@@ -183,9 +182,7 @@ def test_ids_are_a_column_or_the_line(read: Callable[..., Any], tmp_path: Path) 
     ]
 
 
-def test_several_columns_are_joined_or_kept_apart(
-    read: Any, opened: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Any, tmp_path: Path) -> None:
     """Text columns are joined by a line feed, or come in a column each."""
     (tmp_path / "x.csv").write_text("title,body,label\na,b,x\n")
     assert read(tmp_path / "x.csv", text_field=("body", "title"))[0][1] == ("b\na",)
@@ -236,7 +233,7 @@ def test_several_columns_are_joined_or_kept_apart(
     ],
 )
 def test_a_file_that_cannot_be_used_is_said(
-    opened: Callable[..., Any], tmp_path: Path, content: str, settings: dict[str, Any], says: str
+    opened: Any, tmp_path: Path, content: str, settings: dict[str, Any], says: str
 ) -> None:
     """A missing column lists those that there are; a quote that is not closed is bounded, and
     found.
@@ -264,7 +261,7 @@ def test_a_file_that_cannot_be_used_is_said(
     ],
 )
 def test_a_row_that_does_not_fit_is_a_problem(
-    problems: Callable[..., Any], tmp_path: Path, content: str, says: str
+    problems: Any, tmp_path: Path, content: str, says: str
 ) -> None:
     """A row with too few or too many columns, or broken quotes, is named by its line; the others
     are read.
@@ -287,9 +284,7 @@ def test_blanks_may_precede_quotes(read: Any, tmp_path: Path, header: str) -> No
     assert [texts[0] for _, texts, _ in read(tmp_path / "y.csv")] == ['he said, "hi"', "  indented"]
 
 
-def test_long_fields_are_read(
-    read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_long_fields_are_read(read: Any, problems: Any, tmp_path: Path) -> None:
     """A field may be longer than Python's own limit, up to --max-document-bytes."""
     (tmp_path / "x.csv").write_text(f'text\n"{"a" * 300_000}"\nb\n')
     assert [len(texts[0]) for _, texts, _ in read(tmp_path / "x.csv")] == [300_000, 1]
@@ -313,7 +308,7 @@ def test_long_fields_are_read(
         ('ham\ta"b\r', 'a"b'),
     ],
 )
-def test_quotes_in_tsv(read: Callable[..., Any], tmp_path: Path, line: str, expected: str) -> None:
+def test_quotes_in_tsv(read: Any, tmp_path: Path, line: str, expected: str) -> None:
     """A TSV field is quoted only where it is from its first character to its last; the last line
     may end with a carriage return alone.
     """
@@ -325,18 +320,14 @@ def test_quotes_in_tsv(read: Callable[..., Any], tmp_path: Path, line: str, expe
 
 
 @pytest.mark.exhaustive
-def test_quotes_that_never_close_cost_no_quadratic_time(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_quotes_that_never_close_cost_no_quadratic_time(read: Any, tmp_path: Path) -> None:
     """100,000 rows that open a quote are 100,000 documents, and are read quickly."""
     (tmp_path / "x.tsv").write_text('ham\t"a ""b"" c\n' * 100_000)
     assert len(read(tmp_path / "x.tsv", **NUMBERED)) == 100_000
 
 
 @pytest.mark.exhaustive
-def test_sms_spam_has_5574_messages(
-    corpora: Callable[[str], Path], read: Callable[..., Any]
-) -> None:
+def test_sms_spam_has_5574_messages(corpora: Any, read: Any) -> None:
     """The SMS Spam Collection, whose texts hold bare quotes, gives every message, as it is."""
     path = corpora("sms-spam") / "SMSSpamCollection"
     documents = read(path, input_format="tsv", **NUMBERED)
@@ -348,18 +339,14 @@ def test_sms_spam_has_5574_messages(
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
-def test_carriage_returns_alone_are_no_line_ends(
-    read: Callable[..., Any], tmp_path: Path, name: str
-) -> None:
+def test_carriage_returns_alone_are_no_line_ends(read: Any, tmp_path: Path, name: str) -> None:
     """A table whose lines end so, as on a Mac of the last century, is refused in plain words."""
     (tmp_path / name).write_bytes(b"text\tlabel\rred apple\ta\r")
     with pytest.raises(InputError, match="its lines end with a carriage return alone; convert"):
         read(tmp_path / name)
 
 
-def test_a_carriage_return_among_line_feeds_is_said(
-    problems: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_carriage_return_among_line_feeds_is_said(problems: Any, tmp_path: Path) -> None:
     """A carriage return outside of quotes, in a file with line feeds, is an error in plain
     words.
     """
@@ -370,7 +357,7 @@ def test_a_carriage_return_among_line_feeds_is_said(
 
 @pytest.mark.parametrize(("name", "separator"), [("x.csv", ","), ("x.csv", ";"), ("x.tsv", "\t")])
 def test_rows_of_very_many_columns_are_refused(
-    read: Callable[..., Any], tmp_path: Path, name: str, separator: str
+    read: Any, tmp_path: Path, name: str, separator: str
 ) -> None:
     """Each cell takes some sixty bytes, so their number is bounded, also in the first row."""
     wide = separator * 2_100_000

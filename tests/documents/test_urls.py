@@ -2,7 +2,7 @@
 
 import gzip
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -81,9 +81,9 @@ def server(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz"])
 def test_http(
-    read: Callable[..., Any],
-    opened: Callable[..., Any],
-    rows: Callable[..., Any],
+    read: Any,
+    opened: Any,
+    rows: Any,
     folder: Path,
     server: str,
     name: str,
@@ -105,9 +105,7 @@ def test_http(
     assert rows(open_shard(shard, source.settings).batches()) == there
 
 
-def test_a_password_is_used_and_never_said(
-    opened: Callable[..., Any], read: Callable[..., Any], server: str
-) -> None:
+def test_a_password_is_used_and_never_said(opened: Any, read: Any, server: str) -> None:
     """User, password and signature open the file; ids and errors are without them."""
     assert (
         read(f"http://me:pass@{server}/secret/x.jsonl?sig=abc")[0][0]
@@ -133,9 +131,7 @@ def memory() -> Iterator[Any]:
     system.store.clear()
 
 
-def test_a_folder_elsewhere(
-    memory: Any, opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_folder_elsewhere(memory: Any, opened: Any, read: Any, tmp_path: Path) -> None:
     """A folder at a URL is read as a local one: labels, compressed files, mails, hidden files, and
     limits.
     """
@@ -162,7 +158,7 @@ def test_a_folder_elsewhere(
     )
 
 
-def test_a_packed_file_that_vanishes(memory: Any, opened: Callable[..., Any]) -> None:
+def test_a_packed_file_that_vanishes(memory: Any, opened: Any) -> None:
     """A file of a folder elsewhere that cannot be read is said to be gone, whatever its name says
     of its content.
     """
@@ -176,9 +172,7 @@ def test_a_packed_file_that_vanishes(memory: Any, opened: Callable[..., Any]) ->
     )
 
 
-def test_files_elsewhere(
-    memory: Any, opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_files_elsewhere(memory: Any, opened: Any, rows: Any, tmp_path: Path) -> None:
     """Files at memory:// and file:// are read by ranges; formats are detected by name."""
     memory.pipe("/x.jsonl", LINES)
     memory.pipe("/x.csv", b"text,label\none,a\n")
@@ -218,7 +212,7 @@ def test_files_elsewhere(
     ],
 )
 def test_what_cannot_be_read(
-    opened: Callable[..., Any], url: str, said: str, monkeypatch: pytest.MonkeyPatch
+    opened: Any, url: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The line says what is wrong, and which package would read it; credentials and escapes are not
     in it.
@@ -229,7 +223,7 @@ def test_what_cannot_be_read(
     assert str(raised.value) == said
 
 
-def test_without_fsspec(opened: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_fsspec(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where fsspec is not installed, the line says how to install it."""
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
     with pytest.raises(
