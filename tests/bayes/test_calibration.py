@@ -77,24 +77,6 @@ def test_random_labels_are_label_noise() -> None:
     assert fit_temperature(*overconfident(20_000, 0.5, 0.8)).noise < 0.006
 
 
-def test_documents_of_one_length() -> None:
-    """If all documents have 60 words and are overconfident, the temperature of a document of 5
-    words is nearly the same.
-    """
-    scores, lengths, classes = overconfident(4000, 2.0, 0.0)
-    found = fit_temperature(scores, np.full_like(lengths, 60), classes)
-    assert found.temperature(np.array([60]))[0] == pytest.approx(2, rel=0.1)
-    assert 1 <= found.temperature(np.array([5]))[0] <= 2
-
-
-def test_two_documents_give_no_certainty() -> None:
-    """After two correct predictions, no probability is as high as 99.9 %."""
-    found = fit_temperature(
-        np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32)
-    )
-    assert np.exp(found.log_posterior(np.array([[0.0, 1.0]]), np.array([2])))[0, 1] < 0.999
-
-
 def test_extremes_are_finite() -> None:
     """One document, labels that are always right or always wrong, equal scores: a and b stay finite
     numbers.

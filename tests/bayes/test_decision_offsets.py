@@ -53,13 +53,6 @@ def test_the_metric_improves_on_other_documents(metric: str, judged: Any) -> Non
     )
 
 
-def test_log_loss_finds_the_offset() -> None:
-    """The offset with the least log-loss is the amount by which the class was underestimated."""
-    shift = fit_decision_offsets(*unbalanced(20_000, 1, neglect=3.0), "log_loss").offsets
-    assert shift is not None
-    np.testing.assert_allclose(shift - shift[0], [0, 0, 3], atol=0.1)
-
-
 @pytest.mark.parametrize("metric", ["macro_f1", "accuracy"])
 def test_offsets_of_few_documents(metric: str) -> None:
     """If labels follow the probabilities, offsets that were fitted to small samples hardly lower

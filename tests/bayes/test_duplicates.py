@@ -27,6 +27,7 @@ TEXTS = [
     "yellow sweet long",
 ]
 LABELS = ["apple", "apple", "apple", "banana", "banana", "banana"]
+OF_WEIGHTS = ("multinomial", "dirichlet", "complement", "normalized complement")
 
 
 def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentCounts:
@@ -34,6 +35,17 @@ def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -
     _, numbers = np.unique(counts, axis=0, return_inverse=True)
     sample = replace(sample_of(counts, classes), hashes=numbers.reshape(-1).astype(np.uint64))
     return sample.smallest(None)
+
+
+def in_order(
+    corpus: Any, *, is_binary: bool
+) -> tuple[DocumentCounts, NDArray[np.int64], NDArray[np.int64]]:
+    """The documents of a corpus in the order of their hashes, as dense rows, and their classes."""
+    counts, classes, _ = corpus
+    documents = with_content_hashes(np.minimum(counts, 1) if is_binary else counts, classes)
+    rows = np.zeros((len(documents), counts.shape[1]), dtype=np.int64)
+    rows[documents.entry_documents, documents.indices] = documents.counts
+    return documents, rows, documents.classes.astype(np.int64)
 
 
 @st.composite
@@ -70,20 +82,10 @@ def test_equals_refits_without_all_copies(
     """The scores of a document are those of a model of all documents with other content, or of all
     others, to 1e-9.
     """
-    counts, classes, n_classes = corpus
     model = MODELS[name]
-    if model.is_binary:
-        counts = np.minimum(counts, 1)
-    documents = with_content_hashes(counts, classes)
-    counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
-    classes = documents.classes.astype(np.int64)
-    if is_weighted and name in (
-        "multinomial",
-        "dirichlet",
-        "complement",
-        "normalized complement",
-        "gaussian",
-    ):
+    n_classes = corpus[2]
+    documents, counts, classes = in_order(corpus, is_binary=model.is_binary)
+    if is_weighted and name in (*OF_WEIGHTS, "gaussian"):
         documents = replace(documents, counts=documents.counts.astype(np.float64))
     statistics = read_by(name, counts, classes, n_classes)
     (found,) = leave_one_out(
@@ -115,14 +117,6 @@ def others_than(counts: NDArray[np.int64], i: int, is_alone: bool) -> NDArray[np
     return np.arange(len(counts)) != i if is_alone else (counts != counts[i]).any(axis=1)
 
 
-def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int64]:
-    """One document as a dense row."""
-    row = np.zeros(n_features, dtype=np.int64)
-    entries = slice(documents.indptr[i], documents.indptr[i + 1])
-    row[documents.indices[entries]] = documents.counts[entries]
-    return row
-
-
 @pytest.mark.parametrize(
     "name", sorted(MODELS.keys() - {"gaussian"})
 )  # in which such a feature is the same in all classes
@@ -140,22 +134,13 @@ def test_features_of_one_group_are_out_of_vocabulary(
     left out (with them); also where only a part of the documents is scored, and where its counts
     are weighted.
     """
-    counts, classes, n_classes = corpus
     model = MODELS[name]
-    if model.is_binary:
-        counts = np.minimum(counts, 1)
-    documents = with_content_hashes(counts, classes)
-    counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
-    classes = documents.classes.astype(np.int64)
+    n_classes = corpus[2]
+    documents, counts, classes = in_order(corpus, is_binary=model.is_binary)
     statistics = read_by(name, counts, classes, n_classes)
     hapaxes = count_hapaxes(statistics, documents)
     factors = np.ones(counts.shape[1])
-    if weight is not None and name in (
-        "multinomial",
-        "dirichlet",
-        "complement",
-        "normalized complement",
-    ):
+    if weight is not None and name in OF_WEIGHTS:
         factors = weight ** np.arange(counts.shape[1])
         documents = documents.weigh(documents.counts * factors[documents.indices])
         statistics = count_classes(documents, counts.shape[1], n_classes)

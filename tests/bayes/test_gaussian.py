@@ -1,6 +1,5 @@
 """Gaussian Naive Bayes is scikit-learn's on the dense matrix, and never makes one."""
 
-import math
 import tracemalloc
 from typing import Any
 
@@ -85,19 +84,6 @@ def test_weights_equal_scikit_learn(smoothing: float) -> None:
     asked = weighted(weights, classes)
     found = joint(weighted(weights[:300], classes[:300]), asked, 60, 4, smoothing=smoothing)
     np.testing.assert_allclose(found, peer.predict_joint_log_proba(weights), rtol=1e-9, atol=1e-9)
-
-
-def test_by_hand() -> None:
-    """Class 0 has 1 and 3: N(2, 1). Class 1 has 5 and 9: N(7, 4). At 4: e^(−2²/2) / √2π and
-    e^(−3²/8) / √8π.
-    """
-    counts = np.array([[1], [3], [5], [9]])
-    classes = np.array([0, 0, 1, 1])
-    found = joint(
-        sample_of(counts, classes), sample_of(np.array([[4]]), np.zeros(1)), 1, 2, smoothing=0
-    )
-    expected = [math.exp(-2) / math.sqrt(2 * math.pi), math.exp(-9 / 8) / math.sqrt(8 * math.pi)]
-    np.testing.assert_allclose(np.exp(found), [np.array(expected) / 2], rtol=1e-12)
 
 
 def test_weights_left_out() -> None:
