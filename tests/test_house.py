@@ -98,11 +98,11 @@ MAX_APPLICATION_TOKENS = {
     "prevalence": 5_455,
     "review": 9_757,
     "sample": 1_244,
-    "serve": 10_741,
+    "serve": 9_771,
     "unlabeled": 3_663,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 465_230
+MAX_TEST_TOKENS = 465_114
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

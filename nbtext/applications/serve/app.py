@@ -21,16 +21,9 @@ from nbtext.appended_file import AppendedFile
 from nbtext.applications.serve import requests
 from nbtext.applications.serve.batching import Batcher, run_parser
 from nbtext.applications.serve.feedback import feedback_lines
-from nbtext.applications.serve.guard import (
-    HEALTH_PATHS,
-    LOADED,
-    USAGE,
-    Guard,
-    Log,
-    json_response,
-)
+from nbtext.applications.serve.guard import HEALTH_PATHS, USAGE, Guard, Log, json_response
 from nbtext.applications.serve.models import ModelSlot, ServedModel
-from nbtext.applications.serve.openapi import OPERATIONS, describe
+from nbtext.applications.serve.openapi import describe
 from nbtext.applications.serve.requests import JSON, JSONL, Documents
 from nbtext.applications.serve.settings import ServeSettings
 from nbtext.errors import OutputError
@@ -38,7 +31,6 @@ from nbtext.output import convert_errors
 from nbtext.records import frozen
 
 OPENAPI_PATH = "/openapi.json"
-ROUTES = (*OPERATIONS, OPENAPI_PATH)
 PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
@@ -73,8 +65,8 @@ class Service:
     def guard(self, log: Log) -> Guard:
         """Return the ASGI application."""
         routes = [
-            Route("/v1/predict", self.predict, methods=["POST"]),
-            Route("/v1/explain", self.explain, methods=["POST"]),
+            Route("/v1/predict", partial(self.answer, requests.PredictOptions), methods=["POST"]),
+            Route("/v1/explain", partial(self.answer, requests.ExplainOptions), methods=["POST"]),
             Route("/v1/models", self.models),
             Route("/v1/models/{name}/feedback", self.store_feedback, methods=["POST"]),
             *[Route(path, self.health) for path in HEALTH_PATHS],
@@ -85,20 +77,9 @@ class Service:
         open_paths = (*HEALTH_PATHS, OPENAPI_PATH, *[route.path for route in PAGE])
         return Guard(routes, self.settings, open_paths=open_paths, log=log)
 
-    async def predict(self, request: Request) -> Response:
-        """Answer `POST /v1/predict`."""
-        options = requests.parse_options(request.scope["query_string"], requests.PredictOptions)
-        return await self._answer(request, options)
-
-    async def explain(self, request: Request) -> Response:
-        """Answer `POST /v1/explain`: the terms of the log-odds of each document."""
-        options = requests.parse_options(request.scope["query_string"], requests.ExplainOptions)
-        return await self._answer(request, options)
-
-    async def _answer(
-        self, request: Request, options: requests.PredictOptions | requests.ExplainOptions
-    ) -> Response:
-        """Answer a request with a record for each of its documents."""
+    async def answer(self, kind: Any, request: Request) -> Response:
+        """Answer `POST /v1/predict` and `POST /v1/explain` with a record for each document."""
+        options = requests.parse_options(request.scope["query_string"], kind)
         model = requests.find_model(self.slots, options.model, request.scope[USAGE]).current
         documents = await self._read_documents(request, model)
         records = await self.batcher.records(model, documents.batch, options.settings)
@@ -107,10 +88,8 @@ class Service:
 
     async def _read_documents(self, request: Request, model: ServedModel) -> Documents:
         """Return the documents of the body."""
-        kind = requests.content_type(request.scope)
-        body = await requests.read_body(
-            request.scope, request.receive, self.settings.max_body_bytes
-        )
+        kind = requests.content_type(request)
+        body = await requests.read_body(request, self.settings.max_body_bytes)
         maximum = self.settings.max_documents
         parse = partial(requests.parse_documents, body, kind, model.input_settings, maximum)
         documents = await run_parser(parse, len(body))
@@ -151,8 +130,6 @@ class Service:
 
     async def answer_metrics(self, request: Request) -> Response:
         """Answer `GET /metrics`."""
-        for name, slot in self.slots.items():
-            LOADED.labels(name).set(slot.current.loaded_at)
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -168,6 +145,5 @@ def _describe(slot: ModelSlot) -> dict[str, Any]:
         "several_labels": not fitted.task.is_exclusive,
         "n_features": fitted.scorer.n_features,
         "estimated_accuracy": getattr(estimate, "accuracy", None),
-        "loaded_at": slot.current.loaded_at,
         "error": slot.error,
     }

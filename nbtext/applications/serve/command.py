@@ -38,7 +38,7 @@ class Serve:
     Serve,
     common="-m --host --port --token-file --feedback-dir -j -q",
     example="nbtext serve -m letters.joblib",
-    notes="POST /v1/predict takes JSON, JSON lines or plain text. GET /openapi.json describes all requests. A model is "
+    notes="POST /v1/predict takes JSON, JSON lines or plain text. GET /openapi.json describes the requests with JSON. A model is "
     "loaded again when its file is replaced. SIGTERM ends the service when the requests in progress are answered. "
     "Standard error gets a JSON object for each request, without texts; -q turns it off.\n\n"
     "Memory holds the models, and the bodies of at most --max-requests requests, each of at most --max-body-bytes.",

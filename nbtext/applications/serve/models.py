@@ -10,7 +10,6 @@ import asyncio
 import os
 import signal
 import threading
-import time
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -205,14 +204,10 @@ class ServedModel:
     ----------
     engine
         Computes its predictions and explanations.
-    loaded_at : float
-        Seconds since the epoch.
     """
 
     fitted: FittedModel
     engine: LocalEngine | ProcessEngine
-    max_document_bytes: int
-    loaded_at: float
 
     @property
     def input(self) -> ModelInput:
@@ -236,7 +231,6 @@ class ServedModel:
             text_field=fields or known.text_field,
             label_field=known.label_field,
             separate_fields=bool(fields),
-            max_document_bytes=self.max_document_bytes,
         )
 
 
@@ -251,9 +245,8 @@ class ModelSlot:
         Why the file that replaced it cannot be used; None: `current` is the file's model.
     """
 
-    def __init__(self, file: ModelFile, max_document_bytes: int) -> None:
+    def __init__(self, file: ModelFile) -> None:
         self.file = file
-        self._max_document_bytes = max_document_bytes
         self._seen: FileState | None = _read_state(file.path)
         self.current = self._load()
         self.error: str | None = None
@@ -288,7 +281,7 @@ class ModelSlot:
             if has_own_pattern(fitted.feature_settings)
             else LocalEngine(fitted)
         )
-        model = ServedModel(fitted, engine, self._max_document_bytes, time.time())
+        model = ServedModel(fitted, engine)
         columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
         # the first call is slower
         model.engine.answer(Batch(["1"], columns, [None]), MOST_PROBABLE)

@@ -1,54 +1,40 @@
-"""The description of the service in OpenAPI 3.1, for clients and generators of clients.
+"""The description of the requests with JSON in OpenAPI 3.1, for clients and generators of clients.
 
 The schemas of bodies and answers are those of the types in this file.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
 from nbtext import __version__
-from nbtext.applications.serve.guard import HEALTH_PATHS
-from nbtext.applications.serve.requests import JSON, JSONL, TEXT, ExplainOptions, PredictOptions
+from nbtext.applications.serve.requests import JSON, ExplainOptions, PredictOptions
 from nbtext.settings import list_all_settings
 
 Schema = dict[str, Any]
-Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 REFERENCE = "#/components/schemas/{name}"
 TYPES = {"int": int, "float": float, "bool": bool}  # of options; others are texts
 
 
 class Document(TypedDict, total=False):
-    """The keys that the model was trained with are accepted, too; separate fields need them."""
+    """The keys that the model was trained with are accepted, too; separate fields need them.
+
+    A label is for feedback; it is a list if the model predicts several labels.
+    """
 
     id: str
     text: str
-
-
-class LabeledDocument(Document, total=False):
-    """The keys of text and label that the model was trained with are accepted, too.
-
-    A label is a list, if the model predicts several labels.
-    """
-
     label: str | list[str]
 
 
-class Weight(TypedDict):
-    """A feature and its weight."""
+class Weight(TypedDict, total=False):
+    """A feature, its contribution to the log-odds of a label, and its count in the document."""
 
     feature: str
     log_odds: float
-
-
-class Contribution(Weight):
-    """The contribution of a feature to the log-odds of a label."""
-
     count: int
 
 
@@ -58,12 +44,12 @@ class Prediction(TypedDict, total=False):
     id: str
     label: str | None
     probability: float | None
-    known: Probability
+    known: float
     outlier: bool | None
     typicality: float | None
-    scores: dict[str, Probability] | None
+    scores: dict[str, float] | None
     labels: list[str]
-    probabilities: list[Probability]
+    probabilities: list[float]
     label_set: list[str]
     explanation: list[Weight]
     reason: str
@@ -82,10 +68,10 @@ class Explanation(TypedDict, total=False):
     other_probability: float | None
     log_odds: float | None
     terms: dict[str, float]
-    contributions: list[Contribution]
+    contributions: list[Weight]
     other_contributions: float
-    known: Probability
-    marks: list[tuple[str, Annotated[int, msgspec.Meta(ge=-3, le=3)]]]
+    known: float
+    marks: list[tuple[str, int]]
     explanations: list[Explanation]
     reason: str | None
 
@@ -100,72 +86,41 @@ class Model(TypedDict):
     several_labels: bool
     n_features: int
     estimated_accuracy: float | None
-    loaded_at: float
     error: str | None
-
-
-class Models(TypedDict):
-    """All models of the service."""
-
-    models: list[Model]
-
-
-class Stored(TypedDict):
-    """The number of documents that were stored."""
-
-    stored: int
-
-
-class Status(TypedDict):
-    """The state of the service."""
-
-    status: str
-
-
-class Error(TypedDict):
-    """What is wrong, in one line."""
-
-    error: str
 
 
 class Operation(NamedTuple):
     """The only operation of a path.
 
-    answer   the types of its answers, by content type
-    body     the types of its bodies, by content type; empty: it is a GET
+    body     the type of its body; None: it is a GET
     options  the record of its options
     """
 
     summary: str
-    answer: Mapping[str, Any]
-    body: Mapping[str, Any] = {}
+    answer: Any
+    body: Any = None
     options: type[Any] | None = None
 
 
-FAILED = "The request is wrong, or cannot be answered; the message says why, and Retry-After when."
-DOCUMENTS = {JSON: Document | list[Document | str], TEXT: str, JSONL: Document}
 OPERATIONS = {
     "/v1/predict": Operation(
         "Predict the labels of documents.",
-        {JSON: Prediction | list[Prediction], JSONL: Prediction},
-        DOCUMENTS,
+        Prediction | list[Prediction],
+        Document | list[Document | str],
         PredictOptions,
     ),
     "/v1/explain": Operation(
         "Explain predictions.",
-        {JSON: Explanation | list[Explanation], JSONL: Explanation},
-        DOCUMENTS,
+        Explanation | list[Explanation],
+        Document | list[Document | str],
         ExplainOptions,
     ),
-    "/v1/models": Operation("List the models.", {JSON: Models}),
+    "/v1/models": Operation("List the models.", dict[str, list[Model]]),
     "/v1/models/{name}/feedback": Operation(
         "Store labeled documents (--feedback-dir), for `nbtext update`.",
-        {JSON: Stored},
-        {JSON: LabeledDocument | list[LabeledDocument], JSONL: LabeledDocument},
+        dict[str, int],
+        Document | list[Document],
     ),
-    "/healthz": Operation("Tell whether the process is alive.", {JSON: Status}),
-    "/readyz": Operation("Tell whether requests are accepted.", {JSON: Status}),
-    "/metrics": Operation("Return metrics for Prometheus.", {TEXT: str}),
 }
 
 
@@ -173,13 +128,14 @@ def describe() -> Schema:
     """Return the OpenAPI document."""
     components: Schema = {}
 
-    def content(types: Mapping[str, Any]) -> Schema:
-        """Return the schema of each content type, and add what it refers to."""
-        schemas, named = msgspec.json.schema_components(types.values(), ref_template=REFERENCE)
+    def content(kind: Any, description: str) -> Schema:
+        """Return the description of JSON of a type, and add what it refers to."""
+        (schema,), named = msgspec.json.schema_components([kind], ref_template=REFERENCE)
         components.update(named)
-        return {kind: {"schema": schema} for kind, schema in zip(types, schemas, strict=True)}
+        return {"description": description, "content": {JSON: {"schema": schema}}}
 
-    def describe_operation(path: str, operation: Operation) -> Schema:
+    paths: Schema = {}
+    for path, operation in OPERATIONS.items():
         found: Schema = {
             "summary": operation.summary,
             "parameters": [
@@ -187,25 +143,22 @@ def describe() -> Schema:
                 for name in re.findall(r"{(\w+)}", path)
             ],
             "responses": {
-                "200": {"description": "Success.", "content": content(operation.answer)},
-                "default": {"description": FAILED, "content": content({JSON: Error})},
+                "200": content(operation.answer, "Success."),
+                "default": content(dict[str, str], "The key `error` says in one line why not."),
             },
         }
         if operation.options is not None:
             found["parameters"] += _parameters(operation.options)
-        if path in HEALTH_PATHS:
-            found["security"] = [{}]
-        if not operation.body:
-            return {"get": found}
-        return {
-            "post": {**found, "requestBody": {"required": True, "content": content(operation.body)}}
-        }
-
+        method = "get"
+        if operation.body is not None:
+            method = "post"
+            found["requestBody"] = content(operation.body, "Documents.")
+        paths[path] = {method: found}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "nbtext", "version": __version__, "description": "Text classification."},
+        "info": {"title": "nbtext", "version": __version__},
         "security": [{}, {"token": []}],
-        "paths": {path: describe_operation(path, each) for path, each in OPERATIONS.items()},
+        "paths": paths,
         "components": {
             "schemas": components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -215,19 +168,12 @@ def describe() -> Schema:
 
 def _parameters(record: type[Any]) -> list[Schema]:
     """Return the description of each option of a request."""
-    found = []
-    for field, each in list_all_settings(record):
-        kind = TYPES.get(str(field.type).partition(" ")[0], str)
-        limits = msgspec.Meta(
-            ge=each.low if math.isfinite(each.low) else None,
-            le=each.high if math.isfinite(each.high) else None,
-        )
-        found.append(
-            {
-                "name": field.name,
-                "in": "query",
-                "description": re.split(r"(?<=[.])\s+", each.help)[0],
-                "schema": msgspec.json.schema(Annotated[kind, limits]),
-            }
-        )
-    return found
+    return [
+        {
+            "name": field.name,
+            "in": "query",
+            "description": re.split(r"(?<=[.])\s+", each.help)[0],
+            "schema": msgspec.json.schema(TYPES.get(str(field.type).partition(" ")[0], str)),
+        }
+        for field, each in list_all_settings(record)
+    ]

@@ -8,11 +8,7 @@ import os
 import signal
 import socket
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from collections.abc import Sequence
 
 import httptools  # noqa: F401  declared with the extra: without it Uvicorn parses requests three times as slowly
 import uvicorn
@@ -25,51 +21,17 @@ from nbtext.applications.serve.models import ModelSlot, watch
 from nbtext.applications.serve.settings import ModelFile, ServeSettings
 from nbtext.cli import running
 from nbtext.errors import OutputError, reason_of
+from nbtext.interrupts import interrupts_raise
 from nbtext.parallel import available_cpus, share_heap
 
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048  # connections that wait to be accepted
 MAX_CONNECTIONS = 10_000  # above it, requests are refused with status 503
-SECONDS_BETWEEN_SWEEPS = 0.25
 # glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are
 # imported
 MALLOPT = ((-3, 131_072), (-1, 65_536))
 # after which a thread lets another one run; five times as often as by default
 SWITCH_SECONDS = 0.001
-
-
-class Server(uvicorn.Server):
-    """Uvicorn's server, which SIGTERM and SIGINT end without an error; `is_interrupted` tells
-    whether it was SIGINT.
-    """
-
-    is_interrupted = False
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `handle_exit`, which is their handler already."""
-        yield
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Finish the requests in progress; a second Ctrl-C ends them."""
-        super().handle_exit(sig, frame)
-        self.is_interrupted |= sig == signal.SIGINT
-
-    async def abort_unread(self, seconds: float) -> None:
-        """Abort connections that have been closing for so long, because the client does not read,
-        until cancelled.
-        """
-        closing: dict[Any, float] = {}
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
-            now = time.monotonic()
-            connections: list[Any] = list(self.server_state.connections)
-            closing = {
-                each: closing.get(each, now) for each in connections if each.transport.is_closing()
-            }
-            for each, since in closing.items():
-                if now - since > seconds:
-                    each.transport.abort()
 
 
 def serve(
@@ -105,7 +67,7 @@ def serve(
         RELOADS.labels(slot.file.name, "failed" if slot.error else "loaded").inc()
         log.write("reload", model=slot.file.name, error=slot.error)
 
-    slots = {file.name: ModelSlot(file, settings.max_body_bytes) for file in files}
+    slots = {file.name: ModelSlot(file) for file in files}
     batcher = Batcher(threads or available_cpus())
     folder = settings.feedback_dir
     feedback = {}
@@ -131,23 +93,23 @@ def serve(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.timeout) + 1,
     )
-    server = Server(config)
 
     async def run() -> None:
-        sweeping = asyncio.create_task(server.abort_unread(settings.timeout))
         watching = asyncio.create_task(watch(slots.values(), on_reload))
-        await server.serve(sockets=[listener])
-        sweeping.cancel()
-        watching.cancel()
+        try:
+            await uvicorn.Server(config).serve(sockets=[listener])
+        finally:
+            watching.cancel()
 
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, server.handle_exit)
+    # Uvicorn handles it, and raises it again when the requests in progress are answered
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     sys.setswitchinterval(SWITCH_SECONDS)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{listener.getsockname()[1]}"
     running.say(f"serving {', '.join(slots)} on {address}; press Ctrl-C to stop", quiet=quiet)
     try:
-        asyncio.run(run())
+        with interrupts_raise():
+            asyncio.run(run())
     finally:
         service.writer.shutdown()
         for file in feedback.values():
@@ -155,8 +117,6 @@ def serve(
         batcher.stop()
         log.stop()
         listener.close()
-    if server.is_interrupted:
-        raise KeyboardInterrupt
 
 
 def _listen(settings: ServeSettings) -> socket.socket:
@@ -172,6 +132,11 @@ def _listen(settings: ServeSettings) -> socket.socket:
         raise OutputError(what, where=where, hint="choose another --port or --host") from None
     # asyncio sets it only where the protocol is named
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # ends the connection of a client that does not read
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * settings.timeout)
+        )
     # otherwise Linux takes megabytes, and waits until 0.8 MB are read
     if hasattr(socket, "TCP_NOTSENT_LOWAT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, SENT_BYTES)

@@ -6,7 +6,8 @@ import ipaddress
 import re
 from pathlib import Path
 
-from nbtext.errors import InputError, SettingsError, reason_of
+from nbtext.documents.settings import read_text
+from nbtext.errors import InputError, SettingsError
 from nbtext.records import frozen
 from nbtext.settings import Needs, Settings, setting
 
@@ -135,8 +136,7 @@ def check_names(models: tuple[ModelFile, ...]) -> None:
 
 
 def read_tokens(path: str) -> tuple[bytes, ...]:
-    """Return the tokens of a file: each line is one, except blank lines and lines that begin with
-    #.
+    """Return the tokens of a file: each line is one.
 
     Raises
     ------
@@ -144,21 +144,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
         The file cannot be read, has no token, or a line is not a token.
     """
     hint = "write one on a line, of 8 or more letters, digits and punctuation marks, such as: openssl rand -hex 32"
-    try:
-        text = Path(path).read_text(encoding="ascii")
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {reason_of(error)}", where=path, hint="check the path"
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError("contains characters that are not ASCII", where=path, hint=hint) from None
-    tokens = []
-    for number, line in enumerate(map(str.strip, text.split("\n")), 1):
-        if not line or line.startswith("#"):
-            continue
-        if not TOKEN.fullmatch(line):
-            raise InputError("is not a token", where=f"{path}:{number}", hint=hint)
-        tokens.append(line.encode())
-    if not tokens:
-        raise InputError("holds no token", where=path, hint=hint)
-    return tuple(tokens)
+    tokens = read_text(path, hint).splitlines()
+    if not tokens or not all(map(TOKEN.fullmatch, tokens)):
+        raise InputError("has no token, or a line that is not one", where=path, hint=hint)
+    return tuple(map(str.encode, tokens))

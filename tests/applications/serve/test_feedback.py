@@ -60,7 +60,7 @@ def test_labels_and_ids_are_read_as_from_a_file(growing: Running, path: Path) ->
     for item in items:
         assert growing.post(PATH, item, content_type="application/json").value == {"stored": 1}
     lines = "\n".join(items)
-    assert growing.post(PATH, lines, content_type="application/x-ndjson").value == {"stored": 4}
+    assert growing.post(PATH, lines, content_type="application/jsonl").value == {"stored": 4}
     stored = [(each["label"], each["id"]) for each in read_rows(path)]
     expected = [("noise", "9"), ("1.5", "True"), ("True", "1000.0")]
     assert stored == [*expected, ("7", "1"), *expected, ("7", "4")]
@@ -80,7 +80,7 @@ def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Pa
         assert service.post(PATH, body).value == {"stored": n_stored}
     lines = '{"text": "ä", "label": "parking"}\n\n{"text": "y", "label": "parking"}'
     for encoding in ("utf-8", "utf-8-sig"):
-        answer = service.post(PATH, lines.encode(encoding), content_type="application/x-ndjson")
+        answer = service.post(PATH, lines.encode(encoding), content_type="application/jsonl")
         assert answer.value == {"stored": 2}
     stored = read_rows(path)
     assert [(each["id"], each["text"], each["label"]) for each in stored] == [

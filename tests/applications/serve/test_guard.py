@@ -24,7 +24,7 @@ DOCUMENT = {"text": "the bins were not emptied"}
 def guarded(start: Start, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Running:
     """A service with two tokens."""
     path = tmp_path_factory.mktemp("tokens") / "tokens"
-    path.write_text(f"# ours\n{TOKENS[0]}\n\n  {TOKENS[1]}  \n")
+    path.write_text("\n".join(TOKENS))
     return start("-m", model, "--token-file", path)
 
 
@@ -143,23 +143,21 @@ def test_headers_that_are_given_twice(service: Running, first: str, second: str)
 @pytest.mark.parametrize(
     "coding", ["gzip", "deflate", "br", "zstd", "x-gzip", "gzip, identity", "GZIP"]
 )
-@pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/x-ndjson"])
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/jsonl"])
 def test_compressed_bodies_are_refused(service: Running, coding: str, kind: str) -> None:
     """A body that is compressed is not read as text."""
     answer = service.post(
         "/v1/predict", gzip.compress(BODY), content_type=kind, content_encoding=coding
     )
-    assert (answer.status, answer.headers["accept-encoding"]) == (415, "identity")
+    answer.refused(415, "content encoding")
     plain = service.post("/v1/predict", BODY, content_type=kind, content_encoding="identity")
     assert plain.status == 200
 
 
 def test_other_transfer_encodings_are_refused(service: Running) -> None:
     for coding in ("gzip, chunked", "gzip", "identity"):
-        assert send_raw(service, [HOST, KIND, f"Transfer-Encoding: {coding}"], length=False) in (
-            400,
-            501,
-        )
+        given = send_raw(service, [HOST, KIND, f"Transfer-Encoding: {coding}"], length=False)
+        assert given == 400
 
 
 def test_own_origin(service: Running) -> None:
@@ -187,7 +185,6 @@ def test_each_token_is_good(guarded: Running, token: str) -> None:
         f"Bearer {TOKENS[0]}x",
         f"Bearer {TOKENS[0][:-1]}",
         f"Bearer {TOKENS[0]} {TOKENS[1]}",
-        "Bearer # ours",
         "Bearer \xe4",
     ],
 )
@@ -219,11 +216,10 @@ def test_tokens_are_in_no_log(guarded: Running) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no token"),
-        (b"# x\n", "holds no token"),
-        (b"short\n", ":1: is not a token"),
-        (b"\nwith a blank\n", ":2: is not a token"),
-        (b"\xff\xfe12345678", "contains characters that are not ASCII"),
+        (b"", "has no token"),
+        (b"short\n", "a line that is not one"),
+        (b"correct-horse\nwith a blank\n", "a line that is not one"),
+        (b"\xff12345678", "is not UTF-8"),
     ],
 )
 def test_bad_token_files(tmp_path: Path, content: bytes, message: str) -> None:
@@ -262,7 +258,7 @@ def test_model_names(text: str, name: str, path: str) -> None:
 
 
 def test_limits_of_bodies_and_documents(start: Start, model: Path) -> None:
-    """413 says what to do instead; a declared length is enough, and so is a body without one."""
+    """413 says what to do instead, also of a body without a declared length."""
     service = start("-m", model, "--max-body-bytes", 1000, "--max-documents", 3)
     assert service.post("/v1/predict", ["bins"] * 3).status == 200
     service.post("/v1/predict", ["bins"] * 4).refused(
@@ -270,11 +266,8 @@ def test_limits_of_bodies_and_documents(start: Start, model: Path) -> None:
     )
     for path in ("/v1/predict", "/v1/explain"):
         service.post(path, {"text": "x" * 1000}).refused(413, "more than 1,000 bytes")
-    for line, body in (
-        ("Content-Length: 99999999999", b"{"),
-        (CHUNKED, b"400\r\n" + b"x" * 1024 + b"\r\n"),
-    ):
-        assert send_raw(service, [HOST, KIND, line], body, length=False) == 413
+    chunk = b"400\r\n" + b"x" * 1024 + b"\r\n"
+    assert send_raw(service, [HOST, KIND, CHUNKED], chunk, length=False) == 413
 
 
 def test_overload_and_time(start: Start, model: Path) -> None:
