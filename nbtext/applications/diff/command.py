@@ -43,7 +43,7 @@ def diff(given: Diff) -> None:
     from nbtext.artifact.model import load_model
 
     chosen = running.result_format(given.result)
-    found = compare_models(
+    changes = compare_models(
         load_model(given.before), load_model(given.after), n_features=given.features
     )
-    running.write_result(difference_result(found), given.result, chosen)
+    running.write_result(difference_result(changes), given.result, chosen)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import Any
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,58 +12,36 @@ from nbtext.arrays import Integers
 from nbtext.features.counting import merge_sorted
 from nbtext.model.fitted_model import TrainedModel, check_kinds
 from nbtext.model.inspection import Inspector, inspect
-from nbtext.records import frozen
 
-MAX_MOVES = 1000  # of a label
 SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
+EXPECTED = ("accuracy", "micro_f1", "macro_f1", "log_loss")  # those that a model has
 
 
-@frozen
-class Change:
-    """A figure or setting in both models; None where one has none."""
+class Change(NamedTuple):
+    """What differs between two models.
 
-    name: str
-    before: Any
-    after: Any
+    what    size, setting, new label, lost label, new feature, lost feature, or log-odds
+    label   of which it is, or ""
+    name    of the size, setting or feature, or ""
+    before  value in the first model: of a new or lost feature, its occurrences; None: it has none
+    after   value in the second model
+    """
 
-
-@frozen
-class Move:
-    """A feature's log-odds of a label in both models."""
-
+    what: str
     label: str
-    feature: str
-    before: float
-    after: float
-
-    @property
-    def change(self) -> float:
-        return self.after - self.before
-
-
-@frozen
-class Difference:
-    """The differences between two models."""
-
-    sizes: tuple[Change, ...]  # and the leave-one-out estimates
-    settings: tuple[Change, ...]  # those that differ
-    new_labels: tuple[str, ...]
-    lost_labels: tuple[str, ...]
-    n_common: int  # features that both have
-    n_new: int
-    n_lost: int
-    new_features: tuple[tuple[str, float], ...]  # the most frequent ones, with their occurrences
-    lost_features: tuple[tuple[str, float], ...]
-    moves: tuple[Move, ...]  # by label, then by decreasing size of the change
+    name: str
+    before: Any = None
+    after: Any = None
 
 
 def compare_models(
     before: TrainedModel, after: TrainedModel, *, n_features: int = 10
-) -> Difference:
-    """Return the differences between two trained models.
+) -> Iterator[Change]:
+    """Yield the differences between two trained models: sizes and leave-one-out estimates, whether
+    they differ or not; settings that differ; labels; the most frequent new and lost features; and
+    the log-odds of common features that changed most, by label.
 
-    n_features  how many changed features of each label, and how many new and lost features, to
-                return
+    n_features  how many features of each label, and how many new and lost ones
     raises      ModelError: one of the models is a multi-label model, and the other is not
     """
     check_kinds(before, after)
@@ -71,33 +50,40 @@ def compare_models(
     one = Inspector(before)
     other = Inspector(after)
     in_old, in_new = _common(before, after)
-    sizes = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
-    for name in (
-        ("accuracy", "log_loss") if old.decisions is None else ("micro_f1", "macro_f1", "log_loss")
-    ):
-        values = (
-            inspection.expected.get(name) if inspection.expected else None
-            for inspection in (old, new)
-        )
-        sizes.append(Change(f"expected_{name}", *values))
-    settings = [{"model": inspection.model, **inspection.settings} for inspection in (old, new)]
-    names = dict.fromkeys(name for each in settings for name in each)
-    changes = (Change(name, *(each.get(name) for each in settings)) for name in names)
-    moves = (
-        _moves(label, (one, in_old), (other, in_new))[:n_features] for label in before.fitted.labels
-    )
-    return Difference(
-        tuple(sizes),
-        tuple(change for change in changes if change.before != change.after),
-        tuple(label for label in after.fitted.labels if label not in set(before.fitted.labels)),
-        tuple(label for label in before.fitted.labels if label not in set(after.fitted.labels)),
-        len(in_old),
-        new.n_features - len(in_new),
-        old.n_features - len(in_old),
-        _frequent(other, in_new, n_features),
-        _frequent(one, in_old, n_features),
-        tuple(chain.from_iterable(moves)),
-    )
+    for name in SIZES:
+        yield Change("size", "", name, getattr(old, name), getattr(new, name))
+    yield Change("size", "", "n_common_features", len(in_old), len(in_new))
+    for name in EXPECTED:
+        values = [(each.expected or {}).get(name) for each in (old, new)]
+        if values != [None, None]:
+            yield Change("size", "", f"expected_{name}", *values)
+    settings = [{"model": each.model, **each.settings} for each in (old, new)]
+    for name in dict.fromkeys(chain(*settings)):
+        values = [_plain(each.get(name)) for each in settings]
+        if values[0] != values[1]:
+            yield Change("setting", "", name, *values)
+    labels = before.fitted.labels
+    for label in after.fitted.labels:
+        if label not in labels:
+            yield Change("new label", label, "")
+    for label in labels:
+        if label not in after.fitted.labels:
+            yield Change("lost label", label, "")
+    for feature, number in _frequent(other, in_new, n_features):
+        yield Change("new feature", "", feature, None, number)
+    for feature, number in _frequent(one, in_old, n_features):
+        yield Change("lost feature", "", feature, number, None)
+    for label in labels:
+        if label in after.fitted.labels:
+            moves = _moves(label, (one, in_old), (other, in_new))
+            yield from islice(moves, n_features)
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of a setting as a number or text."""
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    return str(value) if isinstance(value, bool) else value
 
 
 def _common(before: TrainedModel, after: TrainedModel) -> tuple[Integers, Integers]:
@@ -120,35 +106,28 @@ def _common(before: TrainedModel, after: TrainedModel) -> tuple[Integers, Intege
 
 def _frequent(
     inspector: Inspector, common: Integers, n_features: int
-) -> tuple[tuple[str, float], ...]:
-    """Return the most frequent features that are not common to both models."""
-    occurrences = inspector.statistics.feature_sums(inspector.statistics.occurrences).astype(
-        np.float64
-    )
+) -> Iterator[tuple[str, float]]:
+    """Yield the most frequent features that are not common to both models, and their
+    occurrences.
+    """
+    statistics = inspector.statistics
+    occurrences = statistics.feature_sums(statistics.occurrences).astype(np.float64)
     occurrences[common] = 0
-    order = np.argsort(-occurrences, kind="stable")[:n_features]
-    return tuple(
-        (inspector.name(j), float(occurrences[j])) for j in order.tolist() if occurrences[j] > 0
-    )
+    for j in np.argsort(-occurrences, kind="stable")[:n_features].tolist():
+        if occurrences[j] > 0:
+            yield inspector.name(j), float(occurrences[j])
 
 
 def _moves(
     label: str, old: tuple[Inspector, Integers], new: tuple[Inspector, Integers]
-) -> list[Move]:
-    """Return a label's changed log-odds of common features, largest change first; none if a model
-    lacks the label.
-    """
-    if label not in new[0].labels:
-        return []
+) -> Iterator[Change]:
+    """Yield a label's changed log-odds of common features, largest change first."""
     before, after = (
         inspector.log_odds(inspector.labels.index(label))[columns]
         for inspector, columns in (old, new)
     )
-    order = np.argsort(-np.abs(after - before), kind="stable")[:MAX_MOVES].tolist()
     inspector, columns = old
-    changed = [place for place in order if before[place] != after[place]]
-    names = [inspector.name(int(columns[place])) for place in changed]
-    return [
-        Move(label, *pair)
-        for pair in zip(names, before[changed].tolist(), after[changed].tolist(), strict=True)
-    ]
+    for place in np.argsort(-np.abs(after - before), kind="stable").tolist():
+        if before[place] != after[place]:
+            name = inspector.name(int(columns[place]))
+            yield Change("log-odds", label, name, float(before[place]), float(after[place]))

@@ -59,32 +59,6 @@ def test_label_errors(review: Any, rows: Rows) -> None:
     assert "estimated share of wrong labels: 1." in result.err
 
 
-def test_a_label_error_is_another_label(review: Any) -> None:
-    """A given label can be the most probable one and still be wrong by more than one half, if there
-    are three.
-    """
-    chance = random.Random(8)
-    labels = ["art", "bio", "car"]
-    words = [f"{label}{n}" for label in labels for n in range(25)]
-    rows = []
-    for n in range(280):
-        weights = [4 if word.startswith(labels[n % 3]) else 1 for word in words]
-        given = labels[1] if n % 3 == 0 and chance.random() < 0.3 else labels[n % 3]
-        rows.append(
-            {
-                "id": str(n),
-                "text": " ".join(chance.choices(words, weights, k=chance.randint(3, 12))),
-                "label": given,
-            }
-        )
-    errors = of_kind(review(rows), "label_error")
-    assert len(errors) > 10
-    for each in errors:
-        assert each["label"] == rows[int(ids(each)[0])]["label"]
-        assert each["likely_label"] != each["label"]
-        assert each["certainty"] > 0.5
-
-
 def test_near_duplicates_have_the_lowest_similarity_of_their_group(review: Any) -> None:
     """Of 20, 19 and 17 common words, the pairs have the similarities 0.95, 0.85 and 0.89."""
     words = [f"word{n}" for n in range(20)]

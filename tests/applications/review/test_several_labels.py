@@ -125,21 +125,6 @@ def test_decisions_are_lists(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     nbtext("train clean.jsonl -o m.joblib").ok()
 
 
-def test_columns_of_labels(nbtext: Any, review: Any, rows: Rows, tmp_path: Path) -> None:
-    """A table whose labels are joined by a separator gives the same findings."""
-    write_rows(tmp_path / "x.csv", (row | {"label": "|".join(row["label"])} for row in rows))
-    expected = review(rows, "--only label_error").records
-    found = nbtext("review x.csv --label-separator | --only label_error --to jsonl").records
-    names = ("certainty", "label", "likely_label")
-    assert [[each.get(name) for name in names] for each in found] == [
-        [each.get(name) for name in names] for each in expected
-    ]
-
-
-def test_threads_change_nothing(review: Any, rows: Rows) -> None:
-    assert review(rows, "-j 1").out == review(rows, "-j 3").out
-
-
 @pytest.mark.parametrize(
     "rows",
     [[], [{"id": "a", "label": [], "text": "one"}], [{"label": ["a", "b"], "text": "three"}]],
