@@ -53,6 +53,8 @@ else:  # before click 8.5 it takes no parameter
 
 TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
 MODEL_FORMAT = "joblib"  # of a model file, as `nbtext export --to` names it
+# the parameter of -m, in commands that also accept MODEL as an argument
+MODEL_OPTION = "model_option"
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
     ".mbox, .eml, each also compressed as .gz, .bz2, .xz or .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
@@ -120,7 +122,10 @@ class FileType(Parsed):
                 else (param.human_readable_name or "").rstrip(".")
             )
             if not value:
-                raise SettingsError("the path is empty", where=option, hint="name a file")
+                kind = {"SOURCE": "file or directory", "DIR": "directory"}.get(
+                    self.metavar.rstrip("."), "file"
+                )
+                raise SettingsError("the path is empty", where=option, hint=f"name a {kind}")
             ctx.meta.setdefault(NAMED, []).append(NamedFile(value, option, self))
         return super().convert(value, param, ctx)
 
@@ -411,7 +416,7 @@ class Option(click.Option):
         yield from (first, *others)
 
 
-def _make_option(field: Field[Any], found: Setting, title: str) -> Option:
+def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") -> Option:
     """Return the option of a setting."""
     flag = f"--{field.name.replace('_', '-')}"
     facts: dict[str, Any] = {"type": _type_of(field, found), "metavar": found.metavar or None}
@@ -422,13 +427,13 @@ def _make_option(field: Field[Any], found: Setting, title: str) -> Option:
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
     return Option(
         *(found.flags or (flag,)),
-        field.name,
+        name or field.name,
         help=found.help,
         title=found.title or title,
         default_help=found.default_help
         or ("" if isinstance(default, bool) or found.is_required else shown),
         multiple=found.is_repeated,
-        required=found.is_required,
+        required=found.is_required and not name,
         **facts,
     )
 
@@ -449,9 +454,11 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
                 [field.name],
                 metavar=found.metavar,
                 nargs=-1 if found.is_repeated else 1,
-                required=found.is_required,
+                required=found.is_required and not found.flags,
                 type=_type_of(field, found),
             )
+            if found.flags:  # the same value as an option
+                yield _make_option(field, found, title, MODEL_OPTION)
         elif isinstance(found, Setting):
             yield _make_option(field, found, title)
 
@@ -573,6 +580,16 @@ class Command(click.Command):
         has_model = any("--model-file" in each.opts for each in self.params)
         return SOURCE_HELP + MODEL_SOURCE_HELP * has_model if self.takes_sources else ""
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        found = super().get_params(ctx)
+        if ctx.meta.get(MODEL_OPTION):  # given by -m: all arguments are sources
+            return [
+                each
+                for each in found
+                if not (isinstance(each, click.Argument) and each.name == "model")
+            ]
+        return found
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         while ctx.resilient_parsing and self.add_options():  # for completion
             pass
@@ -591,6 +608,7 @@ class Command(click.Command):
                 raise click.UsageError(
                     f"{parameter.opts[0]} is given more than once; it takes one value", ctx
                 )
+        ctx.meta[MODEL_OPTION] = values.get(MODEL_OPTION) is not None
         # 1 is an answer, errors are higher
         if values.get("exit_status") is not None and isinstance(ctx.obj, set):
             ctx.obj.add("exit_status")  # before the values are read, which can fail
@@ -615,6 +633,10 @@ class Command(click.Command):
         is_forced = ctx.params.pop("force", False)
         output_format = ctx.params.get("to")
         check_files(ctx.meta.get(NAMED, []), is_forced=is_forced, output_format=output_format)
+        if MODEL_OPTION in ctx.params:
+            ctx.params["model"] = ctx.params.pop(MODEL_OPTION) or ctx.params.get("model")
+            if ctx.params["model"] is None:
+                raise click.UsageError("Missing argument 'MODEL'", ctx)
         given = {name: value for name, value in ctx.params.items() if value not in (None, ())}
         flags = {each.name or "": each.flag for each in self.params if isinstance(each, Option)}
         of_parts = (getattr(each.record, "RULES", ()) for _, each in list_parts(self.record))
@@ -639,6 +661,12 @@ class Command(click.Command):
         if {"stop_words", "vocabulary", "keywords"} & given.keys():
             _warn_of_word_lists(made)
         return made
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [
+            "[OPTIONS]",
+            *(each.metavar or "" for each in self.params if isinstance(each, click.Argument)),
+        ]
 
     def option_groups(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Return the names and the help of all options, by the title of their group."""

@@ -34,7 +34,7 @@ class Merge:
 
 @command(
     options.Change,
-    common="-o --input-format --text-field --label-field",
+    common="-m -o --input-format --text-field --label-field",
     example="nbtext update letters.joblib letters/test",
     notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
     "trained with --keep-sample, and the input options are those of the training. Otherwise smoothing and calibration "
@@ -62,7 +62,7 @@ def update(given: options.Change) -> None:
 
 @command(
     options.Change,
-    common="-o --input-format --text-field --label-field",
+    common="-m -o --input-format --text-field --label-field",
     example="nbtext forget letters.joblib withdrawn.jsonl",
     notes="The result has the same bytes as a model that is trained on the other documents only, if the model was "
     "trained with --keep-sample N on at most N documents. Otherwise smoothing and calibration are "
@@ -110,7 +110,7 @@ def merge(given: Merge) -> None:
 
 @command(
     options.Change,
-    common="-o --input-format --text-field --label-field",
+    common="-m -o --input-format --text-field --label-field",
     example="nbtext calibrate letters.joblib letters/test",
     notes="Smoothing and calibration that were set at training by --smoothing N and --no-calibrate do not change.\n\n"
     "Memory holds the model and the counts of at most 16,384 documents that are used for the fit.",

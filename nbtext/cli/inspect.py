@@ -43,7 +43,7 @@ class Inspect:
 
 @command(
     Inspect,
-    common="--features --by --label --word -o --to",
+    common="-m --features --by --label --word -o --to",
     example="nbtext inspect letters.joblib --features 10 --word parking",
     notes="Memory holds the model and one number for each feature.",
 )

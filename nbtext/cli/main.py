@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any, NoReturn, TextIO, cast
 
 import click
@@ -58,11 +59,25 @@ fish  _NBTEXT_COMPLETE=fish_source nbtext | source
 """
 
 
+@contextlib.contextmanager
+def _without_empty_line() -> Iterator[None]:
+    """Pass an interrupt to click as `Abort`, for which it does not print an empty line on standard
+    error.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise click.Abort from error
+
+
 class LazyGroup(click.Group):
     """The group of all commands; a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for commands in group_commands(COMMANDS).values() for name in commands]
+
+    make_context = _without_empty_line()(click.Group.make_context)
+    invoke = _without_empty_line()(click.Group.invoke)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == HELP:

@@ -98,8 +98,11 @@ def model_file() -> Any:
 
 
 def model_argument(file: str = "model") -> Any:
-    """Return the field of the argument MODEL."""
-    return setting("", metavar="MODEL", file=file, is_argument=True, is_required=True)
+    """Return the field of the argument MODEL, which may also be given as -m MODEL."""
+    help = "Model file, instead of MODEL."
+    return setting(
+        "", help, metavar="MODEL", flags=("-m", "--model-file"), file=file, is_argument=True
+    )
 
 
 def new_model(

@@ -97,6 +97,12 @@ def predict(given: Predict) -> int:
         trained = step(given, trained)
     fitted = trained.fitted
     answer = Answer(given.exit_status, fitted.labels) if given.exit_status is not None else None
+    blank = [
+        name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns
+    ]
+    if blank and fitted.calibration.likelihoods is None:
+        what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
+        running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
     is_printed = running.is_watched(output)
     run = replace(given.run, no_progress=given.run.no_progress or is_printed)
     with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (

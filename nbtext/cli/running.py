@@ -374,7 +374,8 @@ def open_documents(
     n_excluded = source.skipped[EXCLUDED_IDS]
     if n_excluded < n_listed:
         what = f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
-        say(what, quiet=quiet)
+        other = f"; the first id of the others is {first['id']}" if first.get("id") else ""
+        say(what + other, quiet=quiet)
     if found["unread"]:
         what = f"{number_of(found['unread'], 'document')} could not be read"
         say(f"{what}; the first is {first['unread']}", quiet=quiet)
@@ -402,13 +403,13 @@ def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: f
     """Return what to do about invalid bytes; if they are more than 1 % of the text, with the
     encoding that fits.
     """
-    guessed: list[str] = []
-    if share > MAX_INVALID and "--encoding" not in typed_options():
-        from nbtext.documents.recognition import guess_encodings
-
-        guessed = guess_encodings(sources)
-    if not guessed:
+    if share <= MAX_INVALID or "--encoding" in typed_options():
         return "give the right --encoding (such as cp1252)"
+    from nbtext.documents.recognition import guess_encodings
+
+    guessed = guess_encodings(sources)
+    if not guessed:
+        return f"they are {share:.0%} of the text; give the right --encoding, such as gb18030, shift_jis or cp1251"
     advice = " or ".join(f"--encoding {codec}" for codec in guessed)
     return (
         f"they are {share:.0%} of the text, which seems to be {' or '.join(guessed)}; try {advice}"

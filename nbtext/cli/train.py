@@ -14,7 +14,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings, already_counted
-from nbtext.errors import SettingsError, number_of
+from nbtext.errors import SettingsError, number_of, printable
 from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import import_meanwhile
@@ -67,7 +67,7 @@ class Train:
         0.0,
         "Share of the documents that the model is not trained on, such as 0.2. It is evaluated on them, and the "
         "metrics are printed as by `nbtext evaluate`. They are chosen by a hash of their texts: the same ones in any "
-        "order, and equal texts together.",
+        "order, and equal texts together. -v names them.",
         low=0,
         high=1 - 2**-53,
         wanted="a share below 1, such as 0.2",
@@ -120,12 +120,22 @@ def train(given: Train) -> None:
             reduction = limit_size(trained, given.max_model_bytes, jobs=given.run.jobs)
             saved = reduction.model
         if given.holdout:  # evaluate the model on the documents that it was not trained on
+            from logging import getLogger
+
             from nbtext.evaluation.predicted import evaluate_model
 
             held_out = replace(given.input, holdout=given.holdout, is_holdout=True)
             run = replace(given.run, quiet=True)
             with running.open_documents(given.sources, held_out, run) as (source, on_batch):
-                evaluation = evaluate_model(saved.fitted, source, jobs=run.jobs, on_batch=on_batch)
+
+                def name_held_out(block: Block, batch: Batch) -> None:
+                    on_batch(block, batch)
+                    for identity in batch.ids if given.run.verbose else ():
+                        getLogger("nbtext").info("held out: %s", printable(identity))
+
+                evaluation = evaluate_model(
+                    saved.fitted, source, jobs=run.jobs, on_batch=name_held_out
+                )
         running.save(saved, target, quiet=given.run.quiet)
         if reduction is not None:
             from nbtext.report.training import format_reduction

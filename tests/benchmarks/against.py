@@ -62,7 +62,7 @@ def list_jobs(material: Material, megabytes: float) -> dict[str, tuple[str, ...]
         "evaluate reuters": ("evaluate", reuters / "test.jsonl", *SEVERAL, "-m", "reuters"),
         "evaluate 20news, 10 folds": ("evaluate", news / "train", "--folds", "10"),
         "explain": ("explain", news / "test" / "sci.space", "-m", "20news"),
-        "inspect": ("inspect", "20news"),
+        "inspect": ("inspect", "-m", "20news"),
         "review": ("review", news / "train", "-o", "out.jsonl"),
     }
     jobs: dict[str, Sequence[str | Path]] = {

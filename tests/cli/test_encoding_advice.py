@@ -25,7 +25,7 @@ def test_the_message_of_a_command(nbtext: Any, tmp_path: Path) -> None:
     ran = nbtext("train few.txt -o m")
     assert "replaced 1 invalid byte in 1 document; give the right --encoding" in ran.err
     ran = nbtext("train - -o m", input=(tmp_path / "t.txt").read_bytes())
-    assert "give the right --encoding (such as cp1252)" in ran.err
+    assert "give the right --encoding, such as gb18030" in ran.err
 
 
 def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_path: Path) -> None:

@@ -321,7 +321,7 @@ def interrupt_at_steps(
     for number in range(n_steps):
         (folder / "out").write_bytes(b"old")
         done = start(INTERRUPT.format(step=1 + (n_all - 1) * number // n_steps))
-        assert (done.stderr.lstrip(), done.returncode) == ("nbtext: interrupted\n", 130), number
+        assert (done.stderr, done.returncode) == ("nbtext: interrupted\n", 130), number
         assert os.listdir(folder) == ["out"]
         assert (folder / "out").read_bytes() in (b"old", new)
 
@@ -386,7 +386,7 @@ def test_an_interrupt_in_a_finalizer(
         cwd=tmp_path,
         text=True,
     )
-    assert (done.returncode, done.stderr.lstrip()) == (130, "nbtext: interrupted\n")
+    assert (done.returncode, done.stderr) == (130, "nbtext: interrupted\n")
     assert os.listdir(tmp_path) == []
 
 
@@ -461,7 +461,7 @@ def test_an_interrupt_while_a_class_is_made() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr.lstrip()) == (130, "nbtext: interrupted\n")
+    assert (done.returncode, done.stderr) == (130, "nbtext: interrupted\n")
 
 
 @pytest.mark.exhaustive

@@ -130,6 +130,32 @@ def test_order_of_commands(nbtext: Any) -> None:
     assert list(group_commands(COMMANDS)) == groups[: len(group_commands(COMMANDS))]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "inspect {}",
+        "sample {}",
+        "export {} --to csv -o -",
+        "update {} t.csv -o x --force",
+        "calibrate {} t.csv -o x --force",
+    ],
+)
+def test_a_model_is_an_argument_or_an_option(
+    nbtext: Any, model: str, tmp_path: Path, command: str
+) -> None:
+    """MODEL and -m MODEL mean the same in all commands that take one model; without any, the error
+    says so.
+    """
+    (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
+    (tmp_path / "m").write_bytes(Path(model).read_bytes())
+    name, *others = command.split()
+    others.remove("{}")
+    expected = nbtext(name, "m", *others).ok()
+    assert nbtext(name, "-m", "m", *others) == expected
+    assert nbtext(name, *others, "--model-file", "m") == expected
+    nbtext(name).refused(2, "Missing argument")
+
+
 @pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize(
     ("command", "start"),
@@ -285,6 +311,7 @@ def test_help_of_a_command(nbtext: Any) -> None:
     for name, wanted in (("featurs", "features"), ("evalute", "evaluate"), ("xyz", "there are ")):
         nbtext(f"help {name}").refused(2, f"there is no topic or command {name!r}", wanted)
     nbtext("help input output").refused(2, "unexpected extra argument")
+    nbtext("hlep").refused(2, "Did you mean help?")
     assert "nbtext help" in nbtext("--help").out
 
 

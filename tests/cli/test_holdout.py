@@ -49,6 +49,16 @@ def test_it_is_training_and_evaluating(
     assert 0.8 * SHARE < n_held_out / 336 < 1.2 * SHARE
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_verbose_names_what_is_held_out(nbtext: Any, letters: Path, parts: Path, jobs: str) -> None:
+    found = nbtext(f"train {letters}/train --holdout {SHARE} -o m -v -j {jobs}").ok()
+    named = [
+        line.partition("held out: ")[2] for line in found.err.splitlines() if "held out: " in line
+    ]
+    held_out = sorted((parts / "held").rglob("*.txt"))
+    assert named == [str(letters / "train" / path.relative_to(parts / "held")) for path in held_out]
+
+
 def test_rows_of_a_table_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
     """Rows with an equal text are held out together; the metrics are those of several labels."""
     rows = [

@@ -50,7 +50,10 @@ CASES = {  # of each command: options and arguments, each with the whole command
         "--stop-words": "vectorize d.csv --stop-words {words} -o out",
         "--vocabulary": "vectorize d.csv --vocabulary {words} -o out",
     },
-    "inspect": {"model": "inspect {m}"},
+    "inspect": {
+        "model": "inspect {m}",
+        "--model-file": "inspect -m {m}",
+    },
     "explain": {"sources": "explain {d.csv} -m m", "--model-file": "explain d.csv -m {m}"},
     "compare": {
         "sources": "compare {d.csv} --models bernoulli",
@@ -60,7 +63,7 @@ CASES = {  # of each command: options and arguments, each with the whole command
         "--vocabulary": "compare d.csv --vocabulary {words}",
     },
     "diff": {"before": "diff {m} n", "after": "diff m {n}"},
-    "sample": {"model": "sample {m}"},
+    "sample": {"model": "sample {m}", "--model-file": "sample -m {m}"},
     "review": {
         "sources": "review {d.csv}",
         "--against": "review d.csv --against {e.csv}",
@@ -69,19 +72,23 @@ CASES = {  # of each command: options and arguments, each with the whole command
     },
     "update": {
         "model": "update {m} e.csv -o out",
+        "--model-file": "update -m {m} e.csv -o out",
         "sources": "update m {e.csv} -o out",
     },
     "forget": {
         "model": "forget {m} one.csv -o out",
+        "--model-file": "forget -m {m} one.csv -o out",
         "sources": "forget m {one.csv} -o out",
     },
     "merge": {"models": "merge {m} n -o out"},
     "calibrate": {
         "model": "calibrate {m} d.csv -o out",
+        "--model-file": "calibrate -m {m} d.csv -o out",
         "sources": "calibrate m {d.csv} -o out",
     },
     "export": {
         "model": "export {m} --to csv",
+        "--model-file": "export -m {m} --to csv",
         "--documents": "export m --to joblib --max-model-bytes 9KB --documents {d.csv} -o out",
     },
 }

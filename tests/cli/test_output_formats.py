@@ -15,7 +15,7 @@ COMMANDS = {
     "compare": "compare {letters}/test -m {model} -m {model}",
     "learning curves": "compare {letters}/train --models multinomial --sizes 50 --seeds 2",
     "diff": "diff {model} {model}",
-    "sample": "sample {model} -n 2 --seed 3",
+    "sample": "sample -m {model} -n 2 --seed 3",
     "prevalence": "prevalence {letters}/test -m {model}",
     "review": "review {letters}/test",
 }

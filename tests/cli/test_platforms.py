@@ -50,7 +50,7 @@ COMMANDS = [
     "vectorize {letters}/train -o {out}/matrix.npz",
     "train {out}/matrix.npz -o {out}/m4",
     "export {out}/m --to js -o {out}/m.js",
-    "sample {out}/m",
+    "sample -m {out}/m",
     "train {letters}/train -o {out}/no/such/folder/m",
     "train {out}/nothing -o {out}/m5",
 ]

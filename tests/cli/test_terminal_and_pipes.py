@@ -184,7 +184,7 @@ def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
-        assert process.stderr.read().lstrip() == b"nbtext: interrupted\n"
+        assert process.stderr.read() == b"nbtext: interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -192,7 +192,7 @@ def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
     "command",
     [
         "inspect {} --to json",
-        "inspect {} --word parking",
+        "inspect -m {} --word parking",
         "train {} --model bernoulli -q -o {out}",
         "diff {} {model}",
     ],
@@ -225,10 +225,11 @@ def test_a_model_that_is_redirected(model: str, letters: Path, command: str) -> 
     for start in (
         f"{model} {letters}/test -o -",
         f"- {letters}/test -q <{model}",
+        f"-m - {letters}/test -o - <{model}",
     ):
         line = f"{shlex.join(NBTEXT)} {command} {start}"
         found.append(subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout)
-    assert found[0] == found[1] != b""
+    assert found[0] == found[1] == found[2] != b""
     assert Path(model).read_bytes() == before
 
 

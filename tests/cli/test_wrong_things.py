@@ -21,7 +21,7 @@ from nbtext import TextClassifier, save_model
 # the status, the command, and a part of what it says; in the folder of the fixture below
 WRONG = """
 # command lines and files that are not what they should be
-2 trian letters/train => No such command 'trian'
+2 trian letters/train => Did you mean train?
 2 train => SOURCE
 2 train letters/train --modle bernoulli => --mod
 2 train letters/train --model bernuli -o m => bernuli
@@ -59,7 +59,7 @@ WRONG = """
 1 train letters/nowhere -o missing/m => missing/m: cannot be written: no such file or directory; make its
 1 train letters/nowhere -o empty => empty: cannot be written: is a directory; name a file in it
 2 train letters/train -o '' => -o: the path is empty; name a file
-2 train '' -o x => SOURCE: the path is empty; name a file
+2 train '' -o x => SOURCE: the path is empty; name a file or directory
 2 predict letters/test -m '' => -m: the path is empty
 1 train letters/nowhere -o text.joblib/m => text.joblib/m: cannot be written: not a directory
 1 vectorize letters/nowhere -o missing/m => missing/m: cannot be written
@@ -78,9 +78,9 @@ WRONG = """
 2 predict letters/test => -m
 2 predict letters/test -m text.joblib -j 10000000000000000000000000000000000000000 =>
     is not a valid value; give a number from 1 to 4,096
-2 sample text.joblib --length 10000000000000000000000000000000000000000 =>
+2 sample -m text.joblib --length 10000000000000000000000000000000000000000 =>
     is not a valid value; give a number from 1 to 10,000,000
-2 sample text.joblib -n 10000000000000000000000000000000000000000 =>
+2 sample -m text.joblib -n 10000000000000000000000000000000000000000 =>
     is not a valid value; give a number from 1 to 4,611,686,018,427,387,904
 1 predict letters/test -m missing.joblib => missing.joblib
 1 predict letters/test -m txt.joblib => did you mean text.joblib?
@@ -116,7 +116,7 @@ WRONG = """
 1 predict letters/test -m letters.joblib --cost nowhere.csv => nowhere.csv: cannot be read: no such file or directory; check
 2 evaluate letters/test -m letters.joblib --report - => the page and the result cannot both go to standard output; name a
 2 evaluate letters/test => --folds
-2 evaluate letters/test -m letters.joblib --foreign letters/train => No such option '--foreign'
+2 evaluate letters/test -m letters.joblib --foreign letters/train => No such option '--foreign'; try: nbtext evaluate
 2 evaluate letters/test --folds 1 => --folds
 2 evaluate letters/test --folds 1000 => --folds
 2 evaluate four.csv --folds 10 => 10 folds need at least as many documents; found 4; use 2 to 4

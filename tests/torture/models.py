@@ -87,7 +87,7 @@ COMMANDS = [
     "merge MODEL MODEL -o out.joblib",
     "calibrate MODEL test.csv -o out.joblib",
     "diff MODEL honest.joblib --to json",
-    "sample MODEL -n 5",
+    "sample -m MODEL -n 5",
     "export MODEL --max-model-bytes 4200 -o out.joblib",
     *(f"export MODEL --to {form} -o out" for form in EXPORTERS),
 ]

@@ -46,7 +46,7 @@ class Export:
 
 @command(
     Export,
-    common="--to -o --max-model-bytes",
+    common="-m --to -o --max-model-bytes",
     example="nbtext export letters.joblib -o letters.mjs",
     notes="".join(f"{name}: {each.summary}\n\n" for name, each in EXPORTERS.items())
     + f"{MODEL}: A smaller model for nbtext; needs --max-model-bytes.\n\n"

@@ -42,7 +42,7 @@ class Sample:
 
 @command(
     Sample,
-    common="--label -n --length --seed -o --to",
+    common="-m --label -n --length --seed -o --to",
     example="nbtext sample letters.joblib --label trash -n 3 --length 20",
     notes="Memory holds the model, and the probabilities of the words in a few labels.",
 )
