@@ -95,11 +95,11 @@ MAX_APPLICATION_TOKENS = {
     "diff": 1_441,
     "export": 5_889,
     "label": 9_298,
-    "prevalence": 5_455,
+    "prevalence": 5_416,
     "review": 9_757,
     "sample": 1_244,
     "serve": 9_771,
-    "unlabeled": 3_663,
+    "unlabeled": 3_655,
 }
 MAX_CYTHON_TOKENS = 36_085
 MAX_TEST_TOKENS = 465_116

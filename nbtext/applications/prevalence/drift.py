@@ -48,18 +48,6 @@ class WordDrift:
     features: Integers
     covariance: Floats
 
-    @property
-    def is_rejected(self) -> bool:
-        """Whether more has changed than the shares, so that the errors of the model are not those
-        of training.
-        """
-        return self.share >= MIN_DRIFT
-
-    @property
-    def is_too_large(self) -> bool:
-        """Whether the documents are too different for their effect on posteriors to be known."""
-        return self.share > MAX_DRIFT
-
     def draw(self, rng: np.random.Generator, n: int) -> Floats:
         """Return random deviations of the mean posterior, (n, n_classes)."""
         mean = np.zeros(len(self.covariance))
@@ -144,9 +132,6 @@ class WordSums:
 
 def _weigh(scorer: LinearScorer, features: Integers) -> Floats:
     """Return what a value of 1 of each feature adds to the scores, (n_features, n_classes)."""
-    order = np.argsort(features)
     ones = np.ones(len(features), dtype=np.int32)
-    weights = np.empty((len(features), scorer.n_classes))
-    for k in range(scorer.n_classes):
-        weights[order, k] = scorer.contributions(features[order].astype(np.int32), ones, k)
-    return weights
+    scores = scorer.scores(np.arange(len(features) + 1), features.astype(np.int32), ones)
+    return scores - [scorer.bias_of(k) for k in range(scorer.n_classes)]

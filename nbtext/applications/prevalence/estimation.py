@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.applications.prevalence.drift import WordSums
+from nbtext.applications.prevalence.drift import MIN_DRIFT, WordSums
 from nbtext.applications.prevalence.shares import (
     PosteriorSums,
     count_predictions,
@@ -133,7 +133,8 @@ class _Estimator:
                 statistics = statistics.restrict(fitted.columns)
             drift = group.words.compare(statistics, sums.solve(known), fitted.scorer)
             estimate = sums.estimate(known, drift)
-            if drift is not None and drift.is_rejected and n_predicted:
+            if drift is not None and drift.share >= MIN_DRIFT and n_predicted:
+                # the errors of the model are not those of training
                 estimate = count_predictions(group.predicted, group.right, sums, estimate)
             if drift is not None and fitted.vocabulary is not None:
                 features = drift.features[:N_DRIFTED].tolist()

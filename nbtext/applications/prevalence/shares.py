@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nbtext.applications.prevalence.drift import WordDrift
+from nbtext.applications.prevalence.drift import MAX_DRIFT, WordDrift
 from nbtext.arrays import Floats, Integers, Mask
 from nbtext.bayes.prevalence import LabelPosteriors, MeanPosteriors, ShareEstimate
 
@@ -117,7 +117,7 @@ class PosteriorSums:
                anything
         """
         shares = self.solve(known)
-        if drift is not None and drift.is_too_large:
+        if drift is not None and drift.share > MAX_DRIFT:  # their effect is not known
             return ShareEstimate(shares, np.zeros(self.n_classes), np.ones(self.n_classes))
         moves = _random_misfit(self.total / self.n_documents - known.means.T @ shares)
         if drift is not None:

@@ -20,7 +20,7 @@ from nbtext.arrays import Integers
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import DECADES, MAX_SCORES, select_smoothing
+from nbtext.bayes.smoothing import DECADES, MAX_SCORES, search_smoothing
 from nbtext.errors import SettingsError
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
@@ -240,9 +240,7 @@ class _Learner:
                 settings.effective_prior,
                 self.jobs,
             )
-            smoothing = select_smoothing(
-                ScoredCorpus.of(left_out), None, calibrate=True
-            ).hyperparameters.smoothing
+            smoothing, _ = search_smoothing(ScoredCorpus.of(left_out))
         best = min(
             self._compare(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)),
             key=loss,
