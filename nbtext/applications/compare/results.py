@@ -12,6 +12,7 @@ from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.metrics import CURVES
 from nbtext.report.evaluation import format_unknown
 from nbtext.report.page.rendering import Chart, render_page
+from nbtext.report.records import finite
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table
 
@@ -228,7 +229,7 @@ def _curve_charts(curves: LearningCurves) -> Iterator[Chart]:
         for point in curves.points:
             mean = point.mean(metric.name)
             deviation = point.deviation(metric.name)
-            rows.append((point.model, point.size, mean, mean - deviation, mean + deviation))
+            rows.append(finite((point.model, point.size, mean, mean - deviation, mean + deviation)))
         yield Chart(
             f"learning_curve_{metric.name}",
             f"Learning curves of {metric.title}",

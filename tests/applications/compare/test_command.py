@@ -40,6 +40,14 @@ def test_from_a_matrix(nbtext: Any, letters: Path) -> None:
     assert nbtext("compare", "m.npz", *options).ok().out.startswith("100\tmultinomial\t0.")
 
 
+def test_figures_that_are_not_measured(nbtext: Any, tmp_path: Path) -> None:
+    """No model knows the label of a test document, so that there is no log-loss."""
+    (tmp_path / "t.csv").write_text("text,label\none two,a\ntwo three,b\n")
+    command = "compare t.csv --models multinomial --report page.html --to json"
+    (point,) = nbtext(command).ok().json["points"]
+    assert (point["accuracy"], point["log_loss"], point["unknown_label"]) == (0, None, 1)
+
+
 def test_mistyped_models_and_sizes(nbtext: Any, letters: Path) -> None:
     """The error suggests the nearest valid value."""
     assert "did you mean bernoulli?" in nbtext(f"compare {letters}/train --models bernouli").err
