@@ -161,7 +161,6 @@ def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> Non
     assert (tmp_path / "small.joblib").stat().st_size <= 12_000
     said = nbtext("export full --to joblib -o other --max-model-bytes 12KB").ok().err
     assert "calibrated as the model in full, and not estimated again" in said
-    nbtext("export full -o copy.joblib").refused(2, "joblib is the format that the model has")
     nbtext(f"export full -o m.js --documents {letters}/test").refused(2, "--max-model-bytes")
     nbtext("export small.joblib -o m.joblib --max-model-bytes 9KB").refused(
         1, "use the model in full"

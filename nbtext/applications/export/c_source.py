@@ -11,10 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
-
 from nbtext.applications.export import exporter
-from nbtext.arrays import Floats
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.vocabulary import Vocabulary
@@ -31,11 +28,10 @@ HEAD = """\
 
 typedef struct { uint32_t first, last; } Range;  /* of code points, both within */
 enum { WORD, CHAR, CHAR_WB };
+enum { NONE, L1, L2 };
 typedef struct { int analyzer, has_marks, shortest, longest, norm, first, n_features; } View;
 """
 VALUES_PER_LINE = 12
-MAX_BYTE = 256  # classes whose numbers take a byte
-NORMS = {"none": 0, "l1": 1, "l2": 2}
 PLAIN = frozenset(string.ascii_letters + string.digits + " _")
 # classify.c has code for their lower case, which a table cannot express
 SIGMA = "Σ"
@@ -63,86 +59,42 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     bits. The tables of word characters and lower case are those of this Python.
     """
     settings = model.feature_settings
-    calibration = model.calibration
-    scorer = model.scorer
-    parameters = exporter.probability_parameters(model)
     views = list(exporter.named_views(model))
-    n_features = scorer.n_features
-    weights = [
-        exporter.format_weight(
+    # a nested conditional: the weight of view 0, of view 1, and so on
+    weigh = "0"
+    for place, (view, _) in reversed(list(enumerate(views))):
+        weight = exporter.format_weight(
             view.weighting, log="log", maximum="fmax", count="(count)", length="(length)"
         )
-        for view, _ in views
-    ]
-    # a nested conditional: the weight of view 0, of view 1, and so on
-    weigh = (
-        "".join(f"(view) == {place} ? {each} : " for place, each in enumerate(weights[:-1]))
-        + weights[-1]
-    )
+        weigh = f"(view) == {place} ? {weight} : {weigh}"
     constants = {
         "LOWERCASE": int(settings.lowercase),
         "LONGEST_TOKEN": LONGEST_TOKEN,
         "WEIGH(view, count, length)": f"({weigh})",
     }
-    several = exporter.several_labels_parameters(model)
-    own: list[tuple[str, Floats | None]]
-    if several:
-        names_of = {
-            "EXPONENT": "exponent",
-            "INTERCEPT": "intercept",
-            "PRIOR_WEIGHT": "prior_weight",
-            "SLOPE": "slope",
-        }
-        constants |= {"SEVERAL": 1} | {name: repr(several[key]) for name, key in names_of.items()}
-        tables = {
-            "mixture": "weights",
-            "priors": "priors",
-            "biases": "biases",
-            "thresholds": "thresholds",
-        }
-        own = [(name, np.array(several[key])) for name, key in tables.items()]
-    else:
-        constants |= {"A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"]}
-        own = [
-            ("prior_adjustment", calibration.prior_adjustment),
-            ("shift", calibration.decision_offsets),
-        ]
-    idf = (
-        model.weighting.list_idf(n_features)
-        if any(view.weighting.idf is not None for view, _ in views)
-        else None
-    )
+    texts = {
+        "labels": model.labels,
+        "features": (term for _, features in views for term in features.terms),
+        # no token has a NUL
+        "stop_words": sorted(word for word in settings.stop_words if "\0" not in word),
+    }
+    kinds = {
+        "rows": "int32_t",
+        "starts": "int32_t",
+        "codes": "int8_t",
+        "classes": "uint8_t" if len(model.scorer.bias) <= 1 << 8 else "int32_t",
+    }
+    numbers = exporter.list_numbers(model)
+    constants |= {name.upper(): each for name, each in numbers.items() if isinstance(each, float)}
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
-    for name, texts in (
-        ("labels", model.labels),
-        ("features", (term for _, features in views for term in features.terms)),
-        # no token has a NUL
-        ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),
-    ):
-        yield _format_table("char *const ", f"{name}[]", map(_quote, texts))
-    for name, numbers in (
-        ("bias", scorer.bias),
-        ("by_default", scorer.list_defaults(len(views))),
-        ("base", scorer.base),
-        ("base_scale", scorer.base_scale),
-        ("deltas", scorer.deltas if scorer.scales is None else None),
-        ("scales", scorer.scales),
-        ("idf", idf),
-        *own,
-    ):
-        yield _format_table(
-            "double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist())
-        )
-    none = np.zeros(0, dtype=np.int32)
-    for kind, name, places in (
-        ("int32_t ", "rows", none if scorer.rows is None else scorer.rows),
-        ("int32_t ", "starts", scorer.indptr),
-        ("int8_t ", "codes", none if scorer.scales is None else scorer.codes),
-        ("uint8_t " if len(scorer.bias) <= MAX_BYTE else "int32_t ", "classes", scorer.classes),
-    ):
-        yield _format_table(kind, f"{name}[]", map(str, places.tolist()))
-    yield _format_table("View ", "views[]", _list_views(views))
+    for name, each in texts.items():
+        yield _format_table("char *const", f"{name}[]", map(_quote, each))
+    for name, each in numbers.items():
+        if not isinstance(each, float):
+            values = [] if each is None else each.tolist()
+            yield _format_table(kinds.get(name, "double"), f"{name}[]", map(repr, values))
+    yield _format_table("View", "views[]", _list_views(views))
     yield _unicode_tables()
     yield files(__package__).joinpath("classify.c").read_bytes()
 
@@ -152,8 +104,8 @@ def _list_views(views: Iterable[tuple[View, Vocabulary]]) -> Iterator[str]:
     first = 0
     for view, features in views:
         settings = view.settings
-        norm = NORMS[view.weighting.norm]
-        kind = {"word": "WORD", "char": "CHAR", "char_wb": "CHAR_WB"}[settings.analyzer]
+        norm = view.weighting.norm.upper()
+        kind = settings.analyzer.upper()
         shortest, longest = settings.ngrams
         yield f"{{{kind}, {int(has_marks(settings))}, {shortest}, {longest}, {norm}, {first}, {len(features)}}}"
         first += len(features)
@@ -167,7 +119,7 @@ def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:
     padded = items or ["0"]
     starts = range(0, len(padded), VALUES_PER_LINE)
     lines = ",\n".join(", ".join(padded[start : start + VALUES_PER_LINE]) for start in starts)
-    table = f"#define N_{name.partition('[')[0].upper()} {len(items)}\nstatic const {kind}{name} = {{\n{lines}\n}};\n"
+    table = f"#define N_{name.partition('[')[0].upper()} {len(items)}\nstatic const {kind} {name} = {{\n{lines}\n}};\n"
     return table.encode("ascii")
 
 
@@ -209,12 +161,12 @@ def _unicode_tables() -> bytes:
         "cased": (FINAL_SIGMA, cased),
         "case_ignorable": (FINAL_SIGMA, ignorable),
     }
-    tables = [_format_table("uint32_t ", "lower_case[][2]", pairs)]
+    tables = [_format_table("uint32_t", "lower_case[][2]", pairs)]
     for name, (pattern, text) in ranges.items():
         runs = (
             f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{pattern})+", text)
         )
-        tables.append(_format_table("Range ", f"{name}[]", runs))
+        tables.append(_format_table("Range", f"{name}[]", runs))
     return b"".join(tables)
 
 
@@ -224,5 +176,4 @@ C_SOURCE = exporter.Exporter(
     "of its input; in your own program, it provides the function nbtext_classify.",
     check_c,
     c_source,
-    has_several_labels=True,
 )

@@ -177,10 +177,10 @@ static size_t weigh(const View *view, long *columns, long n_known, double *weigh
         for (j = i; j < n_known && columns[j] == columns[i]; j++) ;
         columns[n] = columns[i];
         weights[n] = WEIGH(view - views, (double) (j - i), (double) n_known) * (N_IDF ? idf[columns[n]] : 1);
-        length += view->norm == 1 ? fabs(weights[n]) : weights[n] * weights[n];
+        length += view->norm == L1 ? fabs(weights[n]) : weights[n] * weights[n];
         n++;
     }
-    if (view->norm == 2) length = sqrt(length);
+    if (view->norm == L2) length = sqrt(length);
     for (size_t i = 0; i < n && view->norm && length > 0; i++) weights[i] /= length;
     return n;
 }
@@ -195,7 +195,7 @@ static void add_scores(const View *view, const long *columns, const double *weig
     }
 }
 
-#ifndef SEVERAL
+#ifndef N_THRESHOLDS
 static void normalize(double *logs) {
     double top = logs[0], total = 0;
     for (int k = 1; k < N_LABELS; k++) top = fmax(top, logs[k]);
@@ -250,7 +250,7 @@ static int choose_labels(double *scores, long n_known, double *probabilities) {
 #endif
 
 const char *const *nbtext_labels(void) { return labels; }
-#ifdef SEVERAL
+#ifdef N_THRESHOLDS
 const double *nbtext_thresholds(void) { return thresholds; }
 #endif
 
@@ -277,7 +277,7 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
             add_scores(view, columns, weights, weigh(view, columns, own, weights), scores);
             n_known += own;
         }
-#ifdef SEVERAL
+#ifdef N_THRESHOLDS
         best = choose_labels(scores, n_known, probabilities);
 #else
         best = choose_label(scores, n_known);
@@ -293,7 +293,7 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
 static void put_field(const char *text) {
     static const char special[] = "\\\t\n\r", names[] = "\\tnr";
     for (; *text; text++) {
-#ifdef SEVERAL
+#ifdef N_THRESHOLDS
         if (*text == '|') putchar('\\');  /* it divides labels */
 #endif
         const char *at = strchr(special, *text);
@@ -302,7 +302,7 @@ static void put_field(const char *text) {
     }
 }
 
-#ifdef SEVERAL
+#ifdef N_THRESHOLDS
 /* Print the labels that reach their thresholds, the most probable one first, or their probabilities. */
 static void put_labels(const double *probabilities, int n, int has_labels) {
     double last_share = INFINITY;
@@ -332,7 +332,7 @@ int main(void) {
             if (letter == EOF && length == 0) break;
             best = nbtext_classify(line, length, probabilities);
             if (best == -1) break;
-#ifdef SEVERAL
+#ifdef N_THRESHOLDS
             put_labels(probabilities, best, 1), putchar('\t'), put_labels(probabilities, best, 0), putchar('\n');
 #else
             put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);

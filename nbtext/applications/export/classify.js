@@ -1,5 +1,7 @@
 let first = 0; // column of each view
 const columns = model.views.map(({ features }) => new Map(features.map((name) => [name, first++])));
+const starts = [0]; // of the sparse weights of each row
+for (const width of model.widths) starts.push(starts.at(-1) + width);
 const stopWords = new Set(model.stop_words);
 const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 
@@ -50,12 +52,12 @@ const contrast = (scores) => {
 
 /** Return the probability of each of several labels, from the scores of a text with so many known features. */
 const severalProbabilities = (scores, known) => {
-  const { weights, exponent, intercept, prior_weight, slope, priors, biases } = model.several;
-  const power = known ** exponent, baseline = intercept + slope * Math.log(Math.max(known, 1)), total = weights.reduce((a, b) => a + b, power);
-  const contrasts = weights.length > 1 ? contrast(scores.slice(priors.length)) : null;
+  const { mixture, exponent, intercept, prior_weight, slope, priors, biases } = model;
+  const power = known ** exponent, baseline = intercept + slope * Math.log(Math.max(known, 1)), total = mixture.reduce((a, b) => a + b, power);
+  const contrasts = mixture.length > 1 ? contrast(scores.slice(priors.length)) : null;
   return priors.map((prior, k) => {
-    let sum = weights[0] * scores[k] + power * (baseline + prior_weight * prior + biases[k]);
-    if (contrasts) sum += weights[1] * (contrasts[k] + prior);
+    let sum = mixture[0] * scores[k] + power * (baseline + prior_weight * prior + biases[k]);
+    if (contrasts) sum += mixture[1] * (contrasts[k] + prior);
     return 1 / (1 + Math.exp(-Math.min(700, Math.max(-700, sum / total))));
   });
 };
@@ -70,24 +72,27 @@ export function classify(text) {
   model.views.forEach((view, v) => {
     const counts = new Map();
     for (const name of find(text, view)) if (columns[v].has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const length = [...counts.values()].reduce((a, b) => a + b, 0), first = columns[v].values().next().value;
+    const length = [...counts.values()].reduce((a, b) => a + b, 0);
     const entries = [...counts].map(([name, c]) => [columns[v].get(name), weigh[v](c, length)]);
-    if (view.idf) for (const entry of entries) entry[1] *= view.idf[entry[0] - first];
+    if (model.idf) for (const entry of entries) entry[1] *= model.idf[entry[0]];
     const sum = (f) => entries.reduce((a, [, weight]) => a + f(weight), 0);
     const norm = { none: () => 1, l1: () => sum(Math.abs), l2: () => Math.sqrt(sum((x) => x * x)) }[view.norm]() || 1;
     for (const [j, weight] of entries) {
       const x = weight / norm;
       for (let k = 0; k < n; k++)
-        scores[k] += x * (model.default[v * n + k] + (model.base ? model.base_scale[k] * model.base[j] : 0));
+        scores[k] += x * (model.by_default[v * n + k] + (model.base ? model.base_scale[k] * model.base[j] : 0));
       const row = model.rows ? model.rows[j] : j;
-      for (let e = model.starts[row]; e < model.starts[row + 1]; e++) scores[model.classes[e]] += x * model.deltas[e];
+      for (let e = starts[row]; e < starts[row + 1]; e++) {
+        const k = model.classes[e];
+        scores[k] += x * (model.scales ? model.codes[e] * model.scales[k] : model.deltas[e]);
+      }
     }
     known += length;
   });
   const named = (probabilities) => Object.fromEntries(model.labels.map((label, k) => [label, probabilities[k]]));
-  if (model.several) {
-    const each = severalProbabilities(scores, known), { thresholds } = model.several;
-    const reached = [...each.keys()].filter((k) => each[k] >= thresholds[k]);
+  if (model.thresholds) {
+    const each = severalProbabilities(scores, known);
+    const reached = [...each.keys()].filter((k) => each[k] >= model.thresholds[k]);
     reached.sort((a, b) => each[b] - each[a] || a - b);
     return { labels: reached.map((k) => model.labels[k]), probabilities: named(each) };
   }

@@ -7,7 +7,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import MODEL_FORMAT as MODEL
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import SettingsError
 from nbtext.output import atomic_output, escape_formulas
 from nbtext.records import frozen
 from nbtext.settings import Needs, part, refuse, setting
@@ -49,7 +49,7 @@ class Export:
     common="-m --to -o --max-model-bytes",
     example="nbtext export letters.joblib -o letters.mjs",
     notes="".join(f"{name}: {each.summary}\n\n" for name, each in EXPORTERS.items())
-    + f"{MODEL}: A smaller model for nbtext; needs --max-model-bytes.\n\n"
+    + f"{MODEL}: A model for nbtext, which --max-model-bytes makes smaller.\n\n"
     + "Memory holds the model and the weights of all features for all labels (js and c: only weights that differ from "
     "the default weight of the label).",
     rules=[Needs("documents", "max_model_bytes")],
@@ -76,9 +76,6 @@ def export(given: Export) -> None:
         raise SettingsError(
             what, where="--to", hint=f"choose one of {', '.join((*EXPORTERS, MODEL))}"
         )
-    if chosen == MODEL and given.max_model_bytes is None:
-        what = f"{MODEL} is the format that the model has"
-        raise SettingsError(what, where="--to", hint="give --max-model-bytes, or copy the file")
     if given.result.spreadsheet_safe and chosen != "csv":
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
     if not given.documents:
@@ -113,14 +110,6 @@ def export(given: Export) -> None:
         return
     model = trained.fitted
     exporter = EXPORTERS[chosen]
-    if not model.task.is_exclusive:
-        if model.model_settings.is_linear:
-            what = "linear models of several labels cannot be exported"
-            raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
-        if not exporter.has_several_labels:
-            able = [each for each, other in EXPORTERS.items() if other.has_several_labels]
-            what = f"a multi-label model cannot be exported as {chosen}"
-            raise ModelError(what, hint=f"export it as {', '.join(able)}")
     exporter.check(model)
     with atomic_output(target) as file:
         for piece in exporter.write(model):

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+import numpy as np
+
 from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.errors import ModelError, NbtextError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
@@ -15,7 +17,6 @@ from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
-from nbtext.model.task import OneLabel
 from nbtext.records import frozen
 from nbtext.registry import list_applications
 from nbtext.settings import list_settings
@@ -42,15 +43,12 @@ class Exporter:
     summary   One sentence of help.
     check     Raises ModelError if the format does not support a model.
     write     Yields the parts of the file of a model that `check` accepts.
-    has_several_labels  Whether it can hold a Naive Bayes model that gives a document several
-                        labels.
     """
 
     suffixes: tuple[str, ...]
     summary: str
     check: Callable[[FittedModel], None]
     write: Callable[[FittedModel], Iterator[bytes]]
-    has_several_labels: bool = False
 
 
 def load_exporters() -> dict[str, Exporter]:
@@ -105,7 +103,12 @@ def format_weight(weighting: Weighting, *, log: str, maximum: str, **names: str)
 
 
 def check_dense(model: FittedModel) -> None:
-    """Raise ModelError if there are too many weights to write each of them."""
+    """Raise ModelError if the weights alone do not tell the labels, or there are too many to write
+    each of them.
+    """
+    if not model.task.is_exclusive:
+        what = "a multi-label model cannot be exported in this format"
+        raise ModelError(what, hint="export a Naive Bayes model as js or c")
     n_weights = len(named_features(model)) * len(model.labels)
     if n_weights > MAX_WEIGHTS:
         hint = (
@@ -127,8 +130,13 @@ def find_untranslated(settings: FeatureSettings, translated: Collection[str]) ->
 
 
 def check_analyzer(model: FittedModel) -> None:
-    """Raise ModelError if other programs cannot extract the features of the model from a text."""
+    """Raise ModelError if other programs cannot extract the features of the model from a text, or
+    choose its labels.
+    """
     named_features(model)
+    if not model.task.is_exclusive and model.model_settings.is_linear:
+        what = "linear models of several labels cannot be exported"
+        raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
     settings = model.feature_settings
     other = find_untranslated(settings, (*TRANSLATED, "view"))
     if other is not None:
@@ -139,49 +147,56 @@ def check_analyzer(model: FittedModel) -> None:
         raise ModelError(what, hint=f"train with the default --token-pattern, or {MARKS_PATTERN}")
 
 
-def list_numbers(values: Any) -> list[float] | None:
-    return None if values is None else values.tolist()
+def list_numbers(model: FittedModel) -> dict[str, Any]:
+    """Return the numbers of a model, by the names that they have in programs: floats, arrays, and
+    None for an array that the model does not need.
 
+    The sparse weights are those of the scorer; a smaller model has them as `codes`, multiples of
+    the `scales`. The others convert the scores s of a document with L known tokens to
+    probabilities and labels.
 
-def probability_parameters(model: FittedModel) -> dict[str, Any]:
-    """Return the parameters that convert the scores s of a document with L known tokens to
-    probabilities and a label.
+    One label: p = softmax(s / (a max(L, 1)^b)), q = (1 - noise) p + noise / n_labels, and the
+    probabilities are r = softmax(log q + prior_adjustment). The label is the one with the largest
+    log r + shift, where shift are the decision offsets. Without calibration a is 1, b and noise are
+    0.
 
-    p = softmax(s / (a max(L, 1)^b)), q = (1 - noise) p + noise / n_labels, and the probabilities
-    are r = softmax(log q + prior_adjustment). The label is the one with the largest log r + shift,
-    where shift are the decision offsets. Without calibration a is 1, b and noise are 0;
-    prior_adjustment and shift may be None.
+    Several labels: those of `bayes/label_calibration.py`, and the threshold of each label.
     """
-    task: Any = model.task if model.task.is_exclusive else OneLabel(model.labels, model.log_prior)
+    scorer = model.scorer
+    is_small = scorer.scales is not None
+    has_idf = any(view.weighting.idf is not None for view in model.views)
+    numbers = {
+        "bias": scorer.bias,
+        "by_default": scorer.list_defaults(len(model.views)),
+        "base": scorer.base,
+        "base_scale": scorer.base_scale,
+        "rows": scorer.rows,
+        "starts": scorer.indptr,
+        "classes": scorer.classes,
+        "deltas": None if is_small else scorer.deltas,
+        "codes": scorer.codes if is_small else None,
+        "scales": scorer.scales,
+        "idf": model.weighting.list_idf(scorer.n_features) if has_idf else None,
+    }
+    task: Any = model.task
+    if not task.is_exclusive:
+        _, combination = task.fit.naive_bayes
+        return numbers | {
+            "mixture": np.array(combination.weights),
+            "exponent": combination.exponent,
+            "intercept": combination.intercept,
+            "prior_weight": combination.prior_weight,
+            "slope": combination.slope,
+            "priors": task.priors,
+            "biases": combination.biases,
+            "thresholds": task.fit.thresholds,
+        }
     calibration = task.calibration
     scaling = calibration.temperature or TemperatureScaling(1.0, 0.0)
-    return {
+    return numbers | {
         "a": scaling.a,
         "b": scaling.b,
         "noise": scaling.noise,
-        "prior_adjustment": list_numbers(calibration.prior_adjustment),
-        "shift": list_numbers(calibration.decision_offsets),
-    }
-
-
-def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
-    """Return the parameters that convert the scores of a multi-label model to probabilities and
-    labels.
-
-    They are those of `bayes/label_calibration.py`, and the threshold of each label. Empty: the
-    model gives one label.
-    """
-    if model.task.is_exclusive:
-        return {}
-    task: Any = model.task
-    _, combination = task.fit.naive_bayes
-    return {
-        "weights": list(combination.weights),
-        "exponent": combination.exponent,
-        "intercept": combination.intercept,
-        "prior_weight": combination.prior_weight,
-        "slope": combination.slope,
-        "priors": task.priors.tolist(),
-        "biases": combination.biases.tolist(),
-        "thresholds": task.fit.thresholds.tolist(),
+        "prior_adjustment": calibration.prior_adjustment,
+        "shift": calibration.decision_offsets,
     }

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 SUPPORTED = "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB, ComplementNB"
+VECTORIZERS = (
+    ["TfidfVectorizer"],
+    ["CountVectorizer"],
+    ["CountVectorizer", "TfidfTransformer"],
+)
+MIN_SMOOTHING = 1e-10  # scikit-learn may raise a smaller one to this
 SKLEARN_TF = ("count", "binary", "log")
 
 
@@ -66,44 +72,31 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     ModelError
         The pipeline has other steps, or an option that nbtext does not support.
     """
-    steps = [
-        step
-        for _, step in getattr(pipeline, "steps", ())
-        if step is not None and step != "passthrough"
-    ]
+    steps = [step for _, step in getattr(pipeline, "steps", ())]
     kinds = [type(step).__name__ for step in steps]
-    shown = ", ".join(kinds) or f"{type(pipeline).__name__} instead of steps"
-    _require(len(kinds) >= 2 and kinds[-1] in _models(), shown)
-    if kinds[:-1] == ["TfidfVectorizer"]:
-        transformer = steps[0]._tfidf
-    else:
-        _require(
-            kinds[:-1] in (["CountVectorizer"], ["CountVectorizer", "TfidfTransformer"]), shown
-        )
-        transformer = steps[1] if len(steps) == 3 else None
-    vectorizer = steps[0]
-    estimator = steps[-1]
+    models = {record.sklearn: name for name, record in EVENT_MODELS.items() if record.sklearn}
+    _require(kinds[:-1] in VECTORIZERS and kinds[-1] in models, ", ".join(kinds) or "no steps")
+    vectorizer, estimator = steps[0], steps[-1]
+    transformer = steps[1] if len(steps) == 3 else getattr(vectorizer, "_tfidf", None)
     _require(hasattr(estimator, "feature_count_"), f"a {kinds[-1]} that is not fitted")
     features = _read_feature_settings(vectorizer, transformer)
-    names = list(vectorizer.get_feature_names_out())
-    columns = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-    labels = [str(label) for label in estimator.classes_.tolist()]
-    classes = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int64)
-    _require(len(set(labels)) == len(labels), "labels that differ only in their type")
-    model = _models()[kinds[-1]]
-    _require(np.ndim(estimator.alpha) == 0, "a smoothing for each feature")
-    alpha = float(estimator.alpha)
-    _require(alpha > 0, "no smoothing")
-    if not getattr(estimator, "force_alpha", True):
-        alpha = max(alpha, 1e-10)
-    prior: str | tuple[float, ...] = "empirical" if estimator.fit_prior else "uniform"
-    if estimator.class_prior is not None:
-        prior = tuple(np.asarray(estimator.class_prior, dtype=np.float64)[classes].tolist())
-    if model == "complement":  # scikit-learn's has no prior
-        prior = "uniform"
-    is_normalized = bool(getattr(estimator, "norm", False))
+    columns = np.argsort(vectorizer.get_feature_names_out())
+    labels, label_type = label_texts(estimator.classes_)
+    classes = np.argsort(np.array(labels, dtype=object))
+    model = models[kinds[-1]]
+    has_smoothing = np.ndim(estimator.alpha) == 0 and estimator.alpha >= MIN_SMOOTHING
+    _require(has_smoothing, "no smoothing, or one for each feature")
+    prior: str | tuple[float, ...] = "uniform"  # scikit-learn's complement model has no prior
+    if model != "complement" and estimator.fit_prior and estimator.class_prior is None:
+        prior = "empirical"
+    elif model != "complement":
+        prior = tuple(np.exp(estimator.class_log_prior_[classes]).tolist())
     model_settings = ModelSettings(
-        model=model, smoothing=alpha, prior=prior, calibrate=False, normalize_weights=is_normalized
+        model=model,
+        smoothing=float(estimator.alpha),
+        prior=prior,
+        calibrate=False,
+        normalize_weights=bool(getattr(estimator, "norm", False)),
     )
     counts = np.asarray(estimator.feature_count_)[np.ix_(classes, columns)]
     is_binary = features.tf == "binary" and transformer is None
@@ -129,7 +122,6 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
         weighting,
     )
     trained = train_on_counts(corpus, features, model_settings)
-    _, label_type = label_texts(estimator.classes_)
     return replace(trained, fitted=replace(trained.fitted, label_type=label_type))
 
 
@@ -172,11 +164,6 @@ def _read_feature_settings(vectorizer: Any, transformer: Any) -> FeatureSettings
         idf="smooth" if idf else "none",
         norm="none" if transformer is None or transformer.norm is None else transformer.norm,
     )
-
-
-def _models() -> dict[str, str]:
-    """Return the event model for the name of each class of scikit-learn."""
-    return {record.sklearn: name for name, record in EVENT_MODELS.items() if record.sklearn}
 
 
 def _read_statistics(counts: Array, class_documents: Array, *, is_binary: bool) -> ClassStatistics:
@@ -253,9 +240,8 @@ def check_pipeline(model: FittedModel) -> None:
     model.check_takes_texts()
     check_dense(model)
     other = find_untranslated(model.feature_settings, TRANSLATED)
-    is_moved = model.task.is_exclusive and model.calibration.decision_offsets is not None
+    is_moved = model.calibration.decision_offsets is not None
     reasons = {
-        "each of its labels has its own threshold": not model.task.is_exclusive,
         "LogisticRegression needs two labels": len(model.labels) == 1,
         f"it has the setting `{other}`": other is not None,
         f"TfidfVectorizer has no tf {model.weighting.tf}": model.weighting.tf not in SKLEARN_TF,

