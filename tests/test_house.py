@@ -91,9 +91,9 @@ RIDDLE = re.compile(
 # Cython and of the tests. They only go down.
 MAX_CORE_TOKENS = 253_310
 MAX_APPLICATION_TOKENS = {
-    "compare": 5_033,
+    "compare": 5_008,
     "diff": 1_441,
-    "export": 5_889,
+    "export": 4_962,
     "label": 9_298,
     "prevalence": 5_416,
     "review": 9_757,
@@ -102,7 +102,7 @@ MAX_APPLICATION_TOKENS = {
     "unlabeled": 3_655,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 465_116
+MAX_TEST_TOKENS = 464_817
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

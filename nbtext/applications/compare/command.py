@@ -98,10 +98,10 @@ def _compare_models(given: Compare) -> Comparison:
     from nbtext.applications.compare.comparison import Candidate, compare_models
     from nbtext.artifact.model import load_model
 
-    def size(path: str) -> int | None:
-        return os.path.getsize(path) if path != STANDARD_INPUT else None
-
-    candidates = [Candidate(path, load_model(path), size(path)) for path in given.model_files]
+    candidates = []
+    for path in given.model_files:
+        size = os.path.getsize(path) if path != STANDARD_INPUT else None
+        candidates.append(Candidate(path, load_model(path), size))
     inputs = {candidate.model.fitted.input for candidate in candidates}
     trained_on = inputs.pop() if len(inputs) == 1 else None
     with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (

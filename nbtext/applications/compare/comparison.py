@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Floats, Integers
-from nbtext.bayes.settings import AUTO
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
@@ -161,14 +160,16 @@ def compare_models(
     )
     results = []
     for k, (name, trained, size) in enumerate(candidates):
-        fitted_as = models[k].model_settings.model
-        # Naive Bayes of several labels has no other name
-        fitted_as = fitted_as if fitted_as != AUTO else "multi-label"
-        n_trained = trained.statistics.n_documents
-        n_features = models[k].scorer.n_features
-        found = estimate(values[k], replicates[:, k])
         results.append(
-            ComparedModel(name, fitted_as, n_trained, n_features, size, float(seconds[k]), found)
+            ComparedModel(
+                name,
+                models[k].model_settings.model,
+                trained.statistics.n_documents,
+                models[k].scorer.n_features,
+                size,
+                float(seconds[k]),
+                estimate(values[k], replicates[:, k]),
+            )
         )
     tests = []
     for a, b in combinations(range(len(models)), 2):
