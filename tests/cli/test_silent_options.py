@@ -349,11 +349,11 @@ def test_no_option_is_ignored(
         ("vectorize d.csv --like one --separate-fields -o x", "--separate-fields"),
         (
             "review d.csv --apply decisions.jsonl --separate-fields",
-            "--separate-fields: does not apply",
+            "--separate-fields: cannot be combined with --apply",
         ),
         (
             "review d.csv --apply decisions.jsonl --spreadsheet-safe -o x.csv",
-            "--spreadsheet-safe: does not apply",
+            "--spreadsheet-safe: cannot be combined with --apply",
         ),
         (
             "train folder --text-field title -o x",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from nbtext.applications.review.settings import Review
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     example="nbtext review letters/train --against letters/test",
     notes="Memory holds the counts, the id and the place of each document. --report reads SOURCE twice, and shows the "
     "first 500 findings.",
-    rules=[Excludes(name, "apply") for name in ("against", "only", "report", "label")],
+    rules=[
+        *(Excludes(name, "apply") for name in ("against", "only", "report", "label")),
+        Excludes(
+            "to",
+            "apply",
+            because="the documents keep their format; -o FILE.jsonl writes JSON lines",
+        ),
+        Excludes("spreadsheet_safe", "apply", because="the documents keep their cells"),
+        Excludes("separate_fields", "apply", because="the documents keep their fields"),
+    ],
 )
 def review(given: Review) -> None:
     """Find probable label errors, duplicates and outliers in documents, without changing them.
@@ -107,31 +116,18 @@ def _apply(given: Review, decisions: str) -> None:
     from nbtext.report.records import format_json, write_text
 
     refuse_settings(FeatureSettings, because="--apply searches no findings")
-    if given.result.spreadsheet_safe:
-        raise refuse("spreadsheet_safe", "the documents keep their cells")
     output = given.result.output
-    output_format = given.result.to
-    if output_format not in (None, "jsonl"):
-        what = f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines"
-        raise SettingsError(
-            what, where="--to", hint="leave out --to for the format of SOURCE, or use --to jsonl"
-        )
     found = read_decisions(decisions)
     input_settings = replace(given.input, corrects_rows=True)
     with running.open_documents(given.sources, input_settings, given.run) as (source, on_batch):
         decided = apply_decisions(source, found, on_batch)
-        first = next(decided, None)
-        decided = chain(() if first is None else (first,), decided)
-        rows = first[0].rows if first is not None else None
-        if given.input.separate_fields and rows is not None:
-            raise refuse("separate_fields", "the documents keep their fields")
+        first = [*islice(decided, 1)]
+        decided = chain(first, decided)
+        rows = first[0][0].rows if first else None
         lines = FORMATS["jsonl"]
-        written = lines
-        if rows is not None and FORMATS[rows.format].writes("labels"):
-            written = FORMATS[rows.format]
-        suffix = content_suffix(output)
-        is_other = suffix in lines.suffixes and suffix not in written.suffixes
-        if output_format is not None or is_other:
+        written = lines if rows is None else FORMATS[rows.format]
+        asks_lines = content_suffix(output) in {*lines.suffixes}.difference(written.suffixes)
+        if asks_lines or not written.writes("labels"):
             written = lines
         check_suffix(output, written.suffixes, f"the documents are written as {written.name}")
         if rows is not None and written.name == rows.format:
@@ -147,11 +143,7 @@ def _apply(given: Review, decisions: str) -> None:
             target = Target(output, lambda: running.result_file(given.result, "jsonl"))
             written.load("writer")(change_rows(), target, input_settings)
             return
-        names = source.field_names
-        records = (
-            each
-            for batch, labels in decided
-            for each in list_records(batch, labels, names, input_settings)
-        )
         with running.result_file(given.result, "jsonl") as file:
-            write_text((format_json(record) + "\n" for record in records), file)
+            for batch, labels in decided:
+                records = list_records(batch, labels, input_settings)
+                write_text((format_json(record) + "\n" for record in records), file)

@@ -127,29 +127,21 @@ def apply_decisions(
 
 
 def list_records(
-    batch: Batch,
-    labels: dict[int, NewLabel | None],
-    field_names: tuple[str, ...],
-    settings: InputSettings,
+    batch: Batch, labels: dict[int, NewLabel | None], settings: InputSettings
 ) -> Iterator[dict[str, Any]]:
-    """Yield the id, the texts and the label of each document that is not removed; of a table or
+    """Yield the id, the text and the label of each document that is not removed; of a table or
     JSON, all fields.
     """
-    names = field_names or ("text",)
-    has_lists = batch.has_lists
-    for row in range(len(batch)):
-        if labels.get(row, "") is None:
+    for row, given in enumerate(batch.labels):
+        label: Any = labels.get(row, list(given) if isinstance(given, tuple) else given)
+        if row in labels and label is None:
             continue
-        given = batch.labels[row]
-        label: Any = list(given) if isinstance(given, tuple) else given
-        label = labels.get(row, label)
-        record: dict[str, Any] = {"id": batch.ids[row]}
+        record = {"id": batch.ids[row]}
         fields = read_fields(batch.rows, row)
         if fields is None:
-            label = [label] if has_lists and isinstance(label, str) else label
-            texts = {name: column[row] for name, column in zip(names, batch.columns, strict=True)}
-            yield {**record, **texts, **({"label": label} if label is not None else {})}
+            is_one = batch.has_lists and isinstance(label, str)
+            yield record | {"text": batch.columns[0][row], "label": [label] if is_one else label}
         else:
             is_list = isinstance(fields.get(settings.label_field), list)
             new = name_labels(label, settings, is_list=is_list) if row in labels else {}
-            yield {**({} if settings.id_field in fields else record), **fields, **new}
+            yield record | fields | new

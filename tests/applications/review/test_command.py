@@ -185,17 +185,6 @@ def test_without_labels(review: Any, rows: Rows) -> None:
     assert "no label was judged" in result.err
 
 
-def test_reads_standard_input(nbtext: Any, rows: Rows) -> None:
-    """A stream has places, too."""
-    lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0] | {"id": "copy"}])
-    result = nbtext(
-        "review - --input-format jsonl --only duplicate --to jsonl",
-        input=lines.encode(),
-    ).ok()
-    (record,) = result.records
-    assert [document["place"] for document in record["documents"]] == ["1", "201"]
-
-
 def test_the_page_needs_the_texts_twice(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     """--report writes a page of the findings; standard input cannot be read again for it."""
     write_rows(tmp_path / "x.jsonl", [*rows, rows[0] | {"id": "copy"}])
@@ -232,6 +221,6 @@ def test_a_file_whose_name_ends_like_a_line(nbtext: Any, rows: Rows, tmp_path: P
     ]
     decision = {**found[0]["documents"][0], "decision": "remove"}
     (tmp_path / "decisions.jsonl").write_text(json.dumps(decision) + "\n")
-    kept = nbtext("review x --apply decisions.jsonl --to jsonl").ok().records
+    kept = nbtext("review x --apply decisions.jsonl").ok().records
     assert "x/fruit/call 10:30" not in {record["id"] for record in kept}
     assert len(kept) == 20
