@@ -196,18 +196,6 @@ def draw_binary(weights: Floats, random: np.random.Generator, length: int) -> Fe
         return np.flatnonzero(random.random(len(weights)) < 1 / (1 + np.exp(-weights)))
 
 
-def draw_values(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
-    """Draw a value for each feature, its number of occurrences. `length` is ignored.
-
-    weights  (V, m − 1), log P(value) − log P(0)
-    """
-    weights = np.pad(weights, ((0, 0), (1, 0)))
-    # P(at most this value), scaled
-    ratios = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)
-    drawn = random.random((len(ratios), 1)) * ratios[:, -1:]
-    return np.repeat(np.arange(len(ratios)), (drawn >= ratios[:, :-1]).sum(axis=1))
-
-
 BERNOULLI = EventModel(
     compile=compile_categorical,
     leave_one_out=leave_out,
@@ -221,7 +209,7 @@ CATEGORICAL = replace(  # Bernoulli's over the values of each feature
     BERNOULLI,
     sufficient_statistics=count_values,
     derivation=Values,
-    generate=draw_values,
+    generate=None,
     is_binary=False,
     is_of_counts=True,
     sklearn=None,

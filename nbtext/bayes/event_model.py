@@ -138,9 +138,8 @@ LeaveOneOutScores = Callable[..., Floats]
 # Counts (statistics, documents, *, n_values): what the model needs beyond ClassStatistics, from all
 # documents of the corpus
 SufficientStatistics = Callable[..., ClassStatistics]
-# Draws a document, its features, from the weights of a class in the scorer, (n_features,), or
-# (n_features, width) where columns are derived; and from the number of its tokens, which models
-# that determine it themselves ignore
+# Draws a document, its features, from the weights of a class in the scorer, (n_features,), and from
+# the number of its tokens, which models that determine it themselves ignore
 Generate = Callable[[Floats, np.random.Generator, int], FeatureIds]
 
 

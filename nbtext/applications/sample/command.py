@@ -49,9 +49,8 @@ class Sample:
 def sample(given: Sample) -> None:
     """Generate documents from a model.
 
-    A multinomial model draws each word from the word distribution of the label. A bernoulli model
-    draws whether each word occurs, and a categorical model draws how often it occurs. Other models
-    cannot generate documents.
+    A multinomial model draws each word from the word distribution of the label, and a bernoulli
+    model draws whether each word occurs. Other models cannot generate documents.
     """
     from nbtext.applications.sample.generation import generate_documents
     from nbtext.applications.sample.result import sample_result

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Floats
 from nbtext.bayes.event_model import FeatureIds, Generate
 from nbtext.bayes.scorer import ClassWeights
 from nbtext.errors import ModelError, SettingsError
@@ -49,7 +48,7 @@ def generate_documents(
     name = fitted.model_settings.model
     features = fitted.feature_settings
     weighting = fitted.weighting
-    hint = "train with --model multinomial, dirichlet, bernoulli or categorical, on word counts"
+    hint = "train with --model multinomial, dirichlet or bernoulli, on word counts"
     event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
     if event_model is None or event_model.generate is None:
         raise ModelError(f"{name} models cannot generate documents", hint=hint)
@@ -95,20 +94,12 @@ def _draw_documents(
     of each.
     """
     statistics = model.counts.statistics
-    scorer = model.fitted.scorer
     shares = np.cumsum(np.exp(model.fitted.log_prior))
-    of_classes = ClassWeights(scorer)
     means = np.rint(
         statistics.class_occurrences / np.maximum(statistics.class_documents, 1)
     ).astype(int)
 
-    @lru_cache(CACHED)
-    def weights(k: int) -> Floats:
-        of_class = of_classes.row(k)
-        return (
-            of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
-        )
-
+    weights = lru_cache(CACHED)(ClassWeights(model.fitted.scorer).row)
     if length is None and means.max(initial=0) > MAX_MEAN_LENGTH:
         what = f"documents of the model have up to {means.max():,} words on average; the maximum is {MAX_MEAN_LENGTH:,}"
         raise ModelError(what, hint="choose a length with --length")

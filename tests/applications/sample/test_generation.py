@@ -96,23 +96,7 @@ def test_bernoulli_recovers_its_parameters() -> None:
     np.testing.assert_array_equal(statistics.documents, statistics.occurrences)
 
 
-@pytest.mark.exhaustive
-def test_categorical_recovers_its_parameters() -> None:
-    """Each word occurs once, twice, and so on, as often as the class has it so."""
-    classifier = TextClassifier(model="categorical", values=3, smoothing=0.3).fit(TEXTS, LABELS)
-    again = trained_again(classifier)
-    ratios = np.exp(classifier.fitted_.scorer.weights()).reshape(3, -1, 2)
-    shares = ratios / (1 + ratios.sum(axis=2, keepdims=True))
-    documents = again.counts_.statistics.class_documents[:, None]
-    once_or_more, occurrences = (
-        dense(again, values)
-        for values in (again.counts_.statistics.documents, again.counts_.statistics.occurrences)
-    )
-    assert_drawn(once_or_more, shares.sum(axis=2), documents)
-    assert_drawn(occurrences - once_or_more, shares[:, :, 1], documents)
-
-
-@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "categorical"])
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
 def test_the_same_seed(model: str) -> None:
     """The same seed draws the same documents, another one others; of more of them, the first are
     the same.
@@ -153,7 +137,7 @@ def test_fields_apart() -> None:
     ("options", "reason"),
     [
         ({"model": "complement"}, "complement models cannot generate documents"),
-        ({"model": "gaussian"}, "gaussian models cannot generate"),
+        ({"model": "categorical"}, "categorical models cannot generate"),
         ({"model": "nbsvm"}, "nbsvm models cannot generate"),
         ({"idf": "smooth"}, "multinomial models of weights cannot generate"),
         ({"tf": "binary"}, "multinomial models of weights cannot generate"),
