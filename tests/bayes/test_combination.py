@@ -267,19 +267,6 @@ def test_few_documents_keep_equal_weights(n: int) -> None:
     assert 0 <= shares.min() <= shares.max() < 0.8
 
 
-def test_slices_of_statistics_are_views() -> None:
-    """They are made once, and hold what restricting the columns gives."""
-    counts = np.array([[2, 1, 0, 1], [0, 1, 3, 0], [1, 0, 1, 0]])
-    statistics = statistics_of(counts, np.array([0, 1, 1]), 2).binarize()
-    part = statistics.slice(1, 3)
-    restricted = statistics.restrict(np.array([1, 2]))
-    assert statistics.slice(1, 3) is part
-    assert statistics.slice(0, None) is statistics
-    assert part.occurrences is part.documents
-    for one, other in zip(part.entries, restricted.entries, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_rounding_errors_are_no_evidence() -> None:
     """A part whose scores are equal up to rounding has the weight 0, whatever their signs know of
     the labels.

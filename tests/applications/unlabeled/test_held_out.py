@@ -12,7 +12,6 @@ from nbtext.applications.unlabeled.expectation import (
     ExpectationMaximization,
     HeldOut,
 )
-from nbtext.features.folds import NEVER_HELD_OUT
 
 
 @pytest.mark.parametrize("model", DENSITIES)
@@ -49,18 +48,3 @@ def test_equals_refits(model: str) -> None:
             n_hapax = counts[~rest][:, is_hapax].sum(axis=1)
             expected -= n_hapax[:, None] * scorer.default
             np.testing.assert_allclose(found[number][1, ~rest[:22]], expected, rtol=1e-12)
-
-
-def test_no_class_is_held_out_completely() -> None:
-    """Every fold leaves a document of each class, also of classes of two; the only document of a
-    class is never held out.
-    """
-    classes = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3])
-    counts = np.ones((len(classes), 2), dtype=np.int64)
-    sample = sample_of(counts, classes)
-    folds = HeldOut(
-        statistics_of(counts, classes, 4), sample, sample.totals, np.zeros(2, dtype=np.bool_)
-    ).folds
-    assert folds[0] == NEVER_HELD_OUT
-    for fold in range(N_FOLDS):
-        assert set(classes[folds != fold]) == {0, 1, 2, 3}
