@@ -57,6 +57,7 @@ from nbtext.model.fitted_model import (
     View,
     are_columns,
     are_labels_of,
+    check_several_labels,
 )
 from nbtext.model.task import OneLabel, Task
 
@@ -298,15 +299,16 @@ def _read_task(reader: Reader, stored: Record) -> Task:
     return cast("Task", reader.read_record(kind, {**given, "labels": labels}, "task"))
 
 
-def _check_task(task: Task, features: FeatureSettings, settings: ModelSettings) -> None:
+def _check_task(task: Any, features: FeatureSettings, settings: ModelSettings) -> None:
     """Raise ArtifactError unless a task fits the settings of training."""
     try:
-        task.check_training(features, settings)
+        if not task.is_exclusive:
+            check_several_labels(features, settings)
     except SettingsError as error:
         raise invalid_value("task", f"does not fit the settings: {error}") from error
     if task.fit is not None and settings.is_linear != (task.fit.smoothing is None):
         raise invalid_value("task.fit", f"does not fit {settings.model} models")
-    estimate = task.estimate
+    estimate = task.estimate if task.is_exclusive else None
     if not {label for _, label, _ in settings.targets} <= set(task.labels):
         raise invalid_value("model_settings", "has a target for a label that it does not have")
     if isinstance(estimate, LeaveOneOutEstimate):

@@ -21,7 +21,6 @@ from nbtext.arrays import Array, Integers, Mask
 from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.errors import SettingsError
-from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.features.document_counts import DocumentCounts, number_contents
@@ -203,7 +202,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         features, corpus = count_for_model(count, features, model_settings, on_batch)
     else:
         corpus = count(features, on_batch)
-    EVALUATORS[corpus.task].task.check(decisions, corpus.labels)
+    decisions.check(corpus.labels, corpus.label_sets is None)
     marks: Array | None = None
     if has_ids:
         marks, groups = places.split(corpus.sample)
@@ -273,10 +272,8 @@ def cross_validate_search(
     marks, groups = places.split(corpus.sample)
     # of the documents as they were read; the sample has them in another order
     folds = assign_folds(replace(corpus.sample, groups=groups), settings)[np.argsort(marks)]
-    EVALUATORS["one"].task.check(
-        decisions,
-        tuple(sorted({label for label in documents.single_labels() if label is not None})),
-    )
+    names = {label for label in documents.single_labels() if label is not None}
+    decisions.check(names, True)
     is_forward = settings.order_field is not None
 
     def predict() -> Iterator[PredictedBatch]:

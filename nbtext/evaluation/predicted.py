@@ -60,7 +60,7 @@ def predict_by_model(
     """Predict every document of a source with a trained model, in order, as `predict_source`
     does.
     """
-    model.task.check(decisions, model.labels)
+    decisions.check(model.labels, model.task.is_exclusive)
     predictor = Predictor(model)
 
     def predict(batch: Batch) -> PredictedBatch:
@@ -101,7 +101,7 @@ def predict_from_file(
         evaluator = EVALUATORS[found.task]
         evaluator.check(batch)
         if not evaluator.task.is_exclusive:
-            evaluator.task.check(decisions, found.classes)
+            decisions.check(found.classes, False)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
         yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.texts or None)
     file.finish()

@@ -14,7 +14,7 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, Totals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.errors import ModelError, SettingsError, number_of, suggest
 from nbtext.features.document_counts import DocumentCounts
@@ -36,6 +36,8 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
 }
 
 
+# settings that documents with several labels do not have
+OF_ONE_LABEL = ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision")
 MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 MB
 
 
@@ -196,7 +198,8 @@ class FittedModel:
     @property
     def estimate(self) -> Any:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
-        return self.task.estimate
+        task: Any = self.task
+        return task.estimate if task.is_exclusive else task.fit.estimate
 
     def check_one_label(
         self, what: str, hint: str = "train on documents with one label each"
@@ -323,11 +326,47 @@ def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> Trai
     return TrainedModel(fitted, None if counts is None else lambda: counts)
 
 
-def parts_fitted_to_documents(model: FittedModel) -> tuple[str, ...]:
+def parts_fitted_to_documents(model: FittedModel) -> list[str]:
     """Return the names of the parts of a model that are fitted to leave-one-out scores."""
-    return (("model",) if model.is_model_selected else ()) + model.task.parts_fitted(
-        model.model_settings
-    )
+    if not model.task.is_exclusive:
+        return ["smoothing", "calibration", "thresholds", "nonconformity"]
+    settings = model.model_settings
+    is_combined = settings.model == COMBINED
+    parts = {
+        "model": model.is_model_selected,
+        "weights": is_combined,
+        "smoothing": settings.smoothing is None and not is_combined,
+        "calibration": settings.calibrate,
+        "decision_offsets": settings.optimize is not None or settings.has_targets,
+        "outlier_threshold": True,
+        "nonconformity": True,
+    }
+    return [name for name, is_fitted in parts.items() if is_fitted]
+
+
+def check_several_labels(features: FeatureSettings, settings: ModelSettings) -> None:
+    """Raise SettingsError if a setting does not apply to documents with several labels."""
+    from nbtext.bayes.label_calibration import MACRO_F1
+
+    several = "documents with several labels"
+    is_linear = settings.is_linear
+    if settings.model != AUTO and not is_linear:
+        hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
+        raise SettingsError(
+            f"{settings.model} cannot be trained on {several}", where="model", hint=hint
+        )
+    if not is_linear and (not features.is_counting or features.idf != "none"):
+        what = f"Naive Bayes of {several} needs counts without weights"
+        raise SettingsError(what, where="weighting", hint="use a linear model, such as --model svm")
+    if settings.optimize not in (None, MACRO_F1):
+        hint = "leave it out to maximize micro-F1, or give macro_f1"
+        what = f"{settings.optimize} can be optimized only for documents with one label each"
+        raise SettingsError(what, where="optimize", hint=hint)
+    default = ModelSettings()
+    wrong = [name for name in OF_ONE_LABEL if getattr(settings, name) != getattr(default, name)]
+    for name in ["select"] * (features.select is not None) + wrong:
+        hint = "leave out this option, or train on documents with one label each"
+        raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
 
 
 def check_kinds(one: TrainedModel, other: TrainedModel) -> None:

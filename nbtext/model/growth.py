@@ -34,6 +34,7 @@ from nbtext.model.fitted_model import (
     are_columns,
     are_labels_of,
     check_same_settings,
+    check_several_labels,
     make_trained_model,
     parts_fitted_to_documents,
 )
@@ -248,7 +249,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     if len(counts.sample):
         fitted = fit_model(counts, features, settings, jobs=jobs)
         return make_trained_model(_keep_input(fitted, earlier), counts)
-    earlier.task.check_training(features, settings)
+    if not earlier.task.is_exclusive:
+        check_several_labels(features, settings)
     if retains_choice and settings == earlier.model_settings and not is_semi_supervised:
         return model
     wanted = {
@@ -269,7 +271,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     selection = Selection(Hyperparameters(smoothing))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
     fitted = _keep_choice(fitted, earlier) if retains_choice else fitted
-    fitted = replace(fitted, approximate=parts_fitted_to_documents(fitted))
+    fitted = replace(fitted, approximate=tuple(parts_fitted_to_documents(fitted)))
     return make_trained_model(_keep_input(fitted, earlier), counts)
 
 
@@ -422,7 +424,7 @@ def _fit_again(
     If the counts retain too few documents for leave-one-out, it has the smoothing and calibration
     of `earlier`.
     """
-    approximate = () if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
+    approximate = [] if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
     if counts.task != model.fitted.task.name:
         hint = "train it again on all documents, or give documents with one label each"
@@ -439,7 +441,7 @@ def _fit_again(
     else:
         fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs)
     return make_trained_model(
-        _keep_input(replace(fitted, approximate=approximate), model.fitted), counts
+        _keep_input(replace(fitted, approximate=tuple(approximate)), model.fitted), counts
     )
 
 

@@ -54,23 +54,34 @@ class Inspector:
     """Computes the weights and counts of a trained model's features, one class at a time."""
 
     def __init__(self, model: TrainedModel) -> None:
-        self._model = model
-        self.labels = model.fitted.labels
-        self._scorer = model.fitted.scorer
-        self.statistics = used_statistics(model)
+        fitted = model.fitted
+        self._fitted = fitted
+        self.labels = fitted.labels
+        self.statistics = statistics = used_statistics(model)
         self.has_counts = model.load_counts is not None
-        # of a feature and the one label of a document
-        self.has_association = self.statistics.totals is None
+        scorer = fitted.scorer
         self._n_others = len(self.labels) - 1  # labels that a label is compared with
-        if not self.has_association:  # the weights of the first score are already against the rest
-            self._scorer = first_score(self._scorer, len(self.labels))
+        if not fitted.task.is_exclusive:  # the weights of the first score are against the rest
+            scorer = first_score(scorer, len(self.labels))
             self._n_others = 0
-        self._weights = ClassWeights(self._scorer)
+        self._weights = ClassWeights(scorer)
         self._sums = self._weights.sums()
+        # what z compares: the counts of features in each class, and the largest possible ones
+        settings = fitted.model_settings
+        if not settings.is_linear and settings.event_model.counts_documents:
+            self._counts = statistics.documents
+            self._totals = statistics.class_documents
+            self._everywhere = statistics.document_frequencies
+            self._whole = float(statistics.n_documents)
+        else:
+            self._counts = statistics.occurrences
+            self._totals = statistics.class_occurrences
+            self._everywhere = statistics.feature_occurrences
+            self._whole = float(self._everywhere.sum())
 
     def name(self, column: int) -> str:
         """Return the feature of a column; of a hashed column its number."""
-        features = self._model.fitted.vocabulary
+        features = self._fitted.vocabulary
         return f"#{column}" if features is None else features.term(column)
 
     def log_odds(self, k: int) -> Floats:
@@ -85,16 +96,9 @@ class Inspector:
         """
         return np.asarray(own - (sums - own) / self._n_others) if self._n_others else own
 
-    def _total(self, k: int) -> float:
-        """Return the largest possible count of a feature in a class."""
-        statistics = self.statistics
-        return float(
-            (
-                statistics.class_documents
-                if self._counts_documents
-                else statistics.class_occurrences
-            )[k]
-        )
+    def _z(self, k: int, columns: Integers, counts: Array) -> Floats:
+        """Return the z-score of features with these counts in a class."""
+        return z_scores(counts, float(self._totals[k]), self._everywhere[columns], self._whole)
 
     @cached_property
     def mutual_information(self) -> Floats:
@@ -110,15 +114,11 @@ class Inspector:
         """Return the columns of the n most characteristic features of a class, best first; ties by
         column.
         """
-        fitted = self._model.fitted
+        is_exclusive = self._fitted.task.is_exclusive
         if not self.has_counts and by != "log-odds":
             what = "needs the counts of the training documents, which the model file does not hold"
-            hint = "use --by log-odds"
-            hint += ", or train with --keep-sample N, which also keeps counts" * (
-                fitted.full_features is None
-            )
-            raise ModelError(what, where=f"--by {by}", hint=hint)
-        if not self.has_association and by in ("mi", "chi2"):
+            raise ModelError(what, where=f"--by {by}", hint="use --by log-odds")
+        if not is_exclusive and by in ("mi", "chi2"):
             what = "association with the label is not defined for documents with several labels"
             raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
         if by == "mi" and not self.statistics.knows_documents:
@@ -134,8 +134,7 @@ class Inspector:
             if by == "frequency":
                 scores = statistics.occurrences[entries].astype(np.float64)
             elif by == "z":
-                counts = self._counts[entries]
-                scores = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
+                scores = self._z(k, columns, self._counts[entries])
             else:
                 columns = columns[self._most_frequent_class[columns] == k]
                 scores = (self.mutual_information if by == "mi" else self.chi_squared)[columns]
@@ -151,50 +150,24 @@ class Inspector:
         columns = np.array(columns, dtype=np.int64)
         statistics = self.statistics
         log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
-        rows = (statistics.indptr, statistics.classes)
-        values = (statistics.occurrences, statistics.documents)
-        occurrences, documents = (select_class(*rows, each, columns, k) for each in values)
-        counts = documents if self._counts_documents else occurrences
-        z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
+        occurrences, documents, counts = (
+            select_class(statistics.indptr, statistics.classes, each, columns, k)
+            for each in (statistics.occurrences, statistics.documents, self._counts)
+        )
+        z = self._z(k, columns, counts)
         has_counts = self.has_counts
-        is_known = self.has_counts and statistics.knows_documents
+        is_known = has_counts and statistics.knows_documents
+        is_exclusive = self._fitted.task.is_exclusive
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
                 self.name(j),
                 float(log_odds[place]),
                 float(z[place]) if has_counts else None,
-                float(self.mutual_information[j]) if is_known and self.has_association else None,
-                float(self.chi_squared[j]) if has_counts and self.has_association else None,
+                float(self.mutual_information[j]) if is_known and is_exclusive else None,
+                float(self.chi_squared[j]) if has_counts and is_exclusive else None,
                 occurrences[place].item() if has_counts else None,
                 documents[place].item() if is_known else None,
             )
-
-    @property
-    def _counts_documents(self) -> bool:
-        settings = self._model.fitted.model_settings
-        return not settings.is_linear and settings.event_model.counts_documents
-
-    @property
-    def _counts(self) -> Array:
-        """The counts of the entries of the statistics that z compares."""
-        statistics = self.statistics
-        return statistics.documents if self._counts_documents else statistics.occurrences
-
-    @cached_property
-    def _everywhere(self) -> Array:
-        statistics = self.statistics
-        return (
-            statistics.document_frequencies
-            if self._counts_documents
-            else statistics.feature_occurrences
-        )
-
-    @cached_property
-    def _whole(self) -> float:
-        """The number of all documents, or of the features in them."""
-        if self._counts_documents:
-            return float(self.statistics.n_documents)
-        return float(self._everywhere.sum())
 
     @cached_property
     def _most_frequent_class(self) -> Integers:

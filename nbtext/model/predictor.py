@@ -24,6 +24,7 @@ from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.settings import DecisionSettings
 
 MOST_PROBABLE = DecisionSettings()
+SEPARATOR = "|"  # of several labels in a table, if those of the training documents had none
 MAX_FEW = 64  # texts that are looked at, to find out whether they are short
 # Of a vocabulary for each character, from which looking up the words of the texts takes less time
 # than preparing it: with 1.1 million words and pairs, a text of 2,000 characters is predicted in
@@ -185,6 +186,7 @@ class Predictor:
         for row, problem in batch.problems.items():
             probabilities[row] = np.nan
             reasons[row] = str(problem)
+        separator = "," if task.is_exclusive else self.model.input.label_separator or SEPARATOR
         predictions = Predictions(
             task.name,
             task.labels,
@@ -195,7 +197,7 @@ class Predictor:
             reasons,
             batch.list_labels(),
             decided,
-            separator=task.separator(self.model.input.label_separator),
+            separator=separator,
             rows=batch.rows,
         )
         calibration = task.calibration

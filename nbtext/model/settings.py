@@ -253,10 +253,24 @@ class DecisionSettings(Settings):
         """
         return self.cost is not None or bool(self.label_thresholds)
 
-    def check(self, labels: Iterable[str]) -> None:
-        """Raise InputError or SettingsError if a label of the costs or thresholds is not among
-        these labels.
+    def check(self, labels: Iterable[str], is_exclusive: bool) -> None:
+        """Raise InputError or SettingsError if a decision has no meaning for a model, or a label of
+        the costs or thresholds is not among these labels.
+
+        is_exclusive  whether the model gives each document one label
         """
+        kind = "single-label" if is_exclusive else "multi-label"
+        wrong = {
+            "threshold": is_exclusive and self.has_common_threshold,
+            "at_least_one": is_exclusive and self.at_least_one,
+            "min_probability": not is_exclusive and self.min_probability is not None,
+            "cost": not is_exclusive and self.cost is not None,
+        }
+        for name, is_wrong in wrong.items():
+            if is_wrong:
+                other = "LABEL=P or --min-probability" if is_exclusive else "or --at-least-one"
+                hint = f"use --threshold {other}"
+                raise SettingsError(f"cannot be used with a {kind} model", where=name, hint=hint)
         known = set(labels)
         if self.cost is not None:
             self.cost.check(known)
@@ -266,14 +280,6 @@ class DecisionSettings(Settings):
                 raise SettingsError(
                     f"the model has no label {label!r}", where="threshold", hint=hint
                 )
-
-
-def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:
-    """Raise SettingsError if there are decisions, by name, that have no meaning for a kind of
-    model.
-    """
-    if wrong:
-        raise SettingsError(f"cannot be used with a {kind} model", where=wrong[0], hint=hint)
 
 
 class Criterion(NamedTuple):

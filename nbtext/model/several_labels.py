@@ -16,23 +16,15 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_calibration import (
     DEFAULT_THRESHOLD,
-    MACRO_F1,
-    MultilabelEstimate,
     MultilabelFit,
     log_odds_of,
     sigmoid,
 )
-from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.errors import SettingsError
-from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, select_labels
-from nbtext.model.settings import DecisionSettings, refuse_decisions
-from nbtext.model.task import align, log_odds, no_prediction_sets
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.task import align, no_prediction_sets
 from nbtext.records import frozen
-
-SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
 
 
 @frozen(eq=False)
@@ -68,51 +60,6 @@ class SeveralLabels:
         """
         log_prior = np.log(statistics.class_documents + 0.5) - np.log(statistics.n_documents + 1)
         return cls(labels, np.asarray(log_prior), scorer.bias[: len(labels)], fit)
-
-    @staticmethod
-    def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
-        """See Task."""
-        several = "documents with several labels"
-        is_linear = settings.is_linear
-        if settings.model != AUTO and not is_linear:
-            hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
-            raise SettingsError(
-                f"{settings.model} cannot be trained on {several}", where="model", hint=hint
-            )
-        if not is_linear and (not features.is_counting or features.idf != "none"):
-            what = f"Naive Bayes of {several} needs counts without weights"
-            raise SettingsError(
-                what, where="weighting", hint="use a linear model, such as --model svm"
-            )
-        if features.select is not None:
-            hint = "use --min-df, --max-df or --max-features"
-            raise SettingsError(f"cannot be used with {several}", where="select", hint=hint)
-        if settings.optimize not in (None, MACRO_F1):
-            hint = "leave it out to maximize micro-F1, or give macro_f1"
-            what = f"{settings.optimize} can be optimized only for documents with one label each"
-            raise SettingsError(what, where="optimize", hint=hint)
-        default = ModelSettings()
-        hint = "leave out this option, or train on documents with one label each"
-        for name in (
-            "smoothing",
-            "prior",
-            "class_weight",
-            "calibrate",
-            "min_recall",
-            "min_precision",
-        ):
-            if getattr(settings, name) != getattr(default, name):
-                raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
-
-    @property
-    def estimate(self) -> MultilabelEstimate | None:
-        """The leave-one-out estimate for new documents; None if no document could be left out."""
-        return self.fit.estimate
-
-    @property
-    def posteriors(self) -> LabelPosteriors | None:
-        """See Task."""
-        return self.fit.posteriors
 
     def split(self, scores: Floats) -> RelevanceScores:
         """Return the two scores of each document and label, from those of the scorer, (n_documents,
@@ -153,27 +100,6 @@ class SeveralLabels:
             minimum = 1 - self.fit.nonconformity.upper_bound(decisions.coverage)
             sets = select_labels(probabilities, labels, np.full(len(labels), minimum))
         return replace(predictions, labels=chosen, thresholds=thresholds, label_sets=sets)
-
-    def margins(self, log_probabilities: Floats) -> Floats:
-        """See Task."""
-        return log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds)
-
-    @staticmethod
-    def check(decisions: DecisionSettings, labels: Labels) -> None:
-        """See Task."""
-        wrong = [
-            name for name in ("min_probability", "cost") if getattr(decisions, name) is not None
-        ]
-        refuse_decisions("multi-label", wrong, "use --threshold, --at-least-one or --coverage")
-        decisions.check(labels)
-
-    def separator(self, given: str | None) -> str:
-        """See Task."""
-        return given or SEPARATOR
-
-    def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
-        """See Task."""
-        return ("smoothing", "calibration", "thresholds", "nonconformity")
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> MultilabelFit:
         """See Task; a new label gets the median threshold and no bias."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers
+from nbtext.arrays import Array, Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label, name_of, text_of
@@ -21,7 +21,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.predictions import rank_labels
-from nbtext.model.task import LEAST
 from nbtext.settings import check_rules, convert_parameters, list_settings
 
 
@@ -352,20 +351,16 @@ def count_documents(
     settings: FeatureSettings,
     *,
     sample_size: int | None,
-) -> tuple[CorpusCounts, Integers]:
-    """Return the counts of documents and labels, and the index of the document that each retained
-    one is.
+) -> CorpusCounts:
+    """Return the counts of documents and labels.
 
     sample_size  how many documents the counts retain; None: all
     """
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
     batch = documents.batch() if isinstance(documents, Matrix) else text_batch(documents)
     batch.labels = list(given.labels)
-    batch.groups = list(map(str, range(len(batch))))  # which document each one of the sample is
     corpus_counter.add(batch)
-    counts = corpus_counter.finish()
-    rows = np.array([] if counts.sample.groups is None else counts.sample.groups, dtype=np.int64)
-    return replace(counts, sample=replace(counts.sample, groups=None)), rows
+    return corpus_counter.finish()
 
 
 def label_values(model: FittedModel) -> Array:
@@ -391,6 +386,25 @@ def arrange_columns(model: FittedModel, values: Floats, *, absent: float) -> Flo
     return arranged
 
 
+def _log_odds(probabilities: Floats) -> Floats:
+    """Return log p / (1 - p); finite for 0 and 1, too."""
+    bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
+    return np.asarray(np.log(bounded) - np.log1p(-bounded))
+
+
+LEAST = float(_log_odds(np.zeros(1))[0])  # of a label that a text cannot have
+
+
+def _margins(model: FittedModel, log_probabilities: Floats) -> Floats:
+    """Return the values that decide, (n_texts, n_labels): the label with the largest one, or each
+    label from 0 on.
+    """
+    if not model.task.is_exclusive:
+        return _log_odds(np.exp(log_probabilities)) - _log_odds(model.task.fit.thresholds)
+    offsets = model.calibration.decision_offsets
+    return log_probabilities if offsets is None else log_probabilities + offsets
+
+
 def decide(model: FittedModel, log_probabilities: Floats) -> Any:
     """Return the label of each text, as an array; with several labels, a list of tuples or an
     indicator matrix.
@@ -398,7 +412,7 @@ def decide(model: FittedModel, log_probabilities: Floats) -> Any:
     log_probabilities  (n_texts, n_labels)
     """
     values = model.label_values
-    margins = model.task.margins(log_probabilities)
+    margins = _margins(model, log_probabilities)
     if model.task.is_exclusive:
         return np.array(values)[margins.argmax(axis=1)]
     chosen = margins >= 0
@@ -409,7 +423,7 @@ def decide(model: FittedModel, log_probabilities: Floats) -> Any:
 
 def decision_values(model: FittedModel, log_probabilities: Floats) -> Floats:
     """Return the values that determine the labels; see TextClassifier.decision_function."""
-    values = arrange_columns(model, model.task.margins(log_probabilities), absent=LEAST)
+    values = arrange_columns(model, _margins(model, log_probabilities), absent=LEAST)
     return np.asarray(
         values[:, 1] - values[:, 0] if model.task.fit is None and values.shape[1] == 2 else values
     )

@@ -50,7 +50,7 @@ def batch_predictor(
     """Return the function that predicts a batch, with explanations if the decisions ask for
     them.
     """
-    model.task.check(decisions, model.labels)
+    decisions.check(model.labels, model.task.is_exclusive)
     if decisions.explain is None:
         return partial(Predictor(model, is_brief=True).predict_batch, decisions=decisions)
     from nbtext.model.explanation import Explainer

@@ -18,12 +18,9 @@ from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
-from nbtext.bayes.prevalence import MeanPosteriors
-from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.errors import SettingsError
-from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, rank_labels
-from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings, refuse_decisions
+from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -47,11 +44,6 @@ class Task(Protocol):
         Natural logarithm of the prior probability of each label.
     calibration
         Turns the scores of labels that exclude each other into probabilities; empty if they do not.
-    estimate
-        The leave-one-out estimate for new documents; None if no document could be left out.
-    posteriors
-        Mean probabilities of left-out documents, to estimate the shares of labels; None if they are
-        not known.
     fit
         How scores become probabilities and labels that do not exclude each other; None if they do.
     """
@@ -65,10 +57,6 @@ class Task(Protocol):
     def log_prior(self) -> Floats: ...
     @property
     def calibration(self) -> Calibration: ...
-    @property
-    def estimate(self) -> Any: ...
-    @property
-    def posteriors(self) -> Any: ...
     @property
     def fit(self) -> Any: ...
 
@@ -97,31 +85,6 @@ class Task(Protocol):
             `coverage` is set, and the model has no nonconformity scores.
         """
 
-    def margins(self, log_probabilities: Floats) -> Floats:
-        """Return the values that decide on what scikit-learn's `predict` gives for texts,
-        (n_texts, n_labels): the label with the largest one, or each label from 0 on.
-
-        log_probabilities  (n_texts, n_labels)
-        """
-
-    @staticmethod
-    def check(decisions: DecisionSettings, labels: Labels) -> None:
-        """Raise InputError or SettingsError if the decisions have no meaning for the task, or for
-        these labels.
-        """
-
-    @staticmethod
-    def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
-        """Raise SettingsError if a setting does not apply to documents of this kind."""
-
-    def separator(self, given: str | None) -> str:
-        """Return what divides labels in a table, if those of the training documents were divided by
-        `given`.
-        """
-
-    def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
-        """Return the names of the parts that are fitted to leave-one-out scores."""
-
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Any:
         """Return what was fitted to leave-one-out scores, for a model of other labels.
 
@@ -141,11 +104,6 @@ class OneLabel:
     log_prior: Floats
     calibration: Calibration = field(default_factory=Calibration)
     estimate: LeaveOneOutEstimate | None = None
-
-    @property
-    def posteriors(self) -> MeanPosteriors | None:
-        """See Task."""
-        return self.calibration.mean_posteriors
 
     def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
         """See Task."""
@@ -170,40 +128,6 @@ class OneLabel:
         if decisions.coverage is not None:
             predictions = self._add_sets(predictions, decisions.coverage)
         return abstain_below(predictions, decisions.min_probability)
-
-    def margins(self, log_probabilities: Floats) -> Floats:
-        """See Task."""
-        offsets = self.calibration.decision_offsets
-        return log_probabilities if offsets is None else log_probabilities + offsets
-
-    @staticmethod
-    def check(decisions: DecisionSettings, labels: Labels) -> None:
-        """See Task."""
-        wrong = ["threshold"] * decisions.has_common_threshold + [
-            "at_least_one"
-        ] * decisions.at_least_one
-        refuse_decisions("single-label", wrong, "use --threshold LABEL=P or --min-probability")
-        decisions.check(labels)
-
-    @staticmethod
-    def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
-        """See Task; all settings do."""
-
-    def separator(self, given: str | None) -> str:
-        """See Task."""
-        return ","
-
-    def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
-        """See Task."""
-        is_combined = settings.model == COMBINED
-        smoothing = (
-            ("weights",) if is_combined else ("smoothing",) if settings.smoothing is None else ()
-        )
-        calibration = ("calibration",) if settings.calibrate else ()
-        offsets = (
-            ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
-        )
-        return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Selection:
         """See Task; a new label gets offsets of 0."""
@@ -250,15 +174,6 @@ def align(values: Floats, earlier: Labels, labels: Labels, default: float) -> Fl
     """
     known = dict(zip(earlier, values.tolist(), strict=True))
     return np.array([known.get(label, default) for label in labels], dtype=np.float64)
-
-
-def log_odds(probabilities: Floats) -> Floats:
-    """Return log p / (1 - p); finite for 0 and 1, too."""
-    bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
-    return np.asarray(np.log(bounded) - np.log1p(-bounded))
-
-
-LEAST = float(log_odds(np.zeros(1))[0])  # of a label that a text cannot have
 
 
 def no_prediction_sets(hint: str) -> SettingsError:

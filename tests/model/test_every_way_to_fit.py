@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.errors import NbtextError, SettingsError
@@ -223,19 +222,9 @@ def test_a_matrix_has_its_own_features(tmp_path: Path) -> None:
 
 
 def test_best_keeps_what_fit_keeps() -> None:
-    """The columns of an indicator matrix, and the probabilities of left-out texts if the model has
-    them.
-    """
+    """The columns of an indicator matrix."""
     indicator = np.array([[label == each for each in "azbc"] for label in LABELS], dtype=int)
     classifier = TextClassifier(model="best").fit(TEXTS, indicator)
     assert classifier.predict(TEXTS).shape == indicator.shape
     assert classifier.score(TEXTS, indicator) > 0.5
     np.testing.assert_array_equal(classifier.classes_, range(4))
-    # only Naive Bayes has a smoothing
-    chosen = TextClassifier(model="best", smoothing=0.5).fit(TEXTS, LABELS)
-    features, settings = chosen.fitted_.requested_settings
-    same = TextClassifier.from_settings(features, settings).fit(TEXTS, LABELS)
-    np.testing.assert_array_equal(
-        chosen.leave_one_out_predict_proba_, same.leave_one_out_predict_proba_
-    )
-    assert settings.model == AUTO != ModelSettings(model="svm").model

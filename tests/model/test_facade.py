@@ -221,15 +221,6 @@ def test_decision_function(optimize: str | None, labels: list[Any]) -> None:
     assert values.ndim == (1 if len(set(labels)) == 2 else 2)
 
 
-def test_left_out_probabilities_have_a_row_for_each_text() -> None:
-    """Also for texts that the model does not retain, and that are not left out therefore: NaN."""
-    found = (
-        TextClassifier(keep_sample=3).fit(TEXTS, [9, 9, 9, 10, 10, 10]).leave_one_out_predict_proba_
-    )
-    assert found.shape == (6, 2)
-    assert np.isnan(found).all(axis=1).sum() == 3
-
-
 def test_errors_name_parameters_and_not_options() -> None:
     """A library has no command line."""
     for wrong in (

@@ -320,8 +320,6 @@ def test_texts_and_their_matrix_are_the_same_model() -> None:
     np.testing.assert_allclose(
         of_matrix.predict_proba(matrix), of_texts.predict_proba(texts), atol=1e-6
     )
-    found = of_matrix.leave_one_out_predict_proba_
-    np.testing.assert_allclose(found, of_texts.leave_one_out_predict_proba_, atol=1e-6)
 
 
 def test_several_labels(tmp_path: Path) -> None:

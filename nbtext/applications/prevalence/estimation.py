@@ -190,15 +190,13 @@ def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Preva
 
 def check_prevalence(model: FittedModel) -> MeanPosteriors | LabelPosteriors:
     """Return what the model stores to estimate shares of labels; ModelError if it does not."""
-    known: MeanPosteriors | LabelPosteriors | None = model.task.posteriors
+    is_single = model.task.is_exclusive
+    known = model.calibration.mean_posteriors if is_single else model.task.fit.posteriors
     if known is not None:
         return known
-    is_single = model.task.is_exclusive
     if is_single and not 2 <= len(model.labels) <= MAX_CLASSES:
         what = f"shares can be estimated for 2 to {MAX_CLASSES} labels, and the model has {len(model.labels):,}"
         raise ModelError(what, hint="train a model on groups of labels")
-    hint = "train it again, on two documents of a label or more"
-    if is_single:
-        hint += ", or refit it with nbtext calibrate"
+    hint = "train it again, on two documents of a label or more; nbtext calibrate refits a model of one label for each document"
     what = "estimating shares needs probabilities of left-out documents, which the model does not store"
     raise ModelError(what, hint=hint)

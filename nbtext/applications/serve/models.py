@@ -83,7 +83,7 @@ class LocalEngine:
         return list(map(dumps, prediction_records(found, settings.top_k)))
 
     def _predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
-        self._fitted.task.check(decisions, self._fitted.labels)
+        decisions.check(self._fitted.labels, self._fitted.task.is_exclusive)
         if decisions.explain is None:
             return self._predictor.predict_batch(batch, decisions)
         return self._explainer.predict_batch(_refuse_long_texts(batch), decisions)
@@ -99,7 +99,7 @@ class LocalEngine:
             if self._fitted.task.is_exclusive:
                 yield self._record(each[0], settings)
                 continue
-            reason = {} if each[0].reason is None else {"reason": each[0].reason}
+            reason = {"reason": each[0].reason} if each[0].reason else {}
             shown = [self._record(one, settings) for one in each if one.label is not None]
             yield {"id": each[0].id, "explanations": shown} | reason
 
