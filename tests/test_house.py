@@ -89,20 +89,20 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 252_178
+MAX_CORE_TOKENS = 251_693
 MAX_APPLICATION_TOKENS = {
-    "compare": 5_008,
+    "compare": 5_001,
     "diff": 1_441,
     "export": 4_962,
     "label": 9_298,
     "prevalence": 5_414,
-    "review": 9_610,
+    "review": 9_602,
     "sample": 1_196,
     "serve": 9_771,
     "unlabeled": 3_655,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 462_766
+MAX_TEST_TOKENS = 462_720
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

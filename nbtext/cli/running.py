@@ -232,15 +232,13 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
     from nbtext.report.training import (
         format_approximation,
         format_decisions,
-        format_left_out,
         format_training_summary,
     )
 
     save_model(model, target)
     say(format_training_summary(model), *format_decisions(model), quiet=quiet)
-    for note in (format_left_out(model.fitted.hyperparameters.parts), format_approximation(model)):
-        if note is not None:
-            say(note, quiet=quiet)
+    if (note := format_approximation(model)) is not None:
+        say(note, quiet=quiet)
 
 
 def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:

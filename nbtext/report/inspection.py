@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.label_calibration import MIN_F1
 from nbtext.errors import list_some, number_of, printable
+from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.model.inspection import (
     ConfusionView,
     Inspection,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 MAX_NAMES = 10  # labels that are listed
+ESTIMATES = ("accuracy", "log_loss", "micro_f1", "macro_f1", "precision_at_1")
 FEATURE_COLUMNS = (
     "label",
     "feature",
@@ -123,6 +125,15 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "smoothing", f"μ {inspection.mu:.4g}{alpha} ({inspection.chosen_by})"
     else:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
+    if inspection.expected is not None:
+        expected = inspection.expected
+        figures = ", ".join(
+            f"{ALL_METRICS[name].title} {expected[name]:.4f}"
+            for name in ESTIMATES
+            if name in expected
+        )
+        documents = number_of(expected["documents"], "document")
+        yield "estimate", f"{figures} ({inspection.estimated_by} of {documents})"
     if inspection.decisions is not None:
         yield from _decision_lines(inspection, inspection.decisions)
     if inspection.is_converged is False:
@@ -130,10 +141,6 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
             "converged",
             "no: the solver stopped before it met its tolerance; scale large values down, or lower C",
         )
-    if inspection.expected is not None and inspection.decisions is None:
-        figures = "accuracy {accuracy:.4f}, log-loss {log_loss:.4f}".format_map(inspection.expected)
-        documents = number_of(inspection.expected["documents"], "document")
-        yield "estimate", f"{figures} ({inspection.estimated_by} of {documents})"
     if inspection.calibration is not None:
         yield "temperature", "{:.4g} · (number of tokens)^{:.4g}".format(*inspection.calibration)
     if inspection.outlier_threshold is not None:
@@ -168,24 +175,10 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
 def _decision_lines(
     inspection: Inspection, decisions: tuple[LabelDecision, ...]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a multi-label model about its estimate and its thresholds."""
-    found = inspection.expected
-    if found is not None:
-        scores = (
-            f"{name} {found[key]:.4f}"
-            for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1"))
-        )
-        documents = number_of(found["documents"], "document")
-        precision = f"precision at 1 {found['precision_at_1']:.4f}"
-        yield (
-            "estimate",
-            f"{', '.join(scores)}, {precision} ({inspection.estimated_by} of {documents})",
-        )
+    """Yield the lines of a multi-label model about its thresholds."""
     thresholds = sorted({each.threshold for each in decisions})
-    if len(thresholds) == 1:
-        yield "threshold", f"{thresholds[0]:.4f}"
-    elif thresholds:
-        yield "thresholds", f"one for each label, from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
+    if thresholds:
+        yield "thresholds", f"from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
     fallback = [each.label for each in decisions if each.is_fallback]
     if fallback:
         shown = list_some(fallback, MAX_NAMES)
@@ -212,7 +205,7 @@ def _lines(summary: Iterable[tuple[str, str]]) -> Iterator[Text]:
         yield Text.assemble((f"{name:<12}", "bold"), printable(text))
 
 
-def _layout(inspection: Inspection, screen: Screen) -> Iterator[RenderableType]:
+def _layout(inspection: Inspection, _: Screen) -> Iterator[RenderableType]:
     from rich.text import Text
 
     if inspection.words:
@@ -238,29 +231,9 @@ def _layout(inspection: Inspection, screen: Screen) -> Iterator[RenderableType]:
         yield Text.assemble(
             (printable(view.label), "bold"), f"{facts}; features by {criterion.title}:"
         )
-        yield _words(
-            [(feature.feature, criterion.format(feature)) for feature in view.features],
-            screen.width,
-        )
-
-
-def _words(pairs: list[tuple[str, str]], width: int) -> Text:
-    """Format features and their numbers, as many in a line as fit."""
-    from rich.cells import cell_len
-    from rich.text import Text
-
-    lines = Text()
-    n_left = 0
-    for feature, (_, number) in zip(
-        show_features([feature for feature, _ in pairs]), pairs, strict=True
-    ):
-        needed = cell_len(feature) + len(number) + 3
-        if needed > n_left:
-            lines.append("\n " if lines else " ")
-            n_left = width - 1
-        lines.append(" ").append(feature, "cyan").append(f" {number} ")
-        n_left -= needed
-    return lines
+        names = show_features([feature.feature for feature in view.features])
+        numbers = map(criterion.format, view.features)
+        yield ", ".join(map(" ".join, zip(names, numbers, strict=True)))
 
 
 def _known(number: float | None, form: str) -> str:

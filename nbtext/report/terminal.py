@@ -34,15 +34,18 @@ class Screen:
 
 
 PLAIN = Screen()
-MIN_TEXT = 8  # characters of a text that are shown, however narrow the terminal is
+MIN_WIDTH = 8  # characters of a title, or of a line of a text, however narrow the terminal is
 UNBOUNDED = 1 << 20  # characters
+GAP = 3  # characters between two columns
 
 
 def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
-    """Render the parts below each other, as lines of text. Only a table whose figures need more is
-    wider than the screen.
+    """Render the parts below each other, as lines of text. In a table that is too wide, texts are
+    folded and titles are cut, and only one whose figures need more is wider than the screen.
     """
+    from rich.cells import cell_len
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
 
     target = io.StringIO()
@@ -59,7 +62,17 @@ def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
     )
     for part in parts:
         if isinstance(part, Table):
-            console.width = max(screen.width, fit_columns(part, screen.width))
+            wide = console.options.update(width=UNBOUNDED)
+            is_too_wide = Measurement.get(console, wide, part).maximum > screen.width
+            needed = 0
+            for column in part.columns if is_too_wide else ():
+                cells = [str(column.header)[:MIN_WIDTH], *map(str, column.cells)]
+                size = max(cell_len(line) for cell in cells for line in cell.split("\n"))
+                if column.no_wrap:  # figures
+                    column.max_width = size
+                column.min_width = size if column.no_wrap else min(size, MIN_WIDTH)
+                needed += column.min_width + GAP
+            console.width = max(screen.width, needed)
         console.print(part)
         console.width = screen.width
     lines = [line.rstrip() for line in target.getvalue().splitlines()]
@@ -81,13 +94,10 @@ def new_table(
     *headers: str,
     rows: Iterable[Iterable[RenderableType]] = (),
     texts: Collection[int] = (0,),
-    wraps: Collection[int] = (),
 ) -> Table:
-    """Make a table of figures, which are never cut, and of texts, which are cut if the screen is
-    too narrow.
+    """Make a table of figures, which are never folded, and of texts.
 
     texts  the numbers of the columns that hold texts
-    wraps  the numbers of those that are wrapped instead
     """
     from rich import box
     from rich.table import Table
@@ -95,56 +105,15 @@ def new_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, header in enumerate(headers):
         is_text = number in texts
-        is_wrapped = number in wraps
         table.add_column(
             header,
             justify="left" if is_text or not number else "right",
-            no_wrap=not is_wrapped,
-            overflow="fold" if is_wrapped else "ellipsis" if is_text else "crop",
+            no_wrap=not is_text,
+            overflow="fold" if is_text else "ellipsis",
         )
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def fit_columns(table: Table, width: int) -> int:
-    """Set the widths of the columns so that the table fits, if it can be, and return its width.
-
-    The longest texts and names of columns are cut, or wrapped, to one length; figures and columns
-    that are shorter keep theirs.
-    """
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.measure import Measurement
-    from rich.text import Text
-
-    def length(cell: object) -> int:
-        return max(map(cell_len, str(cell).split("\n")))
-
-    columns = table.columns
-    bodies = [max(map(length, column.cells), default=0) for column in columns]
-    wanted = [
-        max(body, length(column.header)) for body, column in zip(bodies, columns, strict=True)
-    ]
-    least = [
-        body if column.overflow == "crop" else min(MIN_TEXT, size)
-        for body, size, column in zip(bodies, wanted, columns, strict=True)
-    ]
-    console = Console(width=UNBOUNDED, markup=False, emoji=False)
-    between = Measurement.get(console, console.options, table).maximum - sum(wanted)
-    limit = width
-    sizes = wanted
-    while sum(sizes) + between > width and limit:
-        limit -= 1
-        sizes = [
-            max(minimum, min(size, limit)) for minimum, size in zip(least, wanted, strict=True)
-        ]
-    for column, size in zip(columns, sizes, strict=True):
-        column.width = size
-        header = Text(str(column.header), style=column.header_style)
-        header.truncate(size, overflow="ellipsis")
-        column.header = header
-    return sum(sizes) + between
 
 
 Item = TypeVar("Item")
@@ -186,23 +155,14 @@ def _columns(unit: str) -> list[ProgressColumn]:
         BarColumn,
         DownloadColumn,
         MofNCompleteColumn,
-        ProgressColumn,
-        Task,
+        TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
-    from rich.text import Text
-
-    class RateColumn(ProgressColumn):
-        """The number of items per second."""
-
-        def render(self, task: Task) -> Text:
-            rate = f"{task.speed:,.0f}" if task.speed else "?"
-            return Text(f"{rate} {unit}/s", "progress.data.speed")
 
     counted: list[ProgressColumn] = (
         [DownloadColumn(), TransferSpeedColumn()]
         if unit == "bytes"
-        else [MofNCompleteColumn(), RateColumn()]
+        else [MofNCompleteColumn(), TextColumn(unit)]
     )
     return [BarColumn(), *counted, TimeRemainingColumn()]

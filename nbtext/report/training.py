@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from math import exp
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.combination import MIN_INFORMED
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
@@ -109,18 +108,6 @@ def format_parts(parts: Sequence[Part]) -> str:
     return " + ".join(
         f"{part.weight:.3g} × {_name_part(part)}" for part in parts if part.weight > 0
     )
-
-
-def format_left_out(parts: Sequence[Part]) -> str | None:
-    """Format which parts are left out of a combination, because they say something of too few
-    documents; None: none.
-    """
-    names = [
-        _name_part(part) for part in parts if part.weight == 0 and part.informed < MIN_INFORMED
-    ]
-    if not names:
-        return None
-    return f"left out: {' and '.join(names)}, which tell labels apart in fewer than {MIN_INFORMED:.0%} of the documents"
 
 
 def _name_part(part: Part) -> str:

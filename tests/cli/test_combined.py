@@ -104,8 +104,8 @@ def made_rows(n: int, chance: Random, *, each: float) -> list[dict[str, str]]:
     return rows
 
 
-@pytest.mark.parametrize(("each", "is_left_out"), [(1.0, True), (0.97, True), (0.7, False)])
-def test_pairs_that_hardly_repeat(nbtext: Any, each: float, is_left_out: bool) -> None:
+@pytest.mark.parametrize("each", [1.0, 0.97, 0.7])
+def test_pairs_that_hardly_repeat(nbtext: Any, each: float) -> None:
     """Behind codes that do not repeat, no pair of words does: the model is that of words, and its
     estimate holds.
     """
@@ -123,14 +123,7 @@ def test_pairs_that_hardly_repeat(nbtext: Any, each: float, is_left_out: bool) -
     said, tested, expected = found["both"]
     _, of_words, _ = found["words"]
     assert "no better than" not in said
-    assert ("left out: " in said) == is_left_out
-    if is_left_out:
-        names = "multinomial of word:2 and complement of word:2"
-        assert (
-            f"left out: {names}, which tell labels apart in fewer than 2% of the documents" in said
-        )
     error = (0.25 / 600 + 0.25 / 1500) ** 0.5
     assert expected["accuracy"] == pytest.approx(tested["accuracy"], abs=3 * error)
     assert tested["accuracy"] == pytest.approx(of_words["accuracy"], abs=0.02)
     assert tested["log_loss"] == pytest.approx(of_words["log_loss"], abs=0.03)
-    assert "left out: " not in found["words"][0]

@@ -57,7 +57,7 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     } == set(WORDS)
     inspected = run("inspect", "s", "--to", "table").out
     assert "C" in inspected
-    assert "one for each label, from" in inspected
+    assert "thresholds  from" in inspected
     compared = run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").json
     assert [each["model"] for each in compared["models"]] == [model, "multi-label"]
     assert run("diff", "s", "m").out

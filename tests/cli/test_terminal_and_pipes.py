@@ -54,7 +54,7 @@ def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
         "text\tlabel\n" + ("red sun " * 40 + "\ta\n" + "blue sea " * 40 + "\tb\n") * 6000
     )
     shown = on_a_terminal("train", str(letters / "train"), "-o", str(tmp_path / "m"))
-    assert re.search(r"336/336.*[0-9,]+ files/s.*\d:\d\d:\d\d", shown)
+    assert re.search(r"336/336.* files.*\d:\d\d:\d\d", shown)
     assert shown.rpartition("\x1b[2K")[2].startswith("complement: 336 documents")
     shown = on_a_terminal("train", str(tmp_path / "texts.tsv"), "-o", str(tmp_path / "m"))
     assert re.search(r"[0-9.]+ .?B.*[0-9.]+ .?B/s.*\d:\d\d:\d\d", shown)
@@ -65,8 +65,8 @@ def test_progress_of_training(on_a_terminal: Any, letters: Path) -> None:
     refused.
     """
     command = ["compare", str(letters / "train"), "--sizes", "25,50,100", "--seeds", "3"]
-    assert re.search(r"9/9.*[0-9,]+ parts/s.*\d:\d\d:\d\d", on_a_terminal(*command))
-    assert "parts/s" not in on_a_terminal(*command, "--no-progress")
+    assert re.search(r"9/9.* parts.*\d:\d\d:\d\d", on_a_terminal(*command))
+    assert " parts" not in on_a_terminal(*command, "--no-progress")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_can_be_refused(
     """The progress bar, everything, all that a dumb terminal could not obey, and colors."""
     command = ["train", str(letters / "train"), "-o", str(tmp_path / "m"), *options]
     shown = on_a_terminal(*command, **variables)
-    assert ("files/s" in shown) == ("NO_COLOR" in variables)
+    assert (" files" in shown) == ("NO_COLOR" in variables)
     assert ("336 documents" in shown) == (options != ["--quiet"])
     assert "\x1b[3" not in shown and "\x1b[38" not in shown
     if "NO_COLOR" not in variables:

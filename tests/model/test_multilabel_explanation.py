@@ -93,8 +93,8 @@ def test_inspection_names_thresholds_and_estimates(classifier: TextClassifier) -
     assert top == {label: set(words.split()) for label, words in WORDS.items()}
     (threshold,) = {each.threshold for each in found.decisions}
     text = "".join(format_result(inspection_result(found), "table"))
-    assert f"threshold   {threshold:.4f}" in text
-    assert "micro-F1" in text
+    assert f"thresholds  from {threshold:.4f}" in text
+    assert "micro F1" in text
 
 
 def test_labels_that_fell_back_are_listed() -> None:

@@ -1,4 +1,4 @@
-"""Every table of every command fits the terminal: long labels are cut, and figures are not."""
+"""Every table of every command fits the terminal: long labels are folded, and figures are not."""
 
 import random
 import re
@@ -103,7 +103,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("name", ASK)
-def test_labels_are_cut_and_figures_are_not(
+def test_labels_are_folded_and_figures_are_not(
     folder: Path, name: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the width of a terminal there are the figures of a very wide one, and no line is
@@ -116,14 +116,15 @@ def test_labels_are_cut_and_figures_are_not(
     assert max(map(cell_len, shown.splitlines())) <= width
 
 
-def test_only_what_does_not_fit_is_cut() -> None:
-    """The longest texts and names of columns become equally long; other columns stay."""
+def test_only_what_does_not_fit_is_folded() -> None:
+    """The longest texts are folded, and names of columns are cut; other columns stay."""
     table = new_table("label", "a name that is longer than its figures", "n", "note", texts=(0, 3))
     table.add_row("a long label " * 3, "0.12345", "1,234", "short")
     shown = format_screen([table], Screen(50)).splitlines()
     assert [line.rstrip() for line in shown if "─" not in line] == [
-        " label            a name that i…       n   note",
-        " a long label …          0.12345   1,234   short",
+        " label                   a name …       n   note",
+        " a long label a long      0.12345   1,234   short",
+        " label a long label",
     ]
     assert max(map(len, shown)) <= 50
 
@@ -134,7 +135,7 @@ def test_figures_that_do_not_fit_stay() -> None:
     table.add_row("a long label", *(f"{n}.000000" for n in range(6)))
     shown = format_screen([table], Screen(30))
     assert all(f"{n}.000000" in shown for n in range(6))
-    assert "a long …" in shown
+    assert " a long\n" in shown or " a long " in shown
 
 
 def test_a_list_that_is_cut_says_so() -> None:

@@ -43,7 +43,7 @@ def layout(overview: Overview) -> Iterator[RenderableType]:
     yield overview.summary
     for headings, rows in overview.tables:
         # long names are wrapped, so that the figures fit
-        yield new_table(*headings, rows=rows, wraps=(0,))
+        yield new_table(*headings, rows=rows)
     yield from overview.sentences
 
 

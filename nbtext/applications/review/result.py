@@ -66,7 +66,7 @@ def _row(finding: Finding) -> list[str | float | None]:
 
 
 def _table(findings: Iterable[Finding]) -> Table:
-    table = new_table("finding", "certainty", "label", "documents", texts=(2, 3), wraps=(2, 3))
+    table = new_table("finding", "certainty", "label", "documents", texts=(2, 3))
     for finding in findings:
         named = [printable(document.place) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)
