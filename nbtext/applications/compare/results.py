@@ -183,19 +183,19 @@ def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
         ]
         return [point.size, point.model, *figures, point.mean(UNKNOWN_LABEL)]
 
-    def records(found: LearningCurves) -> list[dict[str, Any]]:
-        return [
+    def document(found: LearningCurves) -> dict[str, Any]:
+        points = [
             dict(zip(columns, row(point), strict=True)) | {"values": point.values}
             for point in found.points
         ]
+        return found._asdict() | {"points": points}
 
     return Result(
         [curves],
         columns,
         lambda found: map(row, found.points),
-        lambda found: found._asdict() | {"points": records(found)},
+        document,
         layout=lambda found, _: layout(learning_curves_overview(found)),
-        records=records,
     )
 
 

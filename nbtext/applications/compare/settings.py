@@ -9,8 +9,8 @@ from nbtext.settings import Settings, parse_names, setting
 
 
 def _parse_sizes(text: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not all(part.isdecimal() for part in parts):
+    parts = parse_names(text)
+    if not all(map(str.isdecimal, parts)):
         raise ValueError(f"{text!r} is not a list of numbers; write 50,100,200")
     return tuple(map(int, parts))
 
@@ -47,7 +47,7 @@ class CurveSettings(Settings):
                 raise SettingsError(
                     f"{name!r} is not a model", where="models", hint=suggest(name, known)
                 )
-        if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
+        if self.models is not None and len(self.models) > len(set(self.models)):
             raise SettingsError("name each model once", where="models")
-        if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
+        if self.sizes is not None and min(self.sizes) < 1:
             raise SettingsError("each size must be at least 1", where="sizes")

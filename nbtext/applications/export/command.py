@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from nbtext.applications.export.exporter import load_exporters
 from nbtext.cli import options, running
 from nbtext.cli.command import MODEL_FORMAT as MODEL
@@ -13,9 +15,7 @@ from nbtext.records import frozen
 from nbtext.settings import Needs, part, refuse, setting
 
 EXPORTERS = load_exporters()
-SUFFIXES = ", ".join(
-    (*(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes), f".{MODEL}")
-)
+SUFFIXES = {name: each.suffixes for name, each in EXPORTERS.items()} | {MODEL: (f".{MODEL}",)}
 
 
 @frozen(kw_only=True)
@@ -25,8 +25,8 @@ class Export:
     model: str = options.model_argument()
     to: str | None = setting(
         None,
-        f"Format. The suffix of -o implies it: {SUFFIXES}.",
-        choices=(*EXPORTERS, MODEL),
+        f"Format. The suffix of -o implies it: {', '.join(chain.from_iterable(SUFFIXES.values()))}.",
+        choices=tuple(SUFFIXES),
         metavar="FORMAT",
     )
     max_model_bytes: int | None = options.max_model_bytes()
@@ -68,14 +68,11 @@ def export(given: Export) -> None:
     from nbtext.artifact.model import load_model, save_model
 
     output = given.output or "-"
-    suffixes = {name: each.suffixes for name, each in EXPORTERS.items()} | {MODEL: (f".{MODEL}",)}
-    implied = (name for name, own in suffixes.items() if output.lower().endswith(own))
+    implied = (name for name, own in SUFFIXES.items() if output.lower().endswith(own))
     chosen = given.to or next(implied, None)
     if chosen is None:
         what = "is needed, because the suffix of -o does not name a format"
-        raise SettingsError(
-            what, where="--to", hint=f"choose one of {', '.join((*EXPORTERS, MODEL))}"
-        )
+        raise SettingsError(what, where="--to", hint=f"choose one of {', '.join(SUFFIXES)}")
     if given.result.spreadsheet_safe and chosen != "csv":
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
     if not given.documents:

@@ -119,14 +119,12 @@ def check_dense(model: FittedModel) -> None:
         )
 
 
-def find_untranslated(settings: FeatureSettings, translated: Collection[str]) -> str | None:
-    """Return the name of a setting that was changed, and that an exporter does not translate; None
-    if there is none.
-    """
+def check_settings(settings: FeatureSettings, translated: Collection[str]) -> None:
+    """Raise ModelError if a setting was changed that an exporter does not translate."""
     for field, _ in list_settings(type(settings)):
         if field.name not in translated and getattr(settings, field.name) != field.default:
-            return field.name
-    return None
+            what = f"a model with the setting `{field.name}` cannot be exported in this format"
+            raise ModelError(what, hint="train without it")
 
 
 def check_analyzer(model: FittedModel) -> None:
@@ -138,10 +136,7 @@ def check_analyzer(model: FittedModel) -> None:
         what = "linear models of several labels cannot be exported"
         raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
     settings = model.feature_settings
-    other = find_untranslated(settings, (*TRANSLATED, "view"))
-    if other is not None:
-        what = f"a model with the setting `{other}` cannot be exported in this format"
-        raise ModelError(what, hint="train without it")
+    check_settings(settings, (*TRANSLATED, "view"))
     if has_own_pattern(settings):
         what = "a model with its own --token-pattern cannot be exported in this format"
         raise ModelError(what, hint=f"train with the default --token-pattern, or {MARKS_PATTERN}")

@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.applications.export.exporter import (
     TRANSLATED,
     check_dense,
-    find_untranslated,
+    check_settings,
     named_features,
 )
 from nbtext.arrays import Array
@@ -179,13 +179,13 @@ def _read_statistics(counts: Array, class_documents: Array, *, is_binary: bool) 
         Whether the counts are document frequencies.
     """
     documents = np.rint(class_documents).astype(np.int64)
-    _require(bool((documents == class_documents).all()), "sample weights")
     features, classes = np.nonzero(counts.T)
     sums = counts.T[features, classes]
     frequencies = (
         np.rint(sums).astype(np.int64) if is_binary else np.zeros(len(sums), dtype=np.int64)
     )
-    _require(not is_binary or bool((frequencies == sums).all()), "sample weights")
+    is_whole = np.array_equal(documents, class_documents)
+    _require(is_whole and (not is_binary or np.array_equal(frequencies, sums)), "sample weights")
     indptr = np.searchsorted(features, np.arange(counts.shape[1] + 1)).astype(np.int64)
     occurrences = frequencies if is_binary else sums.astype(np.float64)
     return ClassStatistics(documents, indptr, classes.astype(np.int32), frequencies, occurrences)
@@ -239,11 +239,10 @@ def check_pipeline(model: FittedModel) -> None:
     """Raise ModelError if no pipeline of scikit-learn predicts as the model does."""
     model.check_takes_texts()
     check_dense(model)
-    other = find_untranslated(model.feature_settings, TRANSLATED)
+    check_settings(model.feature_settings, TRANSLATED)
     is_moved = model.calibration.decision_offsets is not None
     reasons = {
         "LogisticRegression needs two labels": len(model.labels) == 1,
-        f"it has the setting `{other}`": other is not None,
         f"TfidfVectorizer has no tf {model.weighting.tf}": model.weighting.tf not in SKLEARN_TF,
         "optimize or targets moved its decisions": is_moved,
     }

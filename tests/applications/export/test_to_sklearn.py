@@ -16,7 +16,7 @@ from nbtext.text_classifier import TextClassifier
 NOT_HELD = {
     "relative": "TfidfVectorizer has no tf relative",
     **dict.fromkeys(
-        ("views", "weighted views", "views without calibration"), "it has the setting `view`"
+        ("views", "weighted views", "views without calibration"), "with the setting `view`"
     ),
 }
 
@@ -81,10 +81,10 @@ def test_labels_are_numbers_again(texts: list[str]) -> None:
     [
         ({}, [["a"], [], ["a", "b"], ["b"]], "a multi-label model"),
         ({}, ["a"] * 4, "LogisticRegression needs two labels"),
-        ({"stem": "english"}, ["a", "b"] * 2, "it has the setting `stem`"),
+        ({"stem": "english"}, ["a", "b"] * 2, "with the setting `stem`"),
         ({"hash_bits": 10}, ["a", "b"] * 2, "hashed features have no names"),
         ({"model": "gaussian"}, ["a", "b"] * 2, "several weights for each feature"),
-        ({"model": "combined"}, ["a", "b"] * 2, "it has the setting `view`"),
+        ({"model": "combined"}, ["a", "b"] * 2, "with the setting `view`"),
     ],
     ids=str,
 )
